@@ -77,6 +77,9 @@ pub struct Format {
     /// Returns, piece by piece, the JSON that the schema describes. `None` where the schema
     /// describes every line.
     pub pieces: Option<PiecesFn>,
+    /// Names the members that a piece lacks and without which the software ends with an error,
+    /// although its schema has always allowed that.
+    pub lacks: Option<fn(&[u8]) -> Vec<&'static str>>,
     /// Steps of migration from one version to the next. Without a [`plane`](Self::plane) migration
     /// goes through records, to any version and back, and only where the user asks for it.
     pub steps: &'static [Step],
@@ -310,6 +313,7 @@ impl Format {
             write,
             plane: None,
             pieces: None,
+            lacks: None,
             steps: &[],
             context: None,
             prompt: None,

@@ -52,6 +52,10 @@ pub fn run(
     }
     let mut check = |at: Position, piece: &[u8]| {
         record(schema, piece, at, max_errors, cx);
+        for path in format.lacks.map(|lacks| lacks(piece)).unwrap_or_default() {
+            let message = format!("{}: `{path}`", Code::MemberMissing.title());
+            cx.report(Diagnostic::new(Code::MemberMissing, message).at(at));
+        }
         ControlFlow::Continue(())
     };
     (format.pieces.unwrap_or(lines))(parts, cx, &mut check)?;

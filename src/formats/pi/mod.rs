@@ -25,6 +25,7 @@ mod foreign;
 mod kept;
 mod lineage;
 mod migrated;
+mod needs;
 mod older;
 mod read;
 mod reader;
@@ -49,6 +50,7 @@ pub static FORMAT: Format = Format {
     aliases: &["pi-mono"],
     home: Some(home),
     resume: Some(reader::resume),
+    lacks: Some(lacks),
     plane: Some(steps::BY_LINES),
     steps: steps::STEPS,
     context: Some(context::open),
@@ -116,6 +118,13 @@ const TREE_KINDS: &[Kind] = &[
     Kind::Notice,
     Kind::Opaque,
 ];
+
+/// Names the members without which pi ends with an error and which a line lacks.
+fn lacks(line: &[u8]) -> Vec<&'static str> {
+    let scan = Scan::of(line).ok().flatten();
+    let needs = scan.map(|scan| needs::needs(line, &scan)).unwrap_or_default();
+    needs.into_iter().map(|need| need.path).collect()
+}
 
 /// Returns the path `--<folder>--/<time>_<id>`, by which pi finds the sessions of a folder.
 fn native(named: &Named<'_>) -> String {

@@ -1,5 +1,6 @@
 //! Repair of one entry.
 
+use super::super::needs::needs;
 use super::super::{lineage::quoted, wire};
 use super::Mending;
 use super::record::member;
@@ -84,7 +85,8 @@ impl Mending<'_> {
             self.report(code, code.title(), record.at);
             return Some(code);
         }
-        let touched = marks & (marks::RENAMED | marks::LINKED) != 0
+        let touched = self.lacking
+            || marks & (marks::RENAMED | marks::LINKED) != 0
             || plan.is_wanted(ordinal)
             || plan.aim(ordinal, true).is_some()
             || plan.aim(ordinal, false).is_some()
@@ -103,7 +105,10 @@ impl Mending<'_> {
         let parent = self.link_entry(ordinal, record, &scan, &own, &mut fixes);
         self.aim_entry(ordinal, record, &scan, &own, &mut fixes);
         self.shift_entry(ordinal, record, &scan, &mut fixes);
-        if let Some(code) = self.resume_entry(ordinal, record, (&own, parent), &mut fixes) {
+        let completed = self.complete_entry(record, &scan, &mut fixes);
+        if let Some(code) =
+            self.resume_entry(ordinal, record, (&own, parent, completed), &mut fixes)
+        {
             return Some(code);
         }
         if fixes.is_empty() {
@@ -262,13 +267,27 @@ impl Mending<'_> {
         self.tell(moved.why, wire::FIRST_KEPT_INDEX, old, new.as_bytes(), record);
     }
 
+    /// Puts in the members that pi needs. Returns whether there are any.
+    fn complete_entry(&self, record: &Rescued<'_>, scan: &Scan, fixes: &mut Fixes) -> bool {
+        let needs = if self.lacking { needs(record.bytes, scan) } else { Vec::new() };
+        for need in &needs {
+            fixes.edits.replace(need.at, &need.text);
+            let (old, path) = (need.at.of(record.bytes), Json::string(need.path));
+            let member = ("member", path.as_bytes());
+            let code = Code::MemberRestored;
+            fixes.note(code, Some(if old.is_empty() { member } else { ("was", old) }));
+            self.report(code, format!("{}: `{}`", code.title(), need.path), record.at);
+        }
+        !needs.is_empty()
+    }
+
     /// Applies the decisions by which the session can be resumed. Returns why the entry is removed,
     /// if it is.
     fn resume_entry(
         &mut self,
         ordinal: u32,
         record: &Rescued<'_>,
-        (own, parent): (&[u8], Vec<u8>),
+        (own, parent, completed): (&[u8], Vec<u8>, bool),
         fixes: &mut Fixes,
     ) -> Option<Code> {
         let active = self.plan.as_ref().is_some_and(|plan| plan.is_active(ordinal));
@@ -279,7 +298,8 @@ impl Mending<'_> {
             return Some(code);
         }
         let halves = resume.halves(ordinal, record.bytes);
-        if !halves.is_empty() {
+        // A member that was put in may have taken in what contains them; the next pass finds them.
+        if !halves.is_empty() && !completed {
             for half in &halves {
                 fixes.edits.replace(*half, b"\\ufffd");
             }

@@ -9,6 +9,7 @@ pub mod record;
 mod resume;
 mod slots;
 
+use super::needs;
 use super::version::{Named, TREE};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
@@ -83,6 +84,8 @@ struct Mending<'a> {
     counts: bool,
     /// Whether a record is one of pi's.
     known: bool,
+    /// Whether an entry lacks a member that pi needs.
+    lacking: bool,
     looked: u64,
     written: Written,
 }
@@ -105,6 +108,7 @@ impl<'a> Mending<'a> {
             fails: false,
             counts: true,
             known: false,
+            lacking: false,
             looked: 0,
             written: Written::default(),
         }
@@ -193,6 +197,7 @@ impl Mend for Mending<'_> {
 
     fn changes(&self) -> bool {
         !self.header.stays()
+            || self.lacking
             || self.removes()
             || !self.shifted.is_empty()
             || self.plan.as_ref().is_some_and(Plan::changes)
@@ -293,6 +298,7 @@ impl Mending<'_> {
         self.first.link(id, scan.parent.map(|parent| parent.value.of(bytes)));
         self.first.hooks |= scan.role.is_some_and(|role| role.of(bytes) == b"\"hookMessage\"");
         self.slots.entry();
+        self.lacking |= !needs::needs(bytes, scan).is_empty();
         let kind = scan.kind.map_or(&b""[..], |kind| kind.value.of(bytes));
         let mut note = entry::marks_of(kind, bytes, scan);
         if record.read {

@@ -1,5 +1,6 @@
 //! Recognition of pi's records by their own members.
 
+use super::super::needs;
 use crate::json::edit::Edits;
 use crate::json::{Span, salvage, text};
 use crate::members::Scan;
@@ -96,7 +97,7 @@ pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
         return Some(object);
     }
     let mut edits = Edits::default();
-    for (key, value) in [("usage", NO_USAGE), ("stopReason", "\"aborted\"")] {
+    for (key, value) in [("usage", needs::USAGE), ("stopReason", "\"aborted\"")] {
         if !has(key) {
             edits.add(key, value.as_bytes());
         }
@@ -105,8 +106,6 @@ pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     edits.apply(&object, message.end - 1, false, &mut out);
     Some(out)
 }
-
-const NO_USAGE: &str = "{\"input\":0,\"output\":0,\"cacheRead\":0,\"cacheWrite\":0,\"totalTokens\":0,\"cost\":{\"input\":0,\"output\":0,\"cacheRead\":0,\"cacheWrite\":0,\"total\":0}}";
 
 /// Returns the members of an object, with key and value in their spelling.
 pub fn members(object: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
