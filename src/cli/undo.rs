@@ -17,6 +17,7 @@ use std::path::PathBuf;
 /// changed. Files outside of the folder that the run worked in are not touched. Quarantine files
 /// are kept.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("progress", |arg| arg.hide(true)))]
 pub struct Args {
     /// Journal that the run wrote with `--journal`
     journal: PathBuf,
