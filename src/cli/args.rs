@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 /// Options for the place of outputs.
 #[derive(Debug, Args)]
 pub struct Writing {
-    /// Write to this file; `-` is standard output
+    /// Write to this file; `-` is standard output. Missing folders are created; the file gets the
+    /// times and permissions of the input
     #[arg(short, long, value_name = "FILE", conflicts_with = "out_dir")]
     pub output: Option<PathBuf>,
     /// Write below this folder, in the same subfolders as the inputs

@@ -256,7 +256,8 @@ impl Branch {
         }
     }
 
-    /// Returns a note if the target does not get all messages of the conversation.
+    /// Returns a note if the target does not get all messages because of other branches or of a
+    /// compaction. Single messages that are never sent, such as failed answers, need none.
     pub fn note(&self, to: Spec) -> Option<Diagnostic> {
         let Self { shown, elsewhere, unsent, .. } = self;
         let (target, all) = (to.format.at(to.version().number), shown + elsewhere + unsent);
@@ -264,7 +265,8 @@ impl Branch {
         let others = others.iter().filter(|(count, _)| **count > 0);
         let others: Vec<_> = others.map(|(count, what)| format!("{count} {what}")).collect();
         let message = format!("{target} shows {shown} of {all} messages; {}", others.join(", "));
-        (*shown < all).then(|| Diagnostic::new(Code::NotShown, message))
+        (*elsewhere > 0 || self.summed_up > 0 && *unsent > 0)
+            .then(|| Diagnostic::new(Code::NotShown, message))
     }
 
     /// Takes a record that is not a node. An entry that would be a node if it had an identifier is

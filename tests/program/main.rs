@@ -1,6 +1,7 @@
 //! The command as it is run: arguments, exit codes, files on disk, signals.
 
 mod batch;
+mod branches;
 mod cli;
 #[path = "../common/mod.rs"]
 mod common;
