@@ -184,6 +184,9 @@ impl Show {
                 ),
                 Skip::Passed(Passed::Link) => format!("{path}: {outcome}, a link"),
                 Skip::Passed(Passed::Special) => format!("{path}: {outcome}; not a regular file"),
+                Skip::Passed(Passed::Unfinished) => {
+                    format!("{path}: {outcome}, a file that another program has not finished")
+                }
                 Skip::Passed(Passed::Ours) => {
                     format!("{path}: {outcome}, an original that was kept, or set aside by a run")
                 }

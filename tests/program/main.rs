@@ -7,6 +7,7 @@ mod cli;
 mod common;
 mod config;
 mod context;
+mod folders;
 mod foreign;
 mod interrupt;
 mod journal;
