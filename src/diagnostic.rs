@@ -2,12 +2,14 @@
 
 mod differences;
 mod log;
+mod plural;
 
 use crate::position::Position;
 use std::fmt;
 
 pub use differences::Differences;
 pub use log::{Findings, Log};
+pub use plural::plural;
 
 /// How grave a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -140,6 +142,7 @@ codes! {
     Dropped "CY0601" Warning "target cannot hold this" "The target format has no place for this record or field. copyist leaves it out and counts it in the report. `--fail-on loss` makes it an error."
     NotInEncoding "CY0602" Error "encoding lacks a character" "copyist restores the session in its original encoding, but an edited text contains a character that this encoding lacks. Remove `encoding` from `session.file`, and copyist writes the file in UTF-8."
     NoSuchEntry "CY0603" Error "format has no such entry" "The program wanted to append an entry that the session's format cannot hold, or that would change several files at once. Convert the session to a format that can hold it (`copyist formats`)."
+    NotShown "CY0604" Note "target shows a part of the messages" "The target format is a list, so it gets the branch at which the session stands, as its agent would send it to a model: without other branches, and without messages that a compaction replaced or that are never sent. The others are in the origin beside the output, and return when the output is converted back; with `--no-origin` they are lost. `copyist inspect` draws the branches; a target that is a tree, such as `pi`, takes all of them."
     NotResumable "CY0611" Warning "session cannot be resumed" "To resume a session, `ao-resume` needs the transcript of Claude Code, which is found by Claude's session identifier; the source does not contain this identifier. `ao-status`, `ao-get-result` and `ao-list-sessions` work on the written files, but `ao-resume` does not. `ao-new` starts a new session."
     OriginRejected "CY0621" Error "origin is not used" "With the origin beside the file, the restored session would differ from what the file contains, or an edit has no place in it. copyist reads the file alone. `--ignore-origin` does the same without this report."
     OriginEdited "CY0622" Note "record was edited" "The file was edited since it was converted. copyist uses the edit, and takes from the origin what the format of the file cannot express. It leaves out what belonged only to the old text, such as its token counts."
@@ -175,6 +178,7 @@ codes! {
     LinkFound "CY0722" Note "link in a folder is not followed" "A folder that you named contains a link to a session or to another folder. A link may lead anywhere, even to files that the run already processes, so copyist follows only links that you name. It read nothing through this link and counts it as skipped. To read it, name the link or its target."
     NoProject "CY0723" Warning "session names no project" "The target agent keeps the sessions of each project in a folder named after the project, and lists only those of the current project. This session does not name its project folder, because its source format or a summary has no place for it; copyist put it with the sessions of `/`, and the agent lists it only there. To open it, name its file, or add a `cwd` to its first line and move it to the folder of that project."
     NamesPart "CY0724" Warning "other hard links keep the old contents" "The file has other names (hard links). copyist changes a file in place by putting a complete new file under this name; the other names keep the old contents. Link them again if all names are to share one file."
+    AsideKept "CY0725" Note "quarantine file is kept" "The run that is undone moved data that could not stand in a session to this file. `undo` keeps the file, because it may be the only copy of that data. If the originals are back, you can remove it."
     TornRecord "CY0801" Warning "torn record set aside" "The record was cut off, usually by a crash or a full disk while the agent wrote it, and the rest is not a valid record. `copyist repair` moved it to the quarantine file, byte for byte. `--salvage` restores the members that are complete."
     GluedSplit "CY0802" Warning "several records on one line split" "Several records were on one line, or a complete record followed a torn one, and the agent reads none of them. copyist put each complete record on its own line."
     NulsRemoved "CY0803" Warning "NUL bytes set aside" "The file system kept the length of the file but lost its contents, usually after a power failure. copyist removed the NUL bytes. The lost contents cannot be restored."
@@ -290,7 +294,7 @@ impl Code {
                 Some("`-f FORMAT` names the format, `copyist formats` lists them")
             }
             Self::Unreadable => {
-                Some("look for it in a backup; `--exclude GLOB` leaves out what is no session")
+                Some("look for it in a backup; `--exclude GLOB` leaves out other files")
             }
             Self::Exists => Some("`--force` writes over it"),
             Self::OutputTaken => {

@@ -1,6 +1,7 @@
 //! Whole sessions of agents that keep one session in several files of a folder that all sessions
 //! share.
 
+use super::identity::identity;
 use super::inputs::{Job, JobSource, Whole, stem};
 use super::names::plain;
 use crate::format::{Format, Member};
@@ -40,11 +41,17 @@ pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
                 let home = placed.above(&job.relative);
                 sessions.add(placed, job, &home);
             }
-            None if gather.session.as_deref().is_some_and(|id| !bears(&job, id)) => {}
+            None if gather.session.as_deref().is_some_and(|id| !is_called(&job, id)) => {}
             None => sessions.order.push(Slot::Job(job)),
         }
     }
     sessions.jobs(gather)
+}
+
+/// Whether a file is the session with this identifier, by its name or by its header. Both name it:
+/// a file keeps its header where it is renamed.
+fn is_called(job: &Job, id: &str) -> bool {
+    bears(job, id) || identity(job).is_some_and(|identity| identity.id == id)
 }
 
 /// Whether a file's name contains this session's identifier: the name is the identifier, or ends

@@ -50,6 +50,9 @@ pub enum Passed {
     Special,
     /// A run created the file: a backup, a quarantine file, an origin, or a temporary file.
     Ours,
+    /// Another program has not finished the file: a copy that a sync program or a browser is still
+    /// fetching, or the lock or backup file of an editor.
+    Unfinished,
 }
 
 /// One input.

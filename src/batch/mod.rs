@@ -6,6 +6,7 @@ mod commit;
 mod filter;
 mod found;
 mod group;
+mod identity;
 mod inputs;
 mod join;
 mod names;

@@ -1,7 +1,7 @@
 //! Undoing the changes that a run made to its inputs.
 
 use super::report::{FileReport, Outcome};
-use crate::diagnostic::{Code, Findings};
+use crate::diagnostic::{Code, Diagnostic, Findings};
 use crate::error::{Error, Result};
 use crate::repair::QUARANTINE;
 use crate::store::{Back, Entry, Name, Restorer, State, Swept, read_journal};
@@ -29,7 +29,7 @@ pub struct Undone {
 pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<Undone> {
     let failed = |error| Error::io("cannot open", error);
     if !std::fs::metadata(journal).map_err(failed)?.is_file() {
-        return Err(failed(std::io::Error::other("it is no regular file")));
+        return Err(failed(std::io::Error::other("it is not a regular file")));
     }
     let file = File::open(journal).map_err(failed)?;
     if let Err(TryLockError::WouldBlock) = file.try_lock() {
@@ -63,7 +63,10 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<Undone> {
             let before = entry.files.iter().find(|file| file.path == written.path);
             let outcome = match before {
                 Some(before) => restorer.restore(&made.with_hash(before, place), written),
-                None if is_aside(written) => continue,
+                None if is_aside(written) => {
+                    reports.entry(path).or_insert_with_key(|path| kept(path));
+                    continue;
+                }
                 None => restorer.remove(written),
             };
             // A file that was restored before is not reported again if there is nothing more to do.
@@ -113,6 +116,11 @@ fn is_aside(written: &State) -> bool {
     let path = written.path.path();
     written.aside
         || path.file_name().is_some_and(|name| name.to_string_lossy().contains(QUARANTINE))
+}
+
+/// Returns the report on a quarantine file that undo keeps.
+fn kept(path: &Path) -> FileReport {
+    FileReport::left(path.to_owned(), Diagnostic::new(Code::AsideKept, Code::AsideKept.title()))
 }
 
 fn report(path: &Path, outcome: Result<Back>) -> FileReport {

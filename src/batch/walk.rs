@@ -172,6 +172,7 @@ impl Walk<'_> {
     fn passed_over(&self, Entry { path, kind }: &Entry) -> Option<Passed> {
         match () {
             () if is_ours(path.file_name().unwrap_or_default(), self.backup) => Some(Passed::Ours),
+            () if is_unfinished(path.file_name().unwrap_or_default()) => Some(Passed::Unfinished),
             () if kind.is_symlink() => Some(Passed::Link),
             () => (!kind.is_file()).then_some(Passed::Special),
         }
@@ -220,9 +221,38 @@ fn is_ours(name: &OsStr, backup: Option<&str>) -> bool {
         || ours.iter().flatten().any(|suffix| plain.ends_with(suffix.as_bytes()))
 }
 
+/// Whether a file has a name that programs give to files that are not complete: Syncthing's
+/// `.syncthing.NAME.tmp` and `~syncthing~NAME.tmp`, `NAME.part` and `NAME.crdownload` of browsers
+/// and download programs, `~NAME` and `NAME~` of editors and of Office.
+fn is_unfinished(name: &OsStr) -> bool {
+    const ENDINGS: [&[u8]; 5] = [b".part", b".partial", b".crdownload", b".download", b"~"];
+    let name = name.as_encoded_bytes();
+    let syncthing = name.starts_with(b".syncthing.") && name.ends_with(b".tmp");
+    let begins = [b"~".as_slice(), b".~"].iter().any(|start| name.starts_with(start));
+    syncthing || begins || ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_that_another_program_has_not_finished_are_no_inputs() {
+        for name in [
+            ".syncthing.a.jsonl.tmp",
+            "~syncthing~a.jsonl.tmp",
+            "a.jsonl.part",
+            "a.jsonl.crdownload",
+            "~$a.jsonl",
+            ".~lock.a.jsonl#",
+            "a.jsonl~",
+        ] {
+            assert!(is_unfinished(OsStr::new(name)), "{name}");
+        }
+        for name in ["a.jsonl", "a.sync-conflict-20260303-100000-ABCDEFG.jsonl", "part.jsonl"] {
+            assert!(!is_unfinished(OsStr::new(name)), "{name}");
+        }
+    }
 
     #[test]
     fn originals_that_were_kept_are_no_inputs() {

@@ -1,96 +1,22 @@
 //! Options that several commands share.
 
+use super::Stop;
 use super::inputs::Inputs;
 use super::journal::Journaling;
 use super::run::run_accountably;
-use super::{Stop, names};
-use crate::batch::{FailOn, Mending, Place, Task};
-use crate::format::{OnError, Options};
+use crate::batch::{Mending, Place, Task};
+use crate::format::Options;
 use crate::formats::{FORMATS, Spec};
 use crate::ids::Choice;
 use crate::store::{BACKUP, Backup, Policy};
-use crate::yaml::encoding::{self, Encoding};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
-
-/// Parses the name of an encoding.
-fn encoding(name: &str) -> Result<&'static Encoding, String> {
-    let known =
-        "utf-8, utf-16le, utf-16be, gbk, cp1252 and the other names of encoding.spec.whatwg.org";
-    encoding::named(name).ok_or_else(|| format!("no encoding has this name; there are {known}"))
-}
-
-/// Options for reading inputs.
-#[derive(Debug, Args)]
-pub struct Reading {
-    /// Format of the inputs, if it is not to be detected: `pi`, `pi@2` …
-    #[arg(short = 'f', long = "from", value_name = "FORMAT", value_parser = names::format(), hide_possible_values = true)]
-    pub from: Option<Spec>,
-    /// Choose what to do with damaged lines: give no output for this input, leave the line out, or
-    /// keep it as it is. The default of `migrate` is `stop`, that of all other commands is `keep`
-    #[arg(long, value_name = "WHAT", value_enum)]
-    pub on_error: Option<Damage>,
-    /// Maximum length of a line, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, env = "COPYIST_MAX_LINE")]
-    pub max_line: usize,
-    /// Encoding of YAML files, if it is not to be detected: `utf-16le`, `gbk`, `cp1252` …
-    ///
-    /// UTF-8 and UTF-16 with a byte order mark are detected, GBK and cp1252 are guessed. JSON Lines
-    /// are always UTF-8.
-    #[arg(long, value_name = "NAME", value_parser = encoding, env = "COPYIST_ENCODING")]
-    pub encoding: Option<&'static Encoding>,
-    /// Exit with code 1 also in this case
-    #[arg(long, value_name = "WHAT", value_enum)]
-    pub fail_on: Option<Failing>,
-}
-
-/// Values of `--on-error`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Damage {
-    /// Give no output for this input
-    Stop,
-    /// Leave damaged lines out, and report them
-    Skip,
-    /// Keep damaged lines as they are
-    Keep,
-}
-
-/// Values of `--fail-on`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Failing {
-    /// Any data that the target cannot contain
-    Loss,
-    /// Any warning
-    Warning,
-}
-
-impl Reading {
-    /// Returns the options for the library; `on_error` is the command's default.
-    pub fn options(&self, on_error: OnError) -> Options {
-        let on_error = match self.on_error {
-            None => on_error,
-            Some(Damage::Stop) => OnError::Stop,
-            Some(Damage::Skip) => OnError::Skip,
-            Some(Damage::Keep) => OnError::Keep,
-        };
-        let version = self.from.and_then(|from| from.version).map(|version| version.number);
-        let (max_line, encoding) = (self.max_line, self.encoding);
-        Options { on_error, max_line, encoding, version, ..Options::default() }
-    }
-
-    /// Returns `--fail-on` for the library.
-    pub fn fail_on(&self) -> Option<FailOn> {
-        self.fail_on.map(|failing| match failing {
-            Failing::Loss => FailOn::Loss,
-            Failing::Warning => FailOn::Warning,
-        })
-    }
-}
 
 /// Options for the place of outputs.
 #[derive(Debug, Args)]
 pub struct Writing {
-    /// Write to this file; `-` is standard output
+    /// Write to this file; `-` is standard output. Missing folders are created; the file gets the
+    /// times and permissions of the input
     #[arg(short, long, value_name = "FILE", conflicts_with = "out_dir")]
     pub output: Option<PathBuf>,
     /// Write below this folder, in the same subfolders as the inputs

@@ -2,8 +2,9 @@
 
 use super::diff::Args;
 use super::drawing::cropped;
-use super::show::{plural, printable, width};
+use super::show::{printable, width};
 use crate::batch::FileReport;
+use crate::diagnostic::plural;
 use crate::diff::{Change, Counts, FieldChange};
 use crate::error::{Error, Result};
 use crate::inspect::preview;

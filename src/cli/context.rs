@@ -1,12 +1,13 @@
 //! The command `copyist context`.
 
 use super::Stop;
-use super::args::{Ids, Reading, Telling};
+use super::args::{Ids, Telling};
 use super::inputs::Sessions;
+use super::reading::{Reading, Strictness, Tolerance, Warned};
 use super::run::run;
 use crate::batch::{Action, Place, Task};
 use crate::context::{Form, Request};
-use crate::format::{OnError, Options};
+use crate::format::Options;
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -48,6 +49,10 @@ pub struct Args {
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
+    tolerance: Tolerance,
+    #[command(flatten)]
+    strictness: Strictness<Warned>,
+    #[command(flatten)]
     telling: Telling,
 }
 
@@ -79,7 +84,7 @@ impl Args {
         let options = Options {
             ids: self.ids.choice(),
             force_version: true,
-            ..self.reading.options(OnError::Keep)
+            ..self.tolerance.options(self.reading.options())
         };
         let request = Request {
             leaf: self.leaf,
@@ -91,9 +96,9 @@ impl Args {
         };
         let task = Task {
             place: Place::One("-".into()),
-            ..Task::looking(Action::Context(request), options, &self.reading.from)
+            ..Task::looking(Action::Context(request), options, &self.reading.source.from)
         };
-        let task = task.failing(self.reading.fail_on());
+        let task = task.failing(self.strictness.fail_on());
         run("context", task, &self.sessions.one(self.path, "context")?, &self.telling)
     }
 }

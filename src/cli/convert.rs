@@ -1,10 +1,11 @@
 //! The command `copyist convert`.
 
-use super::args::{Keeping, Reading, Telling, Writing, mending};
+use super::args::{Keeping, Telling, Writing, mending};
 use super::inputs::{Batch, Inputs};
+use super::reading::{Losing, Reading, Strictness, Tolerance};
 use super::{Stop, names};
 use crate::batch::{Action, Task};
-use crate::format::{Map, OnError, Options};
+use crate::format::{Map, Options};
 use crate::formats::Spec;
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -35,6 +36,10 @@ pub struct Args {
     batch: Batch,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    tolerance: Tolerance,
+    #[command(flatten)]
+    strictness: Strictness<Losing>,
     #[command(flatten)]
     writing: Writing,
     #[command(flatten)]
@@ -70,7 +75,7 @@ impl Args {
             force_version: true,
             map_paths: self.map_path,
             compare: self.telling.report.is_some(),
-            ..self.reading.options(OnError::Keep)
+            ..self.tolerance.options(self.reading.options())
         };
         let options = self.keeping.options(options);
         let origin = self.keeping.origin;
@@ -83,9 +88,9 @@ impl Args {
             place,
             policy: self.writing.policy(),
             origin,
-            ..Task::looking(action, options, &self.reading.from)
+            ..Task::looking(action, options, &self.reading.source.from)
         }
-        .failing(self.reading.fail_on());
+        .failing(self.strictness.fail_on());
         self.writing.run("convert", task, &inputs, &self.telling)
     }
 }

@@ -1,11 +1,11 @@
 //! The command `copyist detect`.
 
 use super::Stop;
-use super::args::{Reading, Telling};
+use super::args::Telling;
 use super::inputs::Batch;
+use super::reading::Source;
 use super::run::run;
 use crate::batch::{Action, Task};
-use crate::format::OnError;
 
 /// Print the format and version of files
 #[derive(Debug, clap::Args)]
@@ -13,7 +13,7 @@ pub struct Args {
     #[command(flatten)]
     batch: Batch,
     #[command(flatten)]
-    reading: Reading,
+    source: Source,
     #[command(flatten)]
     telling: Telling,
 }
@@ -21,9 +21,7 @@ pub struct Args {
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let inputs = self.batch.inputs()?;
-        let options = self.reading.options(OnError::Keep);
-        let task = Task::looking(Action::Detect, options, &self.reading.from)
-            .failing(self.reading.fail_on());
+        let task = Task::looking(Action::Detect, self.source.options(), &self.source.from);
         run("detect", task, &inputs, &self.telling)
     }
 }

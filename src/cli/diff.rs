@@ -1,10 +1,11 @@
 //! The command `copyist diff`.
 
 use super::Stop;
-use super::args::{Reading, Telling};
+use super::args::Telling;
 use super::changes::Printer;
 use super::inputs::Sessions;
 use super::progress::Progress;
+use super::reading::{Reading, Source, Strictness, Tolerance, Warned};
 use super::run::{check_report, write_report};
 use super::show::Show;
 use crate::batch::{
@@ -13,7 +14,7 @@ use crate::batch::{
 use crate::diagnostic::{Differences, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
-use crate::format::{Cx, OnError, Options};
+use crate::format::{Cx, Options};
 use crate::store::Input;
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 /// spelling of numbers is compared, and so is the order of members in data that copyist does not
 /// interpret. The exit code is 1 if there are differences.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("progress", |arg| arg.hide(true)))]
 pub struct Args {
     /// A session's file; `-` is standard input
     a: PathBuf,
@@ -43,6 +45,10 @@ pub struct Args {
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
+    tolerance: Tolerance,
+    #[command(flatten)]
+    strictness: Strictness<Warned>,
+    #[command(flatten)]
     pub telling: Telling,
 }
 
@@ -61,18 +67,19 @@ impl Args {
         if let Some(report) = &self.telling.report {
             check_report(report, &[])?;
         }
-        let options = Options { force_version: true, ..self.reading.options(OnError::Keep) };
+        let options =
+            Options { force_version: true, ..self.tolerance.options(self.reading.options()) };
         let logs = [Log::default(), Log::default()];
         let [log_a, log_b] = &logs;
-        let mut a = Opened::new(&job_a, &self.reading, log_a);
-        let mut b = Opened::new(&job_b, &self.reading, log_b);
+        let mut a = Opened::new(&job_a, &self.reading.source, log_a);
+        let mut b = Opened::new(&job_b, &self.reading.source, log_b);
         let same = self.compare(&mut a, &mut b, logs.each_ref(), &options);
         let mut show = Show::new(&self.telling, false, false);
         let (mut summary, mut exit) = (Summary::default(), 0);
         let mut reports = Vec::new();
         for (mut report, log) in [a.report, b.report].into_iter().zip(logs) {
             report.findings = log.into_findings();
-            exit = exit.max(report.exit_code(self.reading.fail_on()));
+            exit = exit.max(report.exit_code(self.strictness.fail_on()));
             summary.add(&report);
             show.file(&report, &Progress::none());
             reports.push(report);
@@ -155,9 +162,9 @@ struct Opened {
 }
 
 impl Opened {
-    fn new(job: &Job, reading: &Reading, log: &Log) -> Self {
+    fn new(job: &Job, source: &Source, log: &Log) -> Self {
         let mut report = FileReport::new(job.name());
-        let said = Said { from: reading.from, encoding: reading.encoding, mends: false };
+        let said = Said { from: source.from, encoding: source.encoding, mends: false };
         let opened = || {
             let opened = batch::Opened::new(&job.source, said, true)?;
             Ok(opened.map(|opened| (opened.found, opened.input)))

@@ -1,8 +1,8 @@
 //! Text output of `inspect`: facts about a session, and its tree.
 
-use super::show::{plural, printable};
+use super::show::printable;
 use crate::batch::FileReport;
-use crate::diagnostic::Severity;
+use crate::diagnostic::{Severity, plural};
 use crate::inspect::{Inspection, Item, Row};
 use std::collections::BTreeMap;
 use textwrap::core::display_width;

@@ -17,7 +17,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("convert -t connectonion@2 -o session.yaml session.jsonl", "to another agent"),
             ("convert -t pi -o back.jsonl session.yaml", "and back, with what was edited between"),
-            ("convert -t canonical -o - session.jsonl", "every record, in one vocabulary"),
+            (
+                "convert -t pi --layout native --map-path /home/ada=/users/ada --out-dir new old",
+                "sessions of projects whose folders moved",
+            ),
         ],
     ),
     (
@@ -40,7 +43,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "inspect",
         &[
             ("inspect session.jsonl", "counts, tree, turns, tokens, cost"),
-            ("inspect --json session.jsonl", "the same for programs"),
+            ("inspect --session 019e453d-751e-7dbd-b023-2d1b72265502", "by its identifier"),
         ],
     ),
     (

@@ -1,11 +1,12 @@
 //! The command `copyist inspect`.
 
 use super::Stop;
-use super::args::{Reading, Telling};
+use super::args::Telling;
 use super::inputs::Sessions;
+use super::reading::{Reading, Strictness, Tolerance, Warned};
 use super::run::run;
 use crate::batch::{Action, Task};
-use crate::format::{OnError, Options};
+use crate::format::Options;
 use crate::inspect::Request;
 use std::path::PathBuf;
 
@@ -32,16 +33,21 @@ pub struct Args {
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
+    tolerance: Tolerance,
+    #[command(flatten)]
+    strictness: Strictness<Warned>,
+    #[command(flatten)]
     telling: Telling,
 }
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let inputs = self.sessions.one(self.path, "inspect")?;
-        let options = Options { force_version: true, ..self.reading.options(OnError::Keep) };
+        let options =
+            Options { force_version: true, ..self.tolerance.options(self.reading.options()) };
         let request = Request { full: self.full, rows: self.rows };
-        let task = Task::looking(Action::Inspect(request), options, &self.reading.from)
-            .failing(self.reading.fail_on());
+        let task = Task::looking(Action::Inspect(request), options, &self.reading.source.from)
+            .failing(self.strictness.fail_on());
         let telling = Telling { width: self.width, ..self.telling };
         run("inspect", task, &inputs, &telling)
     }

@@ -3,8 +3,9 @@
 use super::Stop;
 use super::args::Ids;
 use super::inputs::Inputs;
-use super::show::{plural, printable};
+use super::show::printable;
 use crate::batch::{Account, Action, Place, Task, root};
+use crate::diagnostic::plural;
 use crate::error::Error;
 use crate::format::Options;
 use crate::store::{Backup, Header, Name, real, real_folder};

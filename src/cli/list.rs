@@ -149,7 +149,7 @@ impl Session {
 fn contents(path: &Path) -> Result<Vec<u8>, String> {
     let failed = |error| format!("cannot read: {error}");
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err("it is no regular file".to_owned());
+        return Err("it is not a regular file".to_owned());
     }
     std::fs::read(path).map_err(failed)
 }

@@ -1,10 +1,11 @@
 //! The command `copyist migrate`.
 
-use super::args::{InPlace, Layout, Reading, Telling, Writing, mending};
+use super::args::{InPlace, Layout, Telling, Writing, mending};
 use super::inputs::Batch;
+use super::reading::{Losing, Reading, Strictness, Tolerance};
 use super::{Stop, names};
 use crate::batch::{Action, Task};
-use crate::format::{OnError, Options};
+use crate::format::Options;
 use crate::formats::Spec;
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ use std::path::PathBuf;
 /// Only the bytes that must change are changed; every byte is checked. A damaged file gives no
 /// output and is not changed. Files that already have the target version are copied byte for byte.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("on_error", |arg| arg.default_value("stop")))]
 pub struct Args {
     /// Version to reach, such as `pi@3`; the default is the newest version of the file's format
     #[arg(long, value_name = "FORMAT@V", value_parser = names::format(), hide_possible_values = true)]
@@ -30,6 +32,10 @@ pub struct Args {
     batch: Batch,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    tolerance: Tolerance,
+    #[command(flatten)]
+    strictness: Strictness<Losing>,
     #[command(flatten)]
     writing: Writing,
     #[command(flatten)]
@@ -56,16 +62,16 @@ impl Args {
         let options = Options {
             ids: self.writing.ids(),
             force_version: self.force_version,
-            ..self.reading.options(OnError::Stop)
+            ..self.tolerance.options(self.reading.options())
         };
         let action = Action::Migrate(self.to);
         let task = Task {
             mending: mending(self.repair, self.quarantine, &inputs)?,
             place,
             policy: self.writing.policy(),
-            ..Task::looking(action, options, &self.reading.from)
+            ..Task::looking(action, options, &self.reading.source.from)
         }
-        .failing(self.reading.fail_on());
+        .failing(self.strictness.fail_on());
         self.writing.run("migrate", task, &inputs, &self.telling)
     }
 }

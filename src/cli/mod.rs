@@ -22,6 +22,7 @@ mod man;
 mod migrate;
 mod names;
 mod progress;
+mod reading;
 mod repair;
 mod repairs;
 mod result;

@@ -1,10 +1,11 @@
 //! The command `copyist repair`.
 
 use super::Stop;
-use super::args::{InPlace, Reading, Telling, Writing, check_quarantine};
+use super::args::{InPlace, Telling, Writing, check_quarantine};
 use super::inputs::Batch;
+use super::reading::{Reading, Strictness, Warned};
 use crate::batch::{Action, Mending, Task};
-use crate::format::{OnError, Options, RepairOptions};
+use crate::format::{Options, RepairOptions};
 use std::path::PathBuf;
 
 /// Repair damaged sessions so that no record is lost and their agent can continue them
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 /// restored. `active branch` counts the entries and `context` the messages that the agent reaches
 /// before and after the repair.
 #[derive(Debug, clap::Args)]
-#[command(mut_arg("on_error", |arg| arg.hide(true)), mut_arg("layout", |arg| arg.hide(true)))]
+#[command(mut_arg("layout", |arg| arg.hide(true)))]
 pub struct Args {
     /// Also repair what a model's interface refuses: calls without results, results without calls,
     /// an empty last answer, half characters
@@ -35,6 +36,8 @@ pub struct Args {
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
+    strictness: Strictness<Warned>,
+    #[command(flatten)]
     writing: Writing,
     #[command(flatten)]
     in_place: InPlace,
@@ -50,9 +53,6 @@ fn pair(text: &str) -> Result<(String, String), String> {
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let inputs = self.batch.inputs()?;
-        if self.reading.on_error.is_some() {
-            return Err(Stop::usage("`repair` knows no `--on-error`: it repairs what is damaged"));
-        }
         check_quarantine(self.quarantine.as_deref(), &inputs)?;
         let in_place = self.in_place.place(&inputs)?;
         let Some(place) = in_place.or(self.writing.place(&inputs, None)?) else {
@@ -60,11 +60,8 @@ impl Args {
                 "say where to write: `-o FILE`, `--out-dir DIR` or `--in-place`; `-n` only looks",
             ));
         };
-        let options = Options {
-            ids: self.writing.ids(),
-            force_version: true,
-            ..self.reading.options(OnError::Keep)
-        };
+        let options =
+            Options { ids: self.writing.ids(), force_version: true, ..self.reading.options() };
         let wanted = RepairOptions {
             resumable: self.resumable,
             salvage: self.salvage,
@@ -75,9 +72,9 @@ impl Args {
         let task = Task {
             place,
             policy: self.writing.policy(),
-            ..Task::looking(action, options, &self.reading.from)
+            ..Task::looking(action, options, &self.reading.source.from)
         }
-        .failing(self.reading.fail_on());
+        .failing(self.strictness.fail_on());
         self.writing.run("repair", task, &inputs, &self.telling)
     }
 }

@@ -52,7 +52,12 @@ pub fn run_accountably(
     let progress = Progress::start(telling, data_on_stdout, jobs.iter(), &task.meter);
     let planned = planned(task, &jobs, account);
     let mut teller = Teller::new(telling, &progress, data_on_stdout, task.policy.dry, task.fail_on);
-    teller.show.repairs = matches!(task.action, Action::Repair(_));
+    if let Action::Repair(mending) = &task.action {
+        teller.show.repairs = true;
+        if mending.wanted.salvage {
+            teller.show.is_followed(Code::TornRecord);
+        }
+    }
     teller.tell_unlisted(errors, left);
     let interrupt = interrupt(task, inputs, data_on_stdout)?;
     let shift = Shift::new(task, account, interrupt, workers.count());
@@ -357,7 +362,7 @@ pub fn check_report(path: &Path, outputs: &[PathBuf]) -> Result<(), Stop> {
     if read.is_ok() && (start.is_empty() || start == REPORT_START) {
         return Ok(());
     }
-    refused("the file exists and is no report")
+    refused("the file exists and is not a report")
 }
 
 /// The first bytes of every report.

@@ -155,7 +155,7 @@ impl Folders {
             return Ok(());
         }
         let name = printable(name);
-        Err(Stop::usage(format!("{name:?} is no session's name: {}", self.named.rule)))
+        Err(Stop::usage(format!("{name:?} is not a session's name: {}", self.named.rule)))
     }
 
     /// Determines the status of a session as its agent does: whether there are metadata, whether
@@ -183,7 +183,7 @@ impl Folders {
                 return seen(Status::Running, "the log is empty".to_owned());
             }
             Ok(meta) if !meta.is_file() => {
-                return seen(Status::Running, "the log is no regular file".to_owned());
+                return seen(Status::Running, "the log is not a regular file".to_owned());
             }
             Ok(_) => {}
         }

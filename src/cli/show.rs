@@ -6,7 +6,7 @@ use super::progress::Progress;
 use super::repairs;
 use super::style::{Paint, write};
 use crate::batch::{FileReport, Outcome, Passed, Skip, Summary};
-use crate::diagnostic::{Code, Diagnostic, Severity, Window};
+use crate::diagnostic::{Code, Diagnostic, Severity, Window, plural};
 use crate::format::Map;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -39,6 +39,8 @@ pub struct Show {
     tabled: bool,
     /// The codes whose help was printed. Each help text is printed once per run.
     helped: BTreeSet<Code>,
+    /// The findings of repairs, which are printed behind the table.
+    repaired: String,
     /// The findings about files of which nothing can be read, which are printed at the end.
     unreadable: String,
     /// Number of files of which nothing can be read.
@@ -65,6 +67,7 @@ impl Show {
             repairs: false,
             tabled: false,
             helped: BTreeSet::new(),
+            repaired: String::new(),
             unreadable: String::new(),
             unread: 0,
             broken: None,
@@ -91,7 +94,9 @@ impl Show {
             return;
         }
         let findings = self.findings(report);
-        if !findings.is_empty() {
+        if repairs::is_row(report.outcome) && !self.quiet {
+            self.repaired.push_str(&findings);
+        } else if !findings.is_empty() {
             progress.aside(|| self.say(&findings));
         }
         if let Some(inspection) = &report.inspection {
@@ -106,6 +111,11 @@ impl Show {
         } else if let Some(line) = self.line(report) {
             self.result(&line, progress);
         }
+    }
+
+    /// Leaves out the help for a code, because the run follows it already.
+    pub fn is_followed(&mut self, code: Code) {
+        self.helped.insert(code);
     }
 
     /// Formats the first findings of one input, and the number of further ones.
@@ -150,6 +160,7 @@ impl Show {
         let told = match report.outcome {
             Outcome::Detected => true,
             Outcome::Valid | Outcome::Invalid => !self.quiet,
+            Outcome::Restored | Outcome::Removed => self.verbose || self.dry_run && !self.quiet,
             _ => self.verbose,
         };
         if !told {
@@ -172,13 +183,19 @@ impl Show {
                      convert` leads to others"
                 ),
                 Skip::Passed(Passed::Link) => format!("{path}: {outcome}, a link"),
-                Skip::Passed(Passed::Special) => format!("{path}: {outcome}, no regular file"),
+                Skip::Passed(Passed::Special) => format!("{path}: {outcome}; not a regular file"),
+                Skip::Passed(Passed::Unfinished) => {
+                    format!("{path}: {outcome}, a file that another program has not finished")
+                }
                 Skip::Passed(Passed::Ours) => {
                     format!("{path}: {outcome}, an original that was kept, or set aside by a run")
                 }
                 Skip::Told => format!("{path}: {outcome}"),
             }),
             Outcome::Done => Some(format!("{path}: {outcome} by an earlier run")),
+            Outcome::Restored | Outcome::Removed if self.dry_run => {
+                Some(format!("{path}: would be {outcome}"))
+            }
             Outcome::Restored | Outcome::Removed => Some(format!("{path}: {outcome}")),
             Outcome::Part => Some(format!("{path}: {outcome} of a session, read with it")),
             Outcome::Migrated | Outcome::Converted | Outcome::Unchanged => {
@@ -207,6 +224,9 @@ impl Show {
 
     /// Prints the totals for all inputs, which took `time`.
     pub fn summary(&self, summary: &Summary, time: Duration) {
+        if !self.repaired.is_empty() {
+            self.say(&self.repaired);
+        }
         self.unreadable();
         if self.json || self.quiet {
             return;
@@ -219,7 +239,10 @@ impl Show {
             return;
         }
         let nothing = if self.dry_run { ", nothing written" } else { "" };
-        let records = plural(summary.records, "record");
+        let records = match summary.records {
+            0 => String::new(),
+            records => format!("; {}", plural(records, "record")),
+        };
         let pace = if time > LONG { pace(summary.bytes, time) } else { String::new() };
         let counts = if counts.is_empty() { "no session files" } else { &counts };
         let others = match summary.others {
@@ -227,7 +250,11 @@ impl Show {
             1 => " (1 a session of another format)".to_owned(),
             n => format!(" ({n} sessions of another format)"),
         };
-        self.say(&format!("{counts}{others}; {records}{pace}{nothing}\n"));
+        let parts = match summary.outcomes.get(Outcome::Part.name()) {
+            Some(parts) => format!(" (with {})", plural(*parts, "more file")),
+            None => String::new(),
+        };
+        self.say(&format!("{counts}{others}{parts}{records}{pace}{nothing}\n"));
     }
 
     /// Prints the totals for all files of an undo.
@@ -248,7 +275,11 @@ impl Show {
             let n = summary.outcomes.get(outcome.name())?;
             Some(self.findings.outcome(*outcome, format!("{n} {}", outcome.name())))
         };
-        let mut counts: Vec<_> = Outcome::ALL.iter().filter_map(count).collect();
+        let mut counts: Vec<_> = Outcome::ALL
+            .iter()
+            .filter(|outcome| **outcome != Outcome::Part)
+            .filter_map(count)
+            .collect();
         if summary.warnings > 0 {
             let warnings = plural(summary.warnings, "warning");
             counts.push(self.findings.severity(Severity::Warning, warnings));
@@ -325,15 +356,6 @@ pub fn size(mut bytes: f64) -> String {
     format!("{bytes:.1} TB")
 }
 
-/// Formats a number with a noun in singular or plural.
-pub fn plural(n: u64, what: &str) -> String {
-    match what.strip_suffix('y') {
-        _ if n == 1 => format!("1 {what}"),
-        Some(stem) => format!("{n} {stem}ies"),
-        None => format!("{n} {what}s"),
-    }
-}
-
 /// Formats one finding: `path:line:byte: severity[CODE]: message`, and the text around it.
 fn finding(path: &str, found: &Diagnostic, paint: Paint) -> String {
     let mut out = printable(path);
@@ -360,9 +382,21 @@ fn excerpt(window: &Window) -> String {
     let (left, right) = window.cropped;
     let left = if left { "…" } else { "" };
     let right = if right { "…" } else { "" };
-    let before = format!("{left}{}", printable(&before));
+    let before = format!("{left}{}", shortened(&before));
     let caret = " ".repeat(before.chars().count());
-    format!("\n  | {before}{}{right}\n  | {caret}^", printable(&after))
+    format!("\n  | {before}{}{right}\n  | {caret}^", shortened(&after))
+}
+
+/// Returns printable text in which a long run of NUL characters is a count.
+fn shortened(text: &str) -> String {
+    let mut out = String::new();
+    for run in text.as_bytes().chunk_by(|a, b| (*a == 0) == (*b == 0)) {
+        match run {
+            [0, 0, 0, 0, ..] => _ = write!(out, "\\u{{0}}×{}", run.len()),
+            run => out.push_str(&printable(&String::from_utf8_lossy(run))),
+        }
+    }
+    out
 }
 
 /// Returns text that cannot command a terminal: control, format and bidirectional characters are

@@ -5,8 +5,9 @@ use super::args::Telling;
 use super::journal::TORN;
 use super::progress::Progress;
 use super::run::{Teller, check_report, write_report};
-use super::show::{plural, printable};
+use super::show::printable;
 use crate::batch::{self, RunReport, Undone};
+use crate::diagnostic::plural;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 /// changed. Files outside of the folder that the run worked in are not touched. Quarantine files
 /// are kept.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("progress", |arg| arg.hide(true)))]
 pub struct Args {
     /// Journal that the run wrote with `--journal`
     journal: PathBuf,
@@ -55,7 +57,7 @@ impl Args {
             let lines = plural(unread, "line");
             let _ = writeln!(
                 std::io::stderr(),
-                "copyist: {shown}: {lines} cannot be read; what they tell of was left alone"
+                "copyist: {shown}: {lines} cannot be read; the files that they name are not changed"
             );
             teller.exit = teller.exit.max(1);
         }

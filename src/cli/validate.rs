@@ -1,11 +1,12 @@
 //! The command `copyist validate`.
 
 use super::Stop;
-use super::args::{Reading, Telling};
+use super::args::Telling;
 use super::inputs::Batch;
+use super::reading::{Reading, Strictness, Warned};
 use super::run::run;
 use crate::batch::{Action, Task};
-use crate::format::{OnError, Options};
+use crate::format::Options;
 
 /// Check sessions against the schema of their version, and the tree of their entries
 ///
@@ -21,15 +22,18 @@ pub struct Args {
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
+    strictness: Strictness<Warned>,
+    #[command(flatten)]
     telling: Telling,
 }
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let inputs = self.batch.inputs()?;
-        let options = Options { force_version: true, ..self.reading.options(OnError::Keep) };
-        let task = Task::looking(Action::Validate(self.max_errors), options, &self.reading.from)
-            .failing(self.reading.fail_on());
+        let options = Options { force_version: true, ..self.reading.options() };
+        let task =
+            Task::looking(Action::Validate(self.max_errors), options, &self.reading.source.from)
+                .failing(self.strictness.fail_on());
         run("validate", task, &inputs, &self.telling)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::survey::{Look, SourceKind, Survey, tell_faults};
 use crate::context::{as_message, is_plain};
-use crate::diagnostic::{FieldOutcome, Log};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::error::Result;
 use crate::format::{Context, Cx, Format, Options, Parts};
 use crate::formats::{Spec, canonical, records};
@@ -28,6 +28,10 @@ pub struct Branch {
     summed_up: u32,
     /// Number of nodes that were taken.
     nodes: u32,
+    /// Number of messages that the target gets, that are on other branches, and that are not sent.
+    shown: u64,
+    elsewhere: u64,
+    unsent: u64,
     /// Nodes that wait for nodes before them on the path.
     order: InOrder<(u32, Located<Record>)>,
     /// Kinds of records that the target holds as its source does, where the source is an older
@@ -169,6 +173,9 @@ impl Branch {
             before: Vec::new(),
             summed_up: 0,
             nodes: 0,
+            shown: 0,
+            elsewhere: 0,
+            unsent: 0,
             order: InOrder::default(),
             kinds: &[],
             edits: false,
@@ -242,8 +249,24 @@ impl Branch {
         self.nodes += 1;
         match self.position(self.nodes - 1) {
             Some(position) => self.order.add(position, (number, located)),
-            None => off_branch(located.value.kind, log),
+            None => {
+                self.elsewhere += u64::from(is_said(&located.value));
+                off_branch(located.value.kind, log);
+            }
         }
+    }
+
+    /// Returns a note if the target does not get all messages because of other branches or of a
+    /// compaction. Single messages that are never sent, such as failed answers, need none.
+    pub fn note(&self, to: Spec) -> Option<Diagnostic> {
+        let Self { shown, elsewhere, unsent, .. } = self;
+        let (target, all) = (to.format.at(to.version().number), shown + elsewhere + unsent);
+        let others = [(elsewhere, "on other branches"), (unsent, "not sent to a model")];
+        let others = others.iter().filter(|(count, _)| **count > 0);
+        let others: Vec<_> = others.map(|(count, what)| format!("{count} {what}")).collect();
+        let message = format!("{target} shows {shown} of {all} messages; {}", others.join(", "));
+        (*elsewhere > 0 || self.summed_up > 0 && *unsent > 0)
+            .then(|| Diagnostic::new(Code::NotShown, message))
     }
 
     /// Takes a record that is not a node. An entry that would be a node if it had an identifier is
@@ -270,8 +293,12 @@ impl Branch {
     pub fn ready(&mut self, log: &Log) -> Option<(u32, Located<Record>)> {
         loop {
             let (position, (number, located)) = self.order.next()?;
+            let said = u64::from(is_said(&located.value));
+            self.unsent += said;
             if let Some(mut node) = self.pass(position, located, log) {
                 self.link(&mut node.value.node);
+                self.unsent -= said;
+                self.shown += said;
                 return Some((number, node));
             }
         }
@@ -365,6 +392,11 @@ struct Ahead {
     shape: Shape,
     /// The identifier of the last node.
     last: Option<Json>,
+}
+
+/// Whether a record is a message of the conversation itself, not of a sub-agent.
+fn is_said(record: &Record) -> bool {
+    record.kind == Kind::Message && !record.is_aside()
 }
 
 /// Counts a node that is on no path to the leaf.

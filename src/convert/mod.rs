@@ -320,7 +320,8 @@ fn moved<'a>(reader: Reader<'a>, native: Option<Native>, cx: &'a Cx<'a>) -> Read
 pub fn say_losses(to: Spec, cx: &Cx<'_>) {
     let target = to.format.at(to.version().number);
     for (path, count) in cx.log.dropped() {
-        let message = format!("{target} cannot hold {path} ({count} times)");
+        let times = if count > 1 { format!(" ({count} times)") } else { String::new() };
+        let message = format!("{target} cannot hold {path}{times}");
         cx.report(Diagnostic::new(Code::Dropped, message));
     }
 }

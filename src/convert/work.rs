@@ -253,6 +253,8 @@ impl<'a> Work<'a> {
         if self.ahead && !self.branch.as_mut().is_some_and(Branch::is_straight) {
             return Ok(None);
         }
+        let note = self.branch.as_ref().and_then(|branch| branch.note(to));
+        note.into_iter().for_each(|note| cx.report(note));
         // Without a session the writer reports the missing record.
         lead.into_iter().flatten().try_for_each(|(_, record)| writer.record(&record))?;
         let last = self.answers.as_mut().and_then(Answers::finish);

@@ -111,7 +111,7 @@ impl<'a> Head<'a> {
             [0xff, 0xfe, rest @ ..] | [0xfe, 0xff, rest @ ..] if opens_wide(rest) => Some(WIDE),
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => None,
             bytes if opens_wide(bytes) => Some(WIDE),
-            bytes => bytes.iter().any(control).then_some("it is no text"),
+            bytes => bytes.iter().any(control).then_some("it is not text"),
         }
     }
 

@@ -6,7 +6,7 @@
 //! as the format's records do, and the text behind the value there does not show that it is a
 //! nested object.
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, plural};
 use crate::error::Result;
 use crate::format::{Cx, Records, Rescued};
 use crate::json::Cursor;
@@ -163,7 +163,10 @@ impl<'a> Pieces<'a> {
         if self.first {
             self.found.damaged = true;
             self.found.aside += bytes.len() as u64;
-            let found = Diagnostic::new(code, format!("{}: {} bytes", code.title(), bytes.len()));
+            let found = Diagnostic::new(
+                code,
+                format!("{}: {}", code.title(), plural(bytes.len() as u64, "byte")),
+            );
             let found = found.at(at);
             // The window of NUL bytes has no information.
             let nuls = code == Code::NulsRemoved;

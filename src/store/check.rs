@@ -20,7 +20,7 @@ pub fn check_part(stem: &Path, name: &str) -> Result<PathBuf> {
     let unfit = |piece: &str| matches!(piece, "" | "." | "..") || piece.contains(['\\', '\0']);
     let (ending, below) = name.split_once('/').map_or((name, None), |(a, b)| (a, Some(b)));
     if ending.contains(['\\', '\0']) || below.is_some_and(|below| below.split('/').any(unfit)) {
-        return Err(refused("it is no plain path"));
+        return Err(refused("it is not a plain path"));
     }
     let mut path = stem.as_os_str().to_owned();
     path.push(ending);
@@ -73,7 +73,8 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
 
 /// Returns the error for a pipe or a device in a place that the user did not name.
 pub fn special(target: &Path) -> Error {
-    let message = format!("{} is no regular file, and was not named as output", target.display());
+    let message =
+        format!("{} is not a regular file, and was not named as output", target.display());
     Error::request(Code::OutputSpecial, message)
 }
 

@@ -175,7 +175,7 @@ pub fn read(file: &File) -> Result<Option<Read>> {
 const START: &[u8] = b"{\"copyist\":\"journal\",\"version\":";
 
 fn no_journal() -> Error {
-    let why = "it is no journal, or one of a newer release";
+    let why = "it is not a journal, or one of a newer release";
     Error::io("cannot go on", io::Error::new(io::ErrorKind::InvalidData, why))
 }
 

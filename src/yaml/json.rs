@@ -152,7 +152,7 @@ impl Nodes {
             }
             What::MappingStart(_, node) | What::SequenceStart(_, node) if is_key => {
                 self.beyond_json |= node.tag.is_some();
-                let found = Diagnostic::new(Code::YamlSyntax, "a key that is no scalar");
+                let found = Diagnostic::new(Code::YamlSyntax, "a key that is not a scalar");
                 return Err(Error::unfit(found.at(event.at)));
             }
             What::MappingStart(_, node) => {

@@ -217,7 +217,7 @@ fn the_list_goes_on_where_the_real_one_ends() {
     assert!(orchard.contains("  2      0.0053  0f4c1d2e-"), "{orchard}");
     for told in [
         "array: the last line is an array, no object",
-        "bad-time: `created_at` is no time: \"soon\"; ao-list-sessions itself ends here",
+        "bad-time: `created_at` is not a time: \"soon\"; ao-list-sessions itself ends here",
         "torn: torn.meta.json: the file is cut off",
         "lone.jsonl has no lone.meta.json; ao-new would append to it",
         #[cfg(unix)]

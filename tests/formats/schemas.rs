@@ -263,9 +263,9 @@ type Wrong = (&'static str, &'static str, &'static str);
 
 const WRONG: &[Wrong] = &[
     // The record.
-    (r#"{"kind":"poem"}"#, r#""poem" is no kind of record"#, "/kind: "),
-    (r#"{"kind":7}"#, "7 is no kind of record", "/kind: "),
-    (r#"{"kind":null}"#, "null is no kind of record", "/kind: "),
+    (r#"{"kind":"poem"}"#, r#""poem" is not a kind of record"#, "/kind: "),
+    (r#"{"kind":7}"#, "7 is not a kind of record", "/kind: "),
+    (r#"{"kind":null}"#, "null is not a kind of record", "/kind: "),
     ("{}", "expected a member `kind`", r#": "kind" is a required property"#),
     (r#"{"role":"user"}"#, "expected a member `kind`", r#": "kind" is a required property"#),
     (r#"["message"]"#, "expected an object", r#": value is not of type "object""#),
@@ -312,7 +312,7 @@ const WRONG: &[Wrong] = &[
     // Blocks.
     (
         r#"{"kind":"message","role":"user","content":[{"type":"poem"}]}"#,
-        r#""poem" is no type of block"#,
+        r#""poem" is not a type of block"#,
         "/content/0/type: ",
     ),
     (
@@ -399,7 +399,7 @@ const WRONG: &[Wrong] = &[
     ),
     (
         r#"{"kind":"context_edit","replacement":{"content":[{"type":"x"}]}}"#,
-        r#""x" is no type of block"#,
+        r#""x" is not a type of block"#,
         "/replacement/content/0/type: ",
     ),
 ];

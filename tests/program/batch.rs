@@ -516,9 +516,9 @@ fn ruins(dir: &Dir) -> Vec<(&'static str, &'static str)> {
     vec![
         ("d/empty.yaml", "it is empty"),
         ("d/gone.jsonl", "it holds NUL bytes and nothing else"),
-        ("d/late.jsonl.gz", "it is no text"),
+        ("d/late.jsonl.gz", "it is not text"),
         ("d/marked.jsonl", "its records are UTF-16"),
-        ("d/noise.yml", "it is no text"),
+        ("d/noise.yml", "it is not text"),
         ("d/spread.jsonl", "its records are spread over several lines; `jq -c . FILE` prints each"),
         ("d/wide.jsonl", "its records are UTF-16"),
         ("d/zeros.jsonl", "it holds NUL bytes and nothing else"),

@@ -1,11 +1,13 @@
 //! The command as it is run: arguments, exit codes, files on disk, signals.
 
 mod batch;
+mod branches;
 mod cli;
 #[path = "../common/mod.rs"]
 mod common;
 mod config;
 mod context;
+mod folders;
 mod foreign;
 mod interrupt;
 mod journal;

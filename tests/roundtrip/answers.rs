@@ -232,7 +232,7 @@ fn a_seam_that_cannot_be_kept_is_told() {
     let plain = ["--no-origin", "--fail-on", "loss", "--out-dir", "away", "in"];
     let (code, said) = dir.exit(&[&["convert", "-t", "pi@3"], &plain[..]].concat());
     assert_eq!(code, 1, "{said}");
-    assert!(said.contains("seam between parts of an answer (1 times)"), "{said}");
+    assert!(said.contains("seam between parts of an answer"), "{said}");
 }
 
 #[test]

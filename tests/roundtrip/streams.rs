@@ -355,7 +355,7 @@ fn what_stands_behind_the_leaf_that_a_stream_states_is_told() {
         stream.records.push(json!({"kind": "message", "id": "ffff0001", "parent": leaf,
             "role": "user", "content": "Nobody is shown this."}));
         let (_, told) = stream.home(source);
-        assert!(told.contains("message off the active branch (1 times)"), "{case}: {told}");
+        assert!(told.contains("message off the active branch"), "{case}: {told}");
         stream.says_the_same();
     }
 }

@@ -147,7 +147,7 @@ pub fn about(text: &[u8]) -> Result<About, String> {
     for (name, time) in [("created_at", &about.created), ("last_resumed_at", &about.resumed)] {
         if let Some(time) = time.as_ref().filter(|time| !is_time(time)) {
             let died = "ao-list-sessions itself ends here, without a list";
-            faults.push(format!("`{name}` is no time: {time:?}; {died}"));
+            faults.push(format!("`{name}` is not a time: {time:?}; {died}"));
         }
     }
     about.faults = faults;

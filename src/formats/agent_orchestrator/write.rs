@@ -97,7 +97,7 @@ impl Writer for Pair<'_> {
         match record.kind {
             Kind::Session => self.later_session(&record.node),
             Kind::Opaque if is_line(record) && same => self.kept_line(&record.node),
-            Kind::Opaque if is_line(record) => self.lost("a line that is no record"),
+            Kind::Opaque if is_line(record) => self.lost("a line that is not a record"),
             // A log contains only messages that were sent to the model.
             Kind::Message if own && record.node.is_true(Field::Excluded) => {
                 self.lost("message that is kept out of the context");

@@ -189,7 +189,7 @@ impl Walk<'_> {
         let name = self.enter(KIND)?;
         let kind = Kind::ALL.iter().copied().find(|kind| text::is(name.as_bytes(), kind.name()));
         let Some(kind) = kind else {
-            return self.problem(format!("{name:?} is no kind of record"));
+            return self.problem(format!("{name:?} is not a kind of record"));
         };
         let mut record = Record::new(kind);
         self.members(&mut record.node, kind.name(), Some(KIND), |field| kind.admits(field))?;
@@ -270,7 +270,7 @@ impl Walk<'_> {
         let name = self.enter(Field::Type.name())?;
         let known = BLOCKS.iter().find(|(block, _)| text::is(name.as_bytes(), block));
         let Some((known_name, fields)) = known else {
-            return self.problem(format!("{name:?} is no type of block"));
+            return self.problem(format!("{name:?} is not a type of block"));
         };
         let mut node = Node::with_capacity(fields.len() + 1);
         node.set(Field::Type, block::type_of(known_name));

@@ -422,7 +422,7 @@ impl Records<'_> {
 }
 
 /// Message for a first line that is not a header.
-const NOT_A_HEADER: &str = "first line is no header of a run";
+const NOT_A_HEADER: &str = "first line is not the header of a run";
 
 /// Key of a value that is only looked up.
 fn key(value: &Json) -> u64 {

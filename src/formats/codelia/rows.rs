@@ -84,7 +84,7 @@ fn columns(db: &Connection) -> Result<Vec<String>> {
     let kind: String = row.get(0).map_err(failed)?;
     let sql: String = row.get::<_, Option<String>>(1).map_err(failed)?.unwrap_or_default();
     if kind != "table" || sql.to_ascii_uppercase().starts_with("CREATE VIRTUAL") {
-        return Err(unusable(&"session_state is no table of its own"));
+        return Err(unusable(&"session_state is not a real table"));
     }
     let mut query = db
         .prepare("SELECT name, hidden FROM pragma_table_xinfo('session_state')")

@@ -238,7 +238,7 @@ impl Records<'_> {
 }
 
 /// Message about a first record that is not a header.
-pub const NOT_A_HEADER: &str = "first record is no session header with a string `id`";
+pub const NOT_A_HEADER: &str = "first record is not a session header with a string `id`";
 
 /// Builds the error for a line that is JSON but not an object.
 #[must_use]

@@ -169,7 +169,7 @@ fn a_bad_database_is_told_and_the_session_read_without_it() {
                     "ALTER TABLE session_state RENAME TO s; CREATE VIEW session_state AS SELECT * FROM s",
                 );
             },
-            "session_state is no table of its own",
+            "session_state is not a real table",
         ),
         ("no table", |dir| sql(dir, "DROP TABLE session_state"), "it has no table session_state"),
         (

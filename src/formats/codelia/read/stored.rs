@@ -326,7 +326,7 @@ impl Records<'_> {
         };
         let id = id.text().unwrap_or_default();
         let Some(name) = crate::formats::codelia::names::output_part(&id) else {
-            let message = format!("the output's reference {id:?} is no plain name");
+            let message = format!("the output's reference {id:?} is not a plain name");
             self.cx.report(Diagnostic::new(Code::OutsideReference, message).at(at));
             return Ok(());
         };

@@ -280,7 +280,7 @@ impl Records<'_> {
             }
             ("turns" | "messages", _) => {
                 let (at, spelled) = (value.at, value.end.byte > value.at.byte);
-                let message = format!("`{name}` is no list of turns");
+                let message = format!("`{name}` is not a list of turns");
                 let json = self.json(value, Scalars::Typed)?;
                 self.shadow.compare(self.nodes.end.byte, "");
                 if json.as_ref() != b"null" {
@@ -432,7 +432,7 @@ impl Records<'_> {
             self.shadow.yaml.string(name.as_str());
         }
         let what = match self.listed {
-            _ if number == 0 => Some("is no turn number"),
+            _ if number == 0 => Some("is not a turn number"),
             _ if !plain => Some("is text, not a turn number"),
             Some(last) if number <= last => Some("comes after a later turn, or twice"),
             _ => None,

@@ -24,7 +24,7 @@ mod wide;
 
 use super::ending::Ending;
 use super::{Made, beginning, read};
-use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::diagnostic::{Code, Diagnostic, Log, plural};
 use crate::error::{Error, Result};
 use crate::format::{Cx, OnError, Options, Reach, RepairIo, RepairOptions, Repaired};
 use crate::lines::BOM;
@@ -287,7 +287,9 @@ fn say_put(code: Code, what: &str, cx: &Cx<'_>) {
 
 /// Reports bytes that were set aside, at their position.
 fn say_aside(code: Code, bytes: &[u8], at: Position, cx: &Cx<'_>) {
-    let found = Diagnostic::new(code, format!("{}: {} bytes", code.title(), bytes.len())).at(at);
+    let found =
+        Diagnostic::new(code, format!("{}: {}", code.title(), plural(bytes.len() as u64, "byte")))
+            .at(at);
     let nuls = bytes.iter().all(|b| *b == 0);
     cx.report(if nuls { found } else { found.showing(bytes, 0) });
 }

@@ -256,7 +256,8 @@ impl Records<'_> {
                 self.array(Bytes::copy_from_slice(text.as_bytes()), list.at)
             }
             _ => {
-                let found = Diagnostic::new(Code::NotObject, "`messages` is no list of messages");
+                let found =
+                    Diagnostic::new(Code::NotObject, "`messages` is not a list of messages");
                 Err(Error::damaged(found.at(list.at)))
             }
         }

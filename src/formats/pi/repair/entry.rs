@@ -4,7 +4,7 @@ use super::super::needs::needs;
 use super::super::{lineage::quoted, wire};
 use super::Mending;
 use super::record::member;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, plural};
 use crate::format::Rescued;
 use crate::json::{Json, Span, text};
 use crate::members::Scan;
@@ -309,7 +309,11 @@ impl Mending<'_> {
             let old: Vec<&[u8]> = halves.iter().map(old).collect();
             let old = [b"[\"", old.join(b"\",\"".as_slice()).as_slice(), b"\"]"].concat();
             fixes.note(code, Some(("halves", &old)));
-            self.report(code, format!("{} ({} times)", code.title(), halves.len()), record.at);
+            self.report(
+                code,
+                format!("{}: {}", code.title(), plural(halves.len() as u64, "place")),
+                record.at,
+            );
         }
         None
     }

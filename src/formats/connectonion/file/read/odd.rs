@@ -117,6 +117,6 @@ fn twice_named(name: &str, at: Position) -> Diagnostic {
 }
 
 pub(super) fn not_a_session(at: Position) -> Error {
-    let message = "the document is no mapping with `name` and `turns`";
+    let message = "the document is not a mapping with `name` and `turns`";
     Error::unfit(Diagnostic::new(Code::NoHeader, message).at(at))
 }

@@ -1,0 +1,44 @@
+//! The identifier that a session has by its header.
+
+use super::found::{Found, Opened, Said};
+use super::inputs::{Job, JobSource};
+use crate::diagnostic::Log;
+use crate::format::{Cx, Options, Parts};
+use crate::formats::records;
+use crate::record::{Field, Kind};
+
+/// A session's identifier, and the name of its format.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Identity {
+    /// The name of the format.
+    pub format: &'static str,
+    /// The identifier.
+    pub id: String,
+}
+
+/// Returns the identity of an input that is one file; `None` if it has none, or cannot be read.
+pub fn identity(job: &Job) -> Option<Identity> {
+    job.path().filter(|_| job.passed_over.is_none())?;
+    let mut opened = Opened::new(&job.source, Said::default(), job.named).ok()??;
+    let alone = matches!(job.source, JobSource::File(_)) && opened.part_of.is_none();
+    if !alone {
+        return None;
+    }
+    of_parts(&opened.found, &mut opened.input)
+}
+
+/// Returns the identity of a session that was opened. Only the records up to the header are read.
+pub fn of_parts(found: &Found, parts: &mut dyn Parts) -> Option<Identity> {
+    let options = Options { contents: false, ..Options::default() };
+    let log = Log::default();
+    let cx = Cx { options: &options, log: &log };
+    // A crash can leave damaged lines before the header.
+    const BEFORE: usize = 16;
+    let records = records(found.format, parts, &cx).ok()?.take(BEFORE);
+    let mut sessions = records
+        .filter_map(Result::ok)
+        .filter(|located| located.value.kind == Kind::Session)
+        .map(|located| located.value.node.text(Field::Id));
+    let id = sessions.next()??;
+    Some(Identity { format: found.format.name, id })
+}

@@ -1,0 +1,17 @@
+//! Numbers in messages.
+
+/// Formats a number with a noun in singular or plural.
+///
+/// ```
+/// use copyist::diagnostic::plural;
+/// assert_eq!(plural(1, "byte"), "1 byte");
+/// assert_eq!(plural(2, "entry"), "2 entries");
+/// ```
+#[must_use]
+pub fn plural(n: u64, what: &str) -> String {
+    match what.strip_suffix('y') {
+        _ if n == 1 => format!("1 {what}"),
+        Some(stem) => format!("{n} {stem}ies"),
+        None => format!("{n} {what}s"),
+    }
+}
