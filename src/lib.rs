@@ -87,6 +87,7 @@ pub mod yaml;
 pub mod parts;
 
 pub mod context_rules;
+pub mod dialect;
 pub mod format;
 pub mod framing;
 pub mod memory;

@@ -58,9 +58,13 @@ impl<'a> Work<'a> {
         parts: &mut dyn Parts,
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
-        // Only streams can hold data that a tree cannot express.
+        // Only streams can hold data that a tree cannot express, unless the tree has no records for
+        // what decides about the context.
         let stream = canonical::FORMAT.name;
-        let whole = to.version().tree && (from.name != stream || to.format.name == stream);
+        let cuts = [Kind::Compaction, Kind::ContextEdit];
+        let holds = cuts.iter().all(|kind| to.version().kinds.contains(kind));
+        let fits = from.name != stream && (holds || from.name == to.format.name);
+        let whole = to.version().tree && (fits || to.format.name == stream);
         let branch = if whole { None } else { Branch::of(from, to, parts, cx)? };
         let forks = forks(from, to, parts, cx)?;
         Ok(Self { branch, ahead: false, forks, ..Self::straight(from, to, cx) })

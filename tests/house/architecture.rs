@@ -27,6 +27,7 @@ const LAYERS: &[&[&str]] = &[
     &["named"],
     &["tree"],
     &["context_rules"],
+    &["dialect"],
     &["repair"],
     &["formats/*"],
     &["formats"],

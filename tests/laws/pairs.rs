@@ -19,6 +19,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("/pyobj/", "tags of Python's; not kept through the stream either"),
     ("/alias/", "anchors; not kept through the stream either"),
     ("surrogate/.co/evals/lone_surrogate/run_1.yaml", "torn by its own program"),
+    (
+        "feature-work/in/2025-11-18T09-14-02-417Z_8899d818-977d-46aa-8246-692996dcc594.jsonl to claude-code",
+        "the interface refuses the `|` in its calls' identifiers, so they get others",
+    ),
 ];
 
 /// Every format at every version, but for the stream.

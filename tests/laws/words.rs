@@ -22,6 +22,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     (": following: ", "a word that pi puts before a summary itself"),
     (": compacted: ", "the same"),
     ("/surrogate/.co/evals/", "torn by its own program"),
+    (
+        "feature-work/in/2025-11-18T09-14-02-417Z_8899d818-977d-46aa-8246-692996dcc594.jsonl to claude-code",
+        "the interface refuses the `|` in its calls' identifiers, so they get others",
+    ),
 ];
 
 /// Words that a file has of its format's own.
