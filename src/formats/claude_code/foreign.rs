@@ -17,7 +17,7 @@ use crate::mapping::Object;
 use crate::record::{Field, Kind, Node, Record, Value, block, calls, identity, is_broken};
 use crate::times;
 use jiff::Timestamp;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Release that the lines name.
 const RELEASE: &str = "2.1.332";
@@ -37,6 +37,8 @@ pub struct Foreign {
     leaf: Option<Json>,
     last: Option<Json>,
     written: Option<Json>,
+    /// Hashes of the identifiers of all nodes that have a line.
+    lines: HashSet<u64>,
     /// Last question.
     asked: Option<Json>,
 }
@@ -117,6 +119,7 @@ impl Foreign {
             leaf: session.json(Field::Leaf).cloned(),
             last: None,
             written: None,
+            lines: HashSet::new(),
             asked: None,
         }
     }
@@ -154,6 +157,7 @@ impl Foreign {
         self.complete(&mut message.node);
         self.asked = asked(&message).or(self.asked.take());
         self.written = node.json(Field::Id).cloned();
+        self.lines.extend(self.written.as_ref().map(|id| hash(id.as_bytes())));
         line::write(&[message], out);
         out.push(b'\n');
     }
@@ -235,7 +239,7 @@ impl Foreign {
     /// Gives a message the members of a line.
     fn complete(&mut self, node: &mut Node) {
         let told = node.json(Field::Time).and_then(times::read);
-        let after = self.time.map(|time| time + std::time::Duration::from_millis(1));
+        let after = self.time.map(times::after);
         let first = told.or(after).unwrap_or(Timestamp::UNIX_EPOCH);
         // The chain must be strictly newer from line to line.
         let time = match self.written.is_some() {
@@ -317,6 +321,7 @@ impl Foreign {
         let leaf = self.leaf.as_ref().or(self.last.as_ref()).map(|leaf| self.above(leaf));
         if let (Some(leaf), Some(written)) = (leaf, &self.written)
             && leaf != written
+            && (leaf.is_null() || self.lines.contains(&hash(leaf.as_bytes())))
         {
             lines.extend(self.stands_at(leaf));
         }

@@ -44,6 +44,8 @@ struct Answer {
     blocks: Vec<u64>,
     /// Hashes of the lines that follow these.
     behind: Vec<u64>,
+    /// Calls without a result.
+    calls: Vec<Json>,
     /// Last line of all these.
     end: Json,
 }
@@ -140,7 +142,7 @@ impl Lineage {
         let is_block = parent.is_some_and(|parent| answer.blocks.contains(&parent));
         let is_behind = parent.is_some_and(|parent| answer.behind.contains(&parent));
         let more = group.as_ref() == Some(&answer.group);
-        let result = record.kind == Kind::Message && node.is(Field::Role, "tool");
+        let result = answer.takes(node);
         // A prompt that follows a block goes on without the rest of the answer.
         if (is_block && (more || result || record.kind == Kind::Opaque)) || is_behind {
             if node.json(Field::Parent) != Some(&answer.end) {
@@ -177,6 +179,10 @@ impl Lineage {
     fn note_calls(&mut self, node: &Node) {
         for call in node.nodes(Field::Content).unwrap_or_default() {
             let named = |name: &&str| call.is(Field::Name, name);
+            let id = call.json(Field::Id).filter(|_| call.is(Field::Type, block::TOOL_CALL));
+            if let Some(answer) = &mut self.answer {
+                answer.calls.extend(id.cloned());
+            }
             if !call.is(Field::Type, block::TOOL_CALL)
                 || !wire::AGENT_TOOLS.iter().any(|n| named(&n))
             {
@@ -235,8 +241,22 @@ impl Lineage {
 }
 
 impl Answer {
+    /// Whether a message is the first result of one of the calls.
+    fn takes(&mut self, message: &Node) -> bool {
+        let blocks = message.nodes(Field::Content).unwrap_or_default();
+        let call = blocks.first().and_then(|block| block.json(Field::Call));
+        let place = self.calls.iter().position(|waiting| Some(waiting) == call);
+        place.map(|place| self.calls.remove(place)).is_some()
+    }
+
     fn of(group: Json, id: &Json) -> Self {
-        Self { group, blocks: vec![key(id)], behind: Vec::new(), end: id.clone() }
+        Self {
+            group,
+            blocks: vec![key(id)],
+            behind: Vec::new(),
+            calls: Vec::new(),
+            end: id.clone(),
+        }
     }
 }
 
