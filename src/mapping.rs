@@ -6,6 +6,7 @@
 //! members.
 
 mod look;
+pub mod template;
 
 use crate::json::{Cursor, Fault, Json, Span, text};
 use crate::record::{Field, Kind, Node, Record, Shape, Value, block};

@@ -50,6 +50,8 @@ pub struct Survey {
     pub last: Option<(u32, Located<Record>)>,
     /// Whether a compaction names one by one the entries that it keeps.
     listed: bool,
+    /// Whether a compaction or an edit of the context has no record in the target.
+    unheld: bool,
     /// Hashes of the identifiers of the first messages that compactions keep, and of the messages
     /// that stand beside the conversation in a tree.
     first_kept: HashSet<u64>,
@@ -60,13 +62,15 @@ impl Survey {
     /// Whether a tree can express which entries compactions keep: by the first kept entry, which
     /// must lead to the others in the tree.
     pub fn fits_a_tree(&self) -> bool {
-        !self.listed && self.first_kept.is_disjoint(&self.aside)
+        !self.listed && !self.unheld && self.first_kept.is_disjoint(&self.aside)
     }
 
     /// Takes a record; breaks off where the target has a place for all data of the source.
     pub fn record(&mut self, number: u32, located: Located<Record>, to: Spec) -> ControlFlow<()> {
         let Record { kind, node } = &located.value;
         self.listed |= node.json(Field::Kept).is_some();
+        let cuts = [Kind::Compaction, Kind::ContextEdit].contains(kind);
+        self.unheld |= cuts && to.version().tree && !to.version().kinds.contains(kind);
         let key = |field| node.json(field).map(|id| key_of(id.as_bytes()));
         self.first_kept.extend(key(Field::FirstKept));
         self.aside.extend(key(Field::Id).filter(|_| located.value.is_aside()));

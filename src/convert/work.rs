@@ -58,10 +58,14 @@ impl<'a> Work<'a> {
         parts: &mut dyn Parts,
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
-        // Other sources hold no data that a tree cannot express.
+        // Only streams hold data that a tree cannot express. A tree may have no records for what decides
+        // about the context, and a history that was replaced is no branch of any tree.
         let stream = canonical::FORMAT.name;
         let wide = from.name == stream || from.replaces_history();
-        let whole = to.version().tree && (!wide || to.format.name == stream);
+        let cuts = [Kind::Compaction, Kind::ContextEdit];
+        let holds = cuts.iter().all(|kind| to.version().kinds.contains(kind));
+        let fits = !wide && (holds || from.name == to.format.name);
+        let whole = to.version().tree && (fits || to.format.name == stream);
         let branch = if whole { None } else { Branch::of(from, to, parts, cx)? };
         let forks = forks(from, to, parts, cx)?;
         Ok(Self { branch, ahead: false, forks, ..Self::straight(from, to, cx) })

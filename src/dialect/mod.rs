@@ -1,4 +1,5 @@
 //! Shapes of messages in the interfaces of model providers, each read and written in one place.
 //! Several formats store messages in such a shape.
 
+pub mod anthropic;
 pub mod responses;

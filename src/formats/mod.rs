@@ -5,6 +5,7 @@
 
 pub mod agent_orchestrator;
 pub mod canonical;
+pub mod claude_code;
 pub mod codelia;
 pub mod codex;
 pub mod connectonion;
@@ -22,6 +23,7 @@ pub static FORMATS: &[&Format] = &[
     &connectonion::FORMAT,
     &agent_orchestrator::FORMAT,
     &codelia::FORMAT,
+    &claude_code::FORMAT,
     &codex::FORMAT,
     &canonical::FORMAT,
 ];
@@ -110,7 +112,7 @@ impl Spec {
     /// use copyist::formats::Spec;
     /// assert_eq!(Spec::parse("pi@2").unwrap().version.unwrap().number, 2);
     /// assert!(Spec::parse("pi").unwrap().version.is_none());
-    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, connectonion, agent-orchestrator, codelia, codex, canonical"));
+    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, connectonion, agent-orchestrator, codelia, claude-code, codex, canonical"));
     /// ```
     pub fn parse(text: &str) -> std::result::Result<Self, String> {
         let (name, number) = match text.split_once('@') {

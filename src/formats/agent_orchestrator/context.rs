@@ -4,7 +4,7 @@
 //! A log begins with its session and is never cut, so its messages are the conversation; the form
 //! to which Claude Code compacted the conversation is in Claude Code's own transcript only.
 
-use super::block::{self, Types};
+use crate::dialect::anthropic::block::{self, Types};
 use crate::format::Context;
 use crate::mapping::Object;
 use crate::record::{Field, Kind, Record};

@@ -11,13 +11,14 @@
 //! | `parent_tool_use_id` | `parent_call` |
 //! | members without a row in `wire.rs` | `extra`; those of the message inside a printed line under `extra.message` |
 
-use super::block::{self, Types};
-use super::object::Members;
 use super::wire::{self, PARENT, PROMPT};
+use crate::dialect::anthropic::block::{self, Types};
+use crate::dialect::anthropic::members::Members;
+use crate::dialect::anthropic::split;
 use crate::json::{Cursor, EscapeStyle, Fault, Json, text};
 use crate::lines::USUAL;
 use crate::mapping::{Extra, Object, Source};
-use crate::record::{Field, Kind, Node, Record, Value, block as blocks};
+use crate::record::{Field, Kind, Node, Record, Value};
 use bytes::Bytes;
 
 /// Shape in which lines are written.
@@ -271,47 +272,6 @@ fn message_inside(
 
 fn finish(extra: Extra, node: &mut Node) {
     extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
-}
-
-fn is_answer(node: &Node) -> bool {
-    node.is(Field::Type, blocks::TOOL_RESULT)
-}
-
-/// Splits a message so that each answer of a tool is a message of its own. Other members go with
-/// the first one.
-fn split(mut record: Record, group: &str) -> Vec<Record> {
-    let content = match record.node.take(Field::Content) {
-        Some(Value::Nodes(nodes)) if nodes.iter().any(is_answer) => nodes,
-        content => {
-            content.into_iter().for_each(|content| record.node.set(Field::Content, content));
-            return vec![record];
-        }
-    };
-    let mut pieces: Vec<Vec<Node>> = Vec::new();
-    for block in content {
-        match pieces.last_mut() {
-            Some(last) if !is_answer(&block) && !last.iter().any(is_answer) => last.push(block),
-            _ => pieces.push(vec![block]),
-        }
-    }
-    let several = pieces.len() > 1;
-    let parent = record.node.json(Field::ParentCall).cloned();
-    let mut first = Some(record);
-    let piece = |blocks: Vec<Node>| {
-        let mut record = first.take().unwrap_or_else(|| {
-            let mut next = Record::new(Kind::Message);
-            parent.iter().for_each(|call| next.node.set(Field::ParentCall, call.clone()));
-            next
-        });
-        let role = if blocks.iter().any(is_answer) { "\"tool\"" } else { "\"user\"" };
-        record.node.set(Field::Role, Json::constant(role));
-        if several {
-            record.node.set(Field::Group, Json::string(group));
-        }
-        record.node.set(Field::Content, blocks);
-        record
-    };
-    pieces.into_iter().map(piece).collect()
 }
 
 /// Appends the line that records stand for, in its spelling; several records are of one group.

@@ -10,13 +10,11 @@
 //! written is in `wire.rs`. A log without metadata is a session as well, as `claude` itself makes
 //! it; so are metadata without a log, which a run leaves that has just begun.
 
-mod block;
 mod context;
 mod health;
 mod line;
 mod lineage;
 mod meta;
-mod object;
 mod prompts;
 mod read;
 mod repair;

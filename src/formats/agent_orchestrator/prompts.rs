@@ -3,10 +3,10 @@
 //! Claude's SDK gives one line per content block, and one result per prompt. A result is a success
 //! only if the conversation ended with an answer.
 
-use super::block;
 use super::line::{self, Shape};
 use super::wire::PROMPT;
 use crate::diagnostic::{FieldOutcome, Log};
+use crate::dialect::anthropic::block;
 use crate::json::Json;
 use crate::lines::empty;
 use crate::record::{Field, Kind, Node, Record, Value, block as blocks, is_broken};

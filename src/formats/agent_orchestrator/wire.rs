@@ -4,7 +4,8 @@
 //! Source: `types.py` of claude-agent-sdk 0.1.0 to 0.2.187, `session.py` and
 //! `agent-orchestrator.sh` of claude-agent-orchestrator, output of `claude` 1.0 to 2.1.
 
-use super::object::Members;
+use crate::dialect::anthropic::USAGE;
+use crate::dialect::anthropic::members::Members;
 use crate::mapping::{Row, object, row};
 use crate::record::Field;
 
@@ -14,13 +15,6 @@ pub const PARENT: &str = "parent_tool_use_id";
 
 /// Value of `type` in a prompt's line.
 pub const PROMPT: &str = "user_message";
-
-const USAGE: &[Row] = &[
-    row("input_tokens", Field::InputTokens),
-    row("cache_creation_input_tokens", Field::CacheWrite),
-    row("cache_read_input_tokens", Field::CacheRead),
-    row("output_tokens", Field::OutputTokens),
-];
 
 /// Tokens of one answer.
 const ANSWER_USAGE: Members = Members {

@@ -10,7 +10,7 @@
 //! | `image`, `document` in base64 | the same; what else their `source` says is extra |
 //! | any other | `opaque` |
 
-use super::object::Members;
+use super::members::Members;
 use crate::json::{Fault, Json, text};
 use crate::mapping::{Extra, Object, Source, row};
 use crate::record::{Field, Node, Value, block};

@@ -1,0 +1,151 @@
+//! Facts about a session that stand in its first lines, and detection of transcripts by them.
+
+use super::{FORMAT, wire};
+use crate::format::{Confidence, Head, Sniffed};
+use crate::json::{Cursor, Json, text};
+use crate::lines::BOM;
+use crate::record::{Field, Node};
+use bytes::Bytes;
+
+/// Facts in the beginning of a transcript.
+#[derive(Debug, Default)]
+pub struct About {
+    /// Whether the lines are those of one sub-agent, in a file of their own.
+    pub agent: bool,
+    facts: Node,
+    release: Option<Json>,
+}
+
+/// Members by which the kind of a line is told.
+#[derive(Debug, Default)]
+struct Marks {
+    wire: Option<String>,
+    message: bool,
+    links: bool,
+    printed: bool,
+    parent: bool,
+    side: bool,
+    agent: Option<Json>,
+    facts: Vec<(Field, Json)>,
+    release: Option<Json>,
+    names: Vec<String>,
+}
+
+impl Marks {
+    fn of(line: &[u8]) -> Option<Self> {
+        let mut cursor = Cursor::new(line);
+        let mut marks = Self::default();
+        cursor.begin_object().ok()?;
+        while let Some(key) = cursor.next_key().ok()? {
+            let first = cursor.peek();
+            let value = cursor.skip_value().ok()?;
+            let (name, value) = (text::decode(key.of(line))?, value.of(line));
+            let text = || first == Some(b'"');
+            let json = || Json::checked(Bytes::copy_from_slice(value));
+            match name.as_str() {
+                "type" => marks.wire = text::decode(value),
+                "message" => marks.message = first == Some(b'{'),
+                "parent_tool_use_id" | "session_id" => marks.printed = true,
+                wire::SIDE => marks.side = value == b"true",
+                "agentId" if text() => marks.agent = Some(json()),
+                "sessionId" if text() => marks.facts.push((Field::Id, json())),
+                "cwd" if text() => marks.facts.push((Field::Cwd, json())),
+                "timestamp" if text() => marks.facts.push((Field::Created, json())),
+                "version" if text() => marks.release = Some(json()),
+                _ => {}
+            }
+            marks.parent |= name == wire::PARENT;
+            marks.links |= ["uuid", wire::PARENT, "sessionId"].contains(&name.as_str());
+            marks.names.push(name);
+        }
+        cursor.end().ok()?;
+        Some(marks)
+    }
+
+    fn is(&self, wire: &str) -> bool {
+        self.wire.as_deref() == Some(wire)
+    }
+
+    /// Whether the line stands in the chain of a transcript.
+    fn is_chained(&self) -> bool {
+        let spoken = (self.is("user") || self.is("assistant")) && self.message;
+        let other = ["system", "attachment", "progress"].iter().any(|wire| self.is(wire));
+        (spoken && self.links || other && self.parent) && (self.parent || !self.printed)
+    }
+
+    /// Whether the line stands beside the chain of a transcript.
+    fn is_beside(&self) -> bool {
+        let has = |name: &str| self.names.iter().any(|own| own == name);
+        wire::BESIDE.iter().any(|(wire, name)| self.is(wire) && has(name))
+    }
+}
+
+impl About {
+    /// Number of bytes of a file that are looked at.
+    pub const HEAD: u64 = Head::SIZE as u64;
+
+    /// Returns the facts in the beginning of a file.
+    #[must_use]
+    pub fn of(head: &[u8]) -> Self {
+        let head = head.strip_prefix(BOM).unwrap_or(head);
+        let (mut about, mut spoken) = (Self::default(), false);
+        for marks in head.split(|b| *b == b'\n').filter_map(Marks::of) {
+            if marks.is_chained() {
+                about.agent |= !spoken && marks.side && marks.agent.is_some();
+                spoken = true;
+            }
+            for (field, value) in marks.facts {
+                if about.facts.get(field).is_none() {
+                    about.facts.set(field, value);
+                }
+            }
+            about.release = about.release.or(marks.release);
+        }
+        about
+    }
+
+    /// Returns the session's record.
+    #[must_use]
+    pub fn session(&self, format: &str) -> Node {
+        let mut node = self.facts.clone();
+        node.set(Field::Source, Json::string(format));
+        node.set(Field::Provider, Json::constant("\"anthropic\""));
+        if let Some(release) = &self.release {
+            let mut client = b"{\"name\":\"claude-code\",\"version\":".to_vec();
+            client.extend_from_slice(release.as_bytes());
+            client.push(b'}');
+            node.set(Field::Client, Json::checked(client.into()));
+        }
+        node
+    }
+}
+
+/// Detects a transcript by its beginning.
+pub fn sniff(head: &Head<'_>) -> Option<Sniffed> {
+    let called = Head::is_called(head.name, FORMAT.extensions);
+    let (mut beside, mut clean) = (0, true);
+    for (i, line) in head.lines().take(LOOKED_AT).enumerate() {
+        match Marks::of(line) {
+            Some(marks) if marks.is_chained() => {
+                let confidence = match () {
+                    () if !clean => Confidence::Buried,
+                    () if i == beside => Confidence::Certain,
+                    () => Confidence::Strong,
+                };
+                return Some(Sniffed { confidence, version: VERSION });
+            }
+            Some(marks) if marks.is_beside() => beside += 1,
+            Some(_) => {}
+            None => clean &= beside > 0 || Head::is_torn(line, i == 0, called),
+        }
+    }
+    // A process that went on with another session leaves a file with such lines only.
+    let confidence = if clean { Confidence::Strong } else { Confidence::Buried };
+    (beside > 0).then(|| Sniffed { confidence, version: VERSION })
+}
+
+/// Maximum number of lines that detection looks at.
+const LOOKED_AT: usize = 64;
+
+/// Number of the only version.
+const VERSION: u32 = 2;

@@ -1,0 +1,436 @@
+//! Lines for the records of other formats, as every release from 2.0 on resumes them.
+//!
+//! Source: what releases 2.0.53, 2.1.81 and 2.1.332 send of transcripts in which one thing after
+//! the other was left out or changed.
+//!
+//! Each message is one line, so that results of parallel calls follow each other. Times increase
+//! strictly, for releases before 2.1.33 take the line with the newest time for the leaf. What has no
+//! line, such as system prompts and the thinking of other providers, stays in the origin.
+
+use super::{line, wire};
+use crate::context_rules;
+use crate::diagnostic::FieldOutcome;
+use crate::format::Cx;
+use crate::ids::hash;
+use crate::json::{Json, text};
+use crate::mapping::Object;
+use crate::record::{Field, Kind, Node, Record, Value, block, calls, identity, is_broken};
+use crate::times;
+use jiff::Timestamp;
+use std::collections::{HashMap, HashSet};
+
+/// Release that the lines name.
+const RELEASE: &str = "2.1.332";
+
+/// State of a session of another format while it is written.
+#[derive(Debug)]
+pub struct Foreign {
+    /// Identifier of the session, a UUID.
+    id: String,
+    cwd: Option<Json>,
+    model: Option<Json>,
+    name: Option<Json>,
+    time: Option<Timestamp>,
+    /// Parents of the nodes that were left out, by the identifiers of these.
+    left_out: HashMap<Json, Json>,
+    /// Node at which the session stands, as its source tells it; and the last node.
+    leaf: Option<Json>,
+    last: Option<Json>,
+    written: Option<Json>,
+    /// Hashes of the identifiers of all nodes that have a line.
+    lines: HashSet<u64>,
+    /// Last question.
+    asked: Option<Json>,
+}
+
+/// Fields of a message that its line has a place for.
+const HELD: &[Field] = &[
+    Field::Id,
+    Field::Parent,
+    Field::IdMade,
+    Field::Time,
+    Field::Role,
+    Field::Content,
+    Field::Group,
+    Field::MessageTime,
+    Field::Raw,
+    Field::RawBytes,
+    Field::Eol,
+    Field::Layout,
+];
+/// Fields of an answer that its line has a place for besides.
+const ANSWERED: &[Field] = &[Field::Model, Field::Usage, Field::StopReason, Field::ResponseId];
+
+/// Returns the identifier of a session as Claude Code has it: its own if it is a UUID, else one that
+/// follows from it.
+#[must_use]
+pub fn session_id(session: &Node, asked: Option<&str>) -> String {
+    let own = session.text(Field::Id).filter(|id| is_uuid(id));
+    own.unwrap_or_else(|| uuid_of(&identity(session, asked)))
+}
+
+/// Whether a text is shaped as a UUID in lower case.
+#[must_use]
+pub fn is_uuid(text: &str) -> bool {
+    let hyphen = |place: usize| [8, 13, 18, 23].contains(&place);
+    let fits = |(place, c): (usize, char)| match hyphen(place) {
+        true => c == '-',
+        false => matches!(c, '0'..='9' | 'a'..='f'),
+    };
+    text.len() == 36 && text.chars().enumerate().all(fits)
+}
+
+/// Returns a UUID that follows from these bytes.
+fn uuid_of(bytes: &[u8]) -> String {
+    let (a, b) = (hash(bytes), hash(&[bytes, b"2"].concat()));
+    // Version 8 of RFC 9562: the bits are the maker's own.
+    let (high, low) = (a & 0xffff_ffff_ffff_0fff | 0x8000, b & 0x3fff_ffff_ffff_ffff | 1 << 63);
+    let digits = format!("{high:016x}{low:016x}");
+    let cut = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
+    [cut(0, 8), cut(8, 12), cut(12, 16), cut(16, 20), cut(20, 32)].join("-")
+}
+
+impl Foreign {
+    /// Begins with the session's record.
+    #[must_use]
+    pub fn of(session: &Node, cx: &Cx<'_>) -> Self {
+        const HELD: &[Field] = &[
+            Field::Source,
+            Field::Id,
+            Field::Cwd,
+            Field::Model,
+            Field::Created,
+            Field::Updated,
+            Field::Leaf,
+            Field::File,
+            Field::Provider,
+        ];
+        for field in session.fields().filter(|field| !HELD.contains(field)) {
+            cx.log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
+        }
+        let text = |field| session.json(field).filter(|json| json.text().is_some()).cloned();
+        Self {
+            id: session_id(session, cx.options.asked.as_deref()),
+            cwd: text(Field::Cwd),
+            model: text(Field::Model),
+            name: None,
+            time: session.json(Field::Created).and_then(times::read),
+            left_out: HashMap::new(),
+            leaf: session.json(Field::Leaf).cloned(),
+            last: None,
+            written: None,
+            lines: HashSet::new(),
+            asked: None,
+        }
+    }
+
+    /// Appends the line of a record, with its line feed, if the record has one.
+    pub fn record(&mut self, record: &Record, out: &mut Vec<u8>, cx: &Cx<'_>) {
+        let node = &record.node;
+        match record.kind {
+            Kind::Session => {
+                self.leaf = node.json(Field::Leaf).cloned().or(self.leaf.take());
+                return;
+            }
+            Kind::SessionInfo => self.name = node.json(Field::Name).cloned().or(self.name.take()),
+            Kind::Leaf => {
+                self.last = node.json(Field::Target).cloned();
+                self.leave_out(node);
+                return;
+            }
+            _ => {}
+        }
+        if record.is_node() {
+            self.last = node.json(Field::Id).cloned();
+        }
+        let lost = |path: &str| {
+            let path = format!("{}.{path}", record.kind.name());
+            cx.log.count(FieldOutcome::Dropped, &path);
+        };
+        let Some(mut message) = self.message(record, &lost) else {
+            if record.kind != Kind::SessionInfo {
+                cx.log.count(FieldOutcome::Dropped, record.kind.name());
+            }
+            self.leave_out(node);
+            return;
+        };
+        self.complete(&mut message.node);
+        self.asked = asked(&message).or(self.asked.take());
+        self.written = node.json(Field::Id).cloned();
+        self.lines.extend(self.written.as_ref().map(|id| hash(id.as_bytes())));
+        line::write(&[message], out);
+        out.push(b'\n');
+    }
+
+    /// Notes that a node has no line: its children follow its parent.
+    fn leave_out(&mut self, node: &Node) {
+        let Some(id) = node.json(Field::Id) else { return };
+        let parent = node.json(Field::Parent).cloned().unwrap_or(Json::constant("null"));
+        self.left_out.insert(id.clone(), parent);
+    }
+
+    /// Returns the nearest node above, or this node, that has a line.
+    fn above<'s>(&'s self, mut id: &'s Json) -> &'s Json {
+        // A longer path would lead in a circle.
+        for _ in 0..self.left_out.len() {
+            let Some(parent) = self.left_out.get(id) else { break };
+            id = parent;
+        }
+        id
+    }
+
+    /// Returns the message that is sent of a record, with the blocks that a line can hold; `None`
+    /// if nothing is sent.
+    fn message(&self, record: &Record, lost: &dyn Fn(&str)) -> Option<Record> {
+        let node = &record.node;
+        let spoken = [Kind::Message, Kind::BranchSummary, Kind::Compaction].contains(&record.kind);
+        if !spoken || record.is_aside() || is_broken(node) || node.is(Field::Role, "system") {
+            return None;
+        }
+        let plain = ["user", "assistant", "tool"].iter().any(|role| node.is(Field::Role, role));
+        let sent = if plain { node.clone() } else { context_rules::message(record, false)? };
+        let answer = node.is(Field::Role, "assistant");
+        for field in node.fields() {
+            let held = HELD.contains(&field) || (answer && ANSWERED.contains(&field));
+            if !held && !(record.kind != Kind::Message || !plain) {
+                lost(field.name());
+            }
+        }
+        let mut out = Node::with_capacity(12);
+        for field in [Field::Id, Field::Parent, Field::Time] {
+            node.get(field).into_iter().for_each(|value| out.set(field, value.clone()));
+        }
+        for field in [Field::Role, Field::Content].iter().chain(ANSWERED).chain(&[Field::Group]) {
+            let counts = answer || [Field::Role, Field::Content].contains(field);
+            let value = sent.get(*field).filter(|_| counts);
+            value.into_iter().for_each(|value| out.set(*field, value.clone()));
+        }
+        block::complete(&mut out);
+        let content = self.content(&out, is_claude(node), lost)?;
+        out.set(Field::Content, content);
+        Some(Record { kind: Kind::Message, node: out })
+    }
+
+    /// Returns the content as a line can hold it; `None` if nothing is left.
+    fn content(&self, node: &Node, claude: bool, lost: &dyn Fn(&str)) -> Option<Value> {
+        let listed = node.is(Field::Role, "assistant") || node.is(Field::Role, "tool");
+        let blocks = match node.get(Field::Content)? {
+            Value::Json(text) if text.is_null() || text.as_bytes() == b"\"\"" => return None,
+            Value::Json(text) if listed => vec![block::text(text.clone())],
+            Value::Json(text) => return Some(text.clone().into()),
+            Value::Nodes(blocks) => blocks.clone(),
+            Value::Node(_) => return None,
+        };
+        let kept = blocks.into_iter().filter_map(|mut block| {
+            let thought = block.is(Field::Type, block::THINKING);
+            // The interface cannot verify the signature of another provider.
+            if thought && !(claude && block.json(Field::Signature).is_some()) {
+                lost("content.*.thinking");
+                return None;
+            }
+            let empty = block.json(Field::Text).is_some_and(|text| text.as_bytes() == b"\"\"");
+            adapt(&mut block, "content.*.", lost);
+            Some(block).filter(|_| !empty)
+        });
+        let kept: Vec<Node> = kept.collect();
+        (!kept.is_empty()).then(|| kept.into())
+    }
+
+    /// Gives a message the members of a line.
+    fn complete(&mut self, node: &mut Node) {
+        let told = node.json(Field::Time).and_then(times::read);
+        let after = self.time.map(times::after);
+        let first = told.or(after).unwrap_or(Timestamp::UNIX_EPOCH);
+        // The chain must be strictly newer from line to line.
+        let time = match self.written.is_some() {
+            true => after.map_or(first, |after| first.max(after)),
+            false => first,
+        };
+        self.time = Some(time);
+        node.set(Field::Time, Json::string(&times::with_millis(time)));
+        let parent = node.json(Field::Parent).map(|parent| self.above(parent).clone());
+        let parent = parent.filter(|parent| !parent.is_null()).map(|parent| self.uuid(&parent));
+        node.set(Field::Parent, parent.unwrap_or(Json::constant("null")));
+        let id = node.json(Field::Id).cloned().unwrap_or(Json::constant("null"));
+        let uuid = self.uuid(&id);
+        let answer = node.is(Field::Role, "assistant");
+        if answer {
+            self.answer(node, &uuid);
+        }
+        node.set(Field::Id, uuid);
+        node.take(Field::Group);
+        node.set(Field::Extra, self.template(answer));
+    }
+
+    fn answer(&self, node: &mut Node, uuid: &Json) {
+        let own = node.text(Field::ResponseId).filter(|id| id.starts_with("msg_"));
+        let name = own.unwrap_or_else(|| {
+            let of = node.json(Field::Group).unwrap_or(uuid);
+            format!("msg_{:016x}", hash(&[self.id.as_bytes(), of.as_bytes()].concat()))
+        });
+        node.set(Field::ResponseId, Json::string(&name));
+        if node.json(Field::Model).is_none() {
+            node.set(Field::Model, self.model.clone().unwrap_or(Json::constant("\"unknown\"")));
+        }
+        let stop = match node.text(Field::StopReason).as_deref() {
+            Some("length" | "max_tokens") => "\"max_tokens\"",
+            _ if calls(node) => "\"tool_use\"",
+            _ => "\"end_turn\"",
+        };
+        node.set(Field::StopReason, Json::constant(stop));
+        let mut usage = Node::default();
+        for field in [Field::InputTokens, Field::CacheWrite, Field::CacheRead, Field::OutputTokens]
+        {
+            let told = node.node(Field::Usage).and_then(|usage| usage.json(field)).cloned();
+            usage.set(field, told.unwrap_or(Json::constant("0")));
+        }
+        node.set(Field::Usage, usage);
+    }
+
+    /// Returns the identifier of a line for a node.
+    fn uuid(&self, id: &Json) -> Json {
+        match id.text().filter(|id| is_uuid(id)) {
+            Some(own) => Json::string(&own),
+            None => Json::string(&uuid_of(&[self.id.as_bytes(), id.as_bytes()].concat())),
+        }
+    }
+
+    /// Returns the template of a line.
+    fn template(&self, answer: bool) -> Json {
+        let mut out = Vec::with_capacity(400);
+        let mut line = Object::open(&mut out);
+        line.member("parentUuid", b"0");
+        line.member("isSidechain", b"false");
+        line.member("userType", b"\"external\"");
+        self.cwd.iter().for_each(|cwd| line.member("cwd", cwd.as_bytes()));
+        text::quote(&self.id, line.key("sessionId"));
+        text::quote(RELEASE, line.key("version"));
+        line.member("type", b"0");
+        line.member("message", if answer { ANSWER } else { b"{\"role\":0,\"content\":0}" });
+        line.member("uuid", b"0");
+        line.member("timestamp", b"0");
+        line.close();
+        Json::checked(out.into())
+    }
+
+    /// Returns the lines behind the last record: the leaf, where it is not the last line, and the
+    /// title.
+    #[must_use]
+    pub fn finish(&self) -> Vec<Vec<u8>> {
+        let mut lines = Vec::new();
+        let leaf = self.leaf.as_ref().or(self.last.as_ref()).map(|leaf| self.above(leaf));
+        if let (Some(leaf), Some(written)) = (leaf, &self.written)
+            && leaf != written
+            && (leaf.is_null() || self.lines.contains(&hash(leaf.as_bytes())))
+        {
+            lines.extend(self.stands_at(leaf));
+        }
+        if self.written.is_none() && self.name.is_none() {
+            let usual = Json::constant("\"default\"");
+            lines.push(self.beside("permission-mode", &[("permissionMode", &usual)]));
+        }
+        if let Some(name) = self.name.as_ref().filter(|name| name.text().is_some()) {
+            lines.push(self.beside("custom-title", &[("customTitle", name)]));
+        }
+        lines
+    }
+
+    /// Returns the lines that make a node the leaf: one behind it, for the program goes on at the
+    /// last line of the chain if that descends from the leaf; and one that names this as the leaf.
+    #[must_use]
+    pub fn stands_at(&self, leaf: &Json) -> [Vec<u8>; 2] {
+        let mut out = Vec::new();
+        let mut line = Object::open(&mut out);
+        let parent = Some(leaf).filter(|leaf| !leaf.is_null()).map(|leaf| self.uuid(leaf));
+        let parent = parent.unwrap_or(Json::constant("null"));
+        let uuid =
+            Json::string(&uuid_of(&[self.id.as_bytes(), leaf.as_bytes(), b" leaf"].concat()));
+        let time = times::after(self.time.unwrap_or(Timestamp::UNIX_EPOCH));
+        line.member(wire::PARENT, parent.as_bytes());
+        line.member(wire::SIDE, b"false");
+        line.member("type", b"\"system\"");
+        line.member("subtype", b"\"informational\"");
+        line.member("content", b"\"\"");
+        line.member("level", b"\"info\"");
+        line.member("uuid", uuid.as_bytes());
+        text::quote(&times::with_millis(time), line.key("timestamp"));
+        text::quote(&self.id, line.key("sessionId"));
+        line.close();
+        let asked = self.asked.clone().unwrap_or(Json::constant("\"\""));
+        let named = self.beside("last-prompt", &[("lastPrompt", &asked), ("leafUuid", &uuid)]);
+        [out, named]
+    }
+
+    /// Returns a line beside the chain.
+    fn beside(&self, wire: &str, members: &[(&str, &Json)]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut line = Object::open(&mut out);
+        text::quote(wire, line.key("type"));
+        members.iter().for_each(|(key, value)| line.member(key, value.as_bytes()));
+        text::quote(&self.id, line.key("sessionId"));
+        line.close();
+        out
+    }
+}
+
+const ANSWER: &[u8] = b"{\"id\":0,\"type\":0,\"role\":0,\"model\":0,\"content\":0,\"stop_reason\":0,\"stop_sequence\":null,\"usage\":0}";
+
+/// Whether an answer is one of Claude, whose thinking the interface accepts again.
+fn is_claude(node: &Node) -> bool {
+    node.text(Field::Model).is_some_and(|model| model.starts_with("claude"))
+        && node.text(Field::Api).is_none_or(|api| api.starts_with("anthropic"))
+}
+
+/// Returns the question in a message of the user.
+fn asked(message: &Record) -> Option<Json> {
+    block::said(&message.node).filter(|_| message.node.is(Field::Role, "user"))
+}
+
+/// Converts a block to one that the interface accepts, and reports what is lost.
+fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
+    for field in [Field::Extra, Field::Namespace] {
+        if node.take(field).is_some() {
+            lost(&format!("{path}{}", field.name()));
+        }
+    }
+    if node.is(Field::Type, block::OPAQUE) {
+        lost(&format!("{path}opaque"));
+        *node = block::stand_in(node);
+    }
+    if node.is(Field::Type, block::TEXT) && node.take(Field::Signature).is_some() {
+        lost(&format!("{path}signature"));
+    }
+    if node.is(Field::Type, block::TOOL_CALL) {
+        let (arguments, unusual) = block::arguments(node);
+        if unusual {
+            lost(&format!("{path}arguments"));
+        }
+        node.set(Field::Arguments, arguments);
+        if node.take(Field::Signature).is_some() {
+            lost(&format!("{path}signature"));
+        }
+        plain_id(node, Field::Id);
+    }
+    if node.is(Field::Type, block::TOOL_RESULT) {
+        plain_id(node, Field::Call);
+        node.take(Field::Name);
+        if let Some(output) = node.take(Field::Output)
+            && node.get(Field::Content).is_none()
+        {
+            node.set(Field::Content, output);
+        }
+    }
+    if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
+        blocks.iter_mut().for_each(|block| adapt(block, &format!("{path}content.*."), lost));
+    }
+}
+
+/// Spells the identifier of a call with the characters that the interface accepts.
+fn plain_id(node: &mut Node, field: Field) {
+    let Some(id) = node.text(field) else { return };
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if id.is_empty() || !id.chars().all(fits) {
+        let plain: String = id.chars().map(|c| if fits(c) { c } else { '_' }).collect();
+        node.set(field, Json::string(&format!("{plain}_{:08x}", hash(id.as_bytes()) >> 32)));
+    }
+}

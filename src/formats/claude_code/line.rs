@@ -1,0 +1,260 @@
+//! Conversion of one line to records, and back.
+
+use super::wire;
+use crate::dialect::anthropic::block::{self, Types};
+use crate::dialect::anthropic::split;
+use crate::json::{Fault, Json, Span, text};
+use crate::mapping::{self, Extra, Object, Source, template};
+use crate::record::{Field, Kind, Node, Record, Value};
+use bytes::Bytes;
+
+/// Reads a line. A line that is no object, or whose message is none, is kept whole.
+///
+/// # Errors
+/// If it is not one JSON value.
+pub fn read(line: &Bytes) -> Result<Vec<Record>, Fault> {
+    let mut source = Source::new(line);
+    let wire = if source.cursor.peek() == Some(b'{') { source.peek_text("type")? } else { None };
+    let message = || Ok(source.peek("message")?.is_some_and(|m| m.as_bytes().starts_with(b"{")));
+    match wire.as_deref() {
+        Some("user") if message()? => Ok(named(spoken(line, "user")?)),
+        // An error of the interface stands in the place of an answer, and is not sent again.
+        Some("assistant") if is_true(&source, wire::API_ERROR)? => {
+            whole(line, wire.as_deref()).map(|record| vec![record])
+        }
+        Some("assistant") if message()? => Ok(vec![spoken(line, "assistant")?]),
+        wire => whole(line, wire).map(|record| vec![record]),
+    }
+}
+
+fn is_true(source: &Source<'_>, name: &str) -> Result<bool, Fault> {
+    Ok(source.peek(name)?.is_some_and(|value| value.as_bytes() == b"true"))
+}
+
+/// Keeps a line whole, in its place in the chain.
+fn whole(line: &Bytes, wire: Option<&str>) -> Result<Record, Fault> {
+    let mut record = mapping::whole(line, wire)?;
+    let data = record.node.json(Field::Data).cloned();
+    let chained = wire.is_some_and(|wire| wire::CHAINED.contains(&wire));
+    for row in wire::CHAIN.iter().take(3).filter(|row| chained || row.field == Field::Time) {
+        let value = data.as_ref().and_then(|data| data.member(row.key));
+        let fits =
+            |json: &Json| json.as_bytes().first().is_some_and(|b| row.field.shape().admits(*b));
+        value.filter(fits).into_iter().for_each(|value| record.node.set(row.field, value));
+    }
+    if record.node.json(Field::Id).is_none() {
+        record.node.take(Field::Parent);
+    }
+    Ok(record)
+}
+
+/// Reads the members of a line's object, those of its message included.
+fn members(line: &Bytes, node: &mut Node, role: &str) -> Result<(), Fault> {
+    let (mut extra, mut said, mut inner) = (Extra::default(), None, Node::default());
+    let mut source = Source::new(line);
+    template::read(&mut source, wire::CHAIN, node, &mut extra, &mut |source, key, extra| {
+        if text::is(source.spelling(key), "type") {
+            return place_if(source, key, role, extra);
+        }
+        let inside = text::is(source.spelling(key), "message");
+        let inside = inside && source.cursor.peek() == Some(b'{');
+        if inside {
+            let template = message(source, role, &mut inner, &mut said)?;
+            extra.add(source.spelling(key), template.as_bytes());
+        }
+        Ok(inside)
+    })?;
+    source.cursor.end()?;
+    for (field, value) in inner.iter() {
+        node.set(field, value.clone());
+    }
+    said.into_iter().for_each(|said| node.set(Field::Content, said));
+    extra.finish().into_iter().for_each(|template| node.set(Field::Extra, template));
+    Ok(())
+}
+
+/// Reads the message inside a line; returns its template.
+fn message(
+    source: &mut Source<'_>,
+    role: &str,
+    node: &mut Node,
+    said: &mut Option<Value>,
+) -> Result<Json, Fault> {
+    let mut extra = Extra::default();
+    template::read(source, wire::MESSAGE, node, &mut extra, &mut |source, key, extra| {
+        let name = source.spelling(key);
+        if text::is(name, "content") && block::is_content(source) {
+            *said = Some(block::content(source)?);
+            extra.add(name, template::PLACE);
+            return Ok(true);
+        }
+        match () {
+            () if text::is(name, "role") => place_if(source, key, role, extra),
+            () if text::is(name, "type") => place_if(source, key, "message", extra),
+            () => Ok(false),
+        }
+    })?;
+    Ok(extra.finish().unwrap_or(Json::constant("{}")))
+}
+
+/// Marks the place of a member that the writer adds by itself, if it has the usual value.
+fn place_if(
+    source: &mut Source<'_>,
+    key: Span,
+    usual: &str,
+    extra: &mut Extra,
+) -> Result<bool, Fault> {
+    let mut ahead = source.cursor.clone();
+    let value = ahead.skip_value()?;
+    let same = text::is(source.spelling(value), usual);
+    if same {
+        source.cursor = ahead;
+        extra.add(source.spelling(key), template::PLACE);
+    }
+    Ok(same)
+}
+
+/// Whether a member of a record's template is `true`.
+#[must_use]
+pub fn is_set(record: &Node, name: &str) -> bool {
+    let value = record.json(Field::Extra).and_then(|extra| extra.member(name));
+    value.is_some_and(|value| value.as_bytes() == b"true")
+}
+
+fn spoken(line: &Bytes, role: &'static str) -> Result<Record, Fault> {
+    let mut record = Record::new(Kind::Message);
+    record.node.set(Field::Role, Json::string(role));
+    members(line, &mut record.node, role)?;
+    let node = &mut record.node;
+    if role == "assistant" {
+        // The lines of one answer share its identifier.
+        let group = node.json(Field::ResponseId).filter(|id| id.as_bytes() != b"\"\"").cloned();
+        group.into_iter().for_each(|group| node.set(Field::Group, group));
+    }
+    if is_set(node, wire::SUMMARY) {
+        node.set(Field::Subtype, Json::constant("\"compact_summary\""));
+    }
+    Ok(record)
+}
+
+/// Makes each result of a tool a record of its own; the last one has the line's identifier, which
+/// the next line names.
+fn named(record: Record) -> Vec<Record> {
+    let id = record.node.text(Field::Id);
+    let mut records = split(record, id.as_deref().unwrap_or("line"));
+    let last = records.len().saturating_sub(1);
+    let Some(id) = id.filter(|_| last > 0) else { return records };
+    let mut before = None;
+    for (place, record) in records.iter_mut().enumerate() {
+        let own = if place == last { id.clone() } else { format!("{id}#{}", place + 1) };
+        let own = Json::string(&own);
+        if place < last {
+            record.node.set(Field::IdMade, Json::constant("true"));
+        }
+        record.node.set(Field::Id, own.clone());
+        before.replace(own).into_iter().for_each(|before| record.node.set(Field::Parent, before));
+    }
+    records
+}
+
+/// Gives a record another parent than its line names; the line's own stays in the template.
+pub fn reparent(node: &mut Node, parent: Json) {
+    let own =
+        node.json(Field::Parent).map(|own| String::from_utf8_lossy(own.as_bytes()).into_owned());
+    if let (Some(own), true) = (own, node.json(Field::Extra).is_some()) {
+        restate(node, &own);
+    }
+    node.set(Field::Parent, parent);
+}
+
+/// Writes the spelling of the line's own parent into the template.
+fn restate(node: &mut Node, own: &str) {
+    let Some(template) = node.json(Field::Extra) else { return };
+    let mut extra = Extra::default();
+    for (key, value) in template.members() {
+        let is_place = text::is(key, wire::PARENT) && value == template::PLACE;
+        extra.add(key, if is_place { own.as_bytes() } else { value });
+    }
+    extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+}
+
+/// Whether a record stands on the same line as the one before.
+#[must_use]
+pub fn is_joined(first: &Record, record: &Record) -> bool {
+    let group = |record: &Record| record.node.json(Field::Group).cloned();
+    let spoken =
+        |record: &Record| record.kind == Kind::Message && !record.node.is(Field::Role, "assistant");
+    spoken(first) && spoken(record) && group(first).is_some() && group(first) == group(record)
+}
+
+/// Appends the line that records stand for; several records are of one group. Returns false if
+/// there is no such line.
+pub fn write(records: &[Record], out: &mut Vec<u8>) -> bool {
+    let (Some(first), Some(last)) = (records.first(), records.last()) else { return false };
+    let template = first.node.json(Field::Extra);
+    match (first.kind, template) {
+        (Kind::Opaque, _) => {
+            let Some(data) = first.node.json(Field::Data) else { return false };
+            out.extend_from_slice(data.as_bytes());
+        }
+        (Kind::Message, Some(template)) => {
+            let mut node = first.node.clone();
+            last.node.get(Field::Id).into_iter().for_each(|id| node.set(Field::Id, id.clone()));
+            write_message(&node, records, template, out);
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn write_message(node: &Node, records: &[Record], template: &Json, out: &mut Vec<u8>) {
+    let assistant = node.is(Field::Role, "assistant");
+    let role: &[u8] = if assistant { b"\"assistant\"" } else { b"\"user\"" };
+    let mut object = Object::open(out);
+    template::write(wire::CHAIN, node, template, &mut object, &mut |key, value, object| {
+        match key {
+            "type" if value == template::PLACE => object.member(key, role),
+            "message" if value.starts_with(b"{") => {
+                let inner = Json::checked(template.bytes().slice_ref(value));
+                let mut message = Object::open(object.key(key));
+                write_inner(node, records, &inner, role, &mut message);
+                message.close();
+            }
+            _ => return false,
+        }
+        true
+    });
+    object.close();
+}
+
+fn write_inner(
+    node: &Node,
+    records: &[Record],
+    template: &Json,
+    role: &[u8],
+    message: &mut Object<'_>,
+) {
+    template::write(wire::MESSAGE, node, template, message, &mut |key, value, message| {
+        match key {
+            _ if value != template::PLACE => return false,
+            "role" => message.member(key, role),
+            "type" => message.member(key, b"\"message\""),
+            "content" => content(records, message.key(key)),
+            _ => return false,
+        }
+        true
+    });
+}
+
+fn content(records: &[Record], out: &mut Vec<u8>) {
+    match records {
+        [record] => match record.node.get(Field::Content) {
+            Some(content) => block::write(content, Types::Given, out),
+            None => out.extend_from_slice(b"[]"),
+        },
+        _ => {
+            let blocks = records.iter().filter_map(|record| record.node.nodes(Field::Content));
+            block::write_list(blocks.flatten(), Types::Given, out);
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Tree of a transcript: who follows whom, where sub-agents stand, and where the session stands.
+//!
+//! Claude Code writes each block of an answer as a line. From release 2.1 on, each result of a tool
+//! is the child of its call, so that results of parallel calls stand on branches; when it resumes,
+//! the program puts them back behind the answer. Here they follow each other as they came, so that
+//! the path to the leaf holds all that is sent.
+
+use super::kept::Kept;
+use super::line::{is_set, reparent};
+use super::wire;
+use crate::ids::hash;
+use crate::json::Json;
+use crate::record::{Field, Kind, Node, Record, block};
+use std::collections::HashMap;
+
+/// Maximum number of calls of sub-agents whose lines may still begin.
+const CALLS: usize = 64;
+
+/// Links of the lines so far.
+#[derive(Debug, Default)]
+pub struct Lineage {
+    /// Whether all lines are those of one sub-agent, whose conversation the file is.
+    agent: bool,
+    kept: Kept,
+    /// Hashes of the identifiers of the conversation's lines, each with that of its parent.
+    nodes: Vec<(u64, u64)>,
+    /// Last node of the conversation; and the last line of all, if it is a node.
+    last: Option<Json>,
+    newest: Option<Json>,
+    /// Leaf that the last line about it names.
+    wanted: Option<Json>,
+    answer: Option<Answer>,
+    /// Calls of sub-agents, by the hash of the prompt.
+    calls: Vec<(u64, Json)>,
+    /// Call of each sub-agent whose lines stand in the file, by the hash of its last line.
+    agents: HashMap<u64, Json>,
+}
+
+/// Last answer of the conversation, while results of its calls may come.
+#[derive(Debug)]
+struct Answer {
+    group: Json,
+    /// Hashes of the lines of the answer.
+    blocks: Vec<u64>,
+    /// Hashes of the lines that follow these.
+    behind: Vec<u64>,
+    /// Calls without a result.
+    calls: Vec<Json>,
+    /// Last line of all these.
+    end: Json,
+}
+
+fn key(id: &Json) -> u64 {
+    hash(id.as_bytes())
+}
+
+impl Lineage {
+    /// Begins a transcript with the messages that its compactions keep; `agent` is true for the
+    /// file of one sub-agent.
+    #[must_use]
+    pub fn of(agent: bool, kept: Kept) -> Self {
+        Self { agent, kept, ..Self::default() }
+    }
+
+    /// Links the records of one line.
+    pub fn link(&mut self, records: &mut [Record]) {
+        let Some(id) = records.last().and_then(|last| last.node.json(Field::Id)).cloned() else {
+            if let [record] = records {
+                self.beside(record);
+            }
+            // Behind such a line, readers of the stream know the leaf only if it is named.
+            self.newest = None;
+            return;
+        };
+        let Some(first) = records.first_mut() else { return };
+        self.newest = Some(id.clone());
+        if !self.agent && is_side(&first.node) {
+            let call = self.agent_of(first, &id);
+            for record in records {
+                match (&call, record.kind) {
+                    (Some(call), Kind::Message) => {
+                        record.node.set(Field::ParentCall, call.clone());
+                    }
+                    (None, Kind::Message) => {
+                        record.node.set(Field::Excluded, Json::constant("true"));
+                    }
+                    _ => {}
+                }
+            }
+            return;
+        }
+        self.follow(first, &id);
+        let own = first.node.json(Field::Id).unwrap_or(&id);
+        if let Some(parent) = self.kept.parent_of(own, first.node.json(Field::Parent)) {
+            reparent(&mut first.node, parent.clone());
+        }
+        let parent = first.node.json(Field::Parent).filter(|parent| !parent.is_null());
+        self.nodes.push((key(&id), parent.map_or(0, key)));
+        records.iter().for_each(|record| self.note_calls(&record.node));
+        self.last = Some(id);
+    }
+
+    /// Notes a record that was linked before.
+    pub fn note(&mut self, record: &Record) {
+        let Some(id) = record.node.json(Field::Id).filter(|_| record.is_node()) else {
+            self.beside(record);
+            return;
+        };
+        self.newest = Some(id.clone());
+        if self.agent || !is_side(&record.node) {
+            let parent = record.node.json(Field::Parent).filter(|parent| !parent.is_null());
+            self.nodes.push((key(id), parent.map_or(0, key)));
+            self.last = Some(id.clone());
+        }
+    }
+
+    /// Returns the leaf, if it is another than the lines give.
+    #[must_use]
+    pub fn other_leaf<'l>(&'l self, leaf: Option<&'l Json>) -> Option<&'l Json> {
+        let leaf = leaf.or(self.newest.as_ref())?;
+        (self.stand() != Some(leaf) && self.knows(leaf)).then_some(leaf)
+    }
+
+    /// Notes the leaf that a line beside the chain names.
+    fn beside(&mut self, record: &Record) {
+        if record.node.is(Field::Type, "last-prompt") {
+            let leaf = record.node.json(Field::Data).and_then(|data| data.member("leafUuid"));
+            let known = |leaf: &Json| self.nodes.iter().rev().any(|(id, _)| *id == key(leaf));
+            self.wanted = leaf.filter(known).or(self.wanted.take());
+        }
+    }
+
+    /// Puts a line of the conversation behind the results of parallel calls that came before it.
+    fn follow(&mut self, record: &mut Record, id: &Json) {
+        let node = &mut record.node;
+        let group = node.json(Field::Group).filter(|_| node.is(Field::Role, "assistant")).cloned();
+        let parent = node.json(Field::Parent).filter(|parent| !parent.is_null()).map(key);
+        let Some(answer) = &mut self.answer else {
+            self.answer = group.map(|group| Answer::of(group, id));
+            return;
+        };
+        let is_block = parent.is_some_and(|parent| answer.blocks.contains(&parent));
+        let is_behind = parent.is_some_and(|parent| answer.behind.contains(&parent));
+        let more = group.as_ref() == Some(&answer.group);
+        let result = answer.takes(node);
+        // A prompt that follows a block goes on without the rest of the answer.
+        if (is_block && (more || result || record.kind == Kind::Opaque)) || is_behind {
+            if node.json(Field::Parent) != Some(&answer.end) {
+                reparent(node, answer.end.clone());
+            }
+            if more || result || record.kind == Kind::Opaque {
+                let list = if more { &mut answer.blocks } else { &mut answer.behind };
+                list.push(key(id));
+                answer.end = id.clone();
+                return;
+            }
+        }
+        if record.kind == Kind::Message {
+            self.answer = group.map(|group| Answer::of(group, id));
+        }
+    }
+
+    /// Returns the call for which a sub-agent's line was written, if it is known.
+    fn agent_of(&mut self, record: &Record, id: &Json) -> Option<Json> {
+        let parent = record.node.json(Field::Parent).filter(|parent| !parent.is_null());
+        let call = match parent {
+            Some(parent) => self.agents.remove(&key(parent)),
+            None => {
+                let prompt = block::said(&record.node).and_then(|text| text.text());
+                let prompt = prompt.map(|prompt| hash(prompt.as_bytes()));
+                let found = self.calls.iter().position(|(text, _)| Some(*text) == prompt);
+                found.map(|place| self.calls.remove(place).1)
+            }
+        }?;
+        self.agents.insert(key(id), call.clone());
+        Some(call)
+    }
+
+    fn note_calls(&mut self, node: &Node) {
+        for call in node.nodes(Field::Content).unwrap_or_default() {
+            let named = |name: &&str| call.is(Field::Name, name);
+            let id = call.json(Field::Id).filter(|_| call.is(Field::Type, block::TOOL_CALL));
+            if let Some(answer) = &mut self.answer {
+                answer.calls.extend(id.cloned());
+            }
+            if !call.is(Field::Type, block::TOOL_CALL)
+                || !wire::AGENT_TOOLS.iter().any(|n| named(&n))
+            {
+                continue;
+            }
+            let prompt = call.json(Field::Arguments).and_then(|given| given.member("prompt"));
+            let prompt = prompt.and_then(|prompt| prompt.text());
+            if let (Some(prompt), Some(id)) = (prompt, call.json(Field::Id)) {
+                let old = self.calls.len().saturating_sub(CALLS - 1);
+                self.calls.drain(..old);
+                self.calls.push((hash(prompt.as_bytes()), id.clone()));
+            }
+        }
+    }
+
+    /// Whether a line with this identifier stands in the conversation.
+    #[must_use]
+    pub fn knows(&self, id: &Json) -> bool {
+        self.nodes.iter().any(|(node, _)| *node == key(id))
+    }
+
+    /// Returns the leaf of the session, if it is not the last record.
+    ///
+    /// Source: observation of release 2.1.332: the leaf that the last `last-prompt` names, unless
+    /// the last line of the conversation descends from it.
+    #[must_use]
+    pub fn leaf(&self) -> Option<&Json> {
+        let leaf = self.stand()?;
+        (self.newest.as_ref() != Some(leaf)).then_some(leaf)
+    }
+
+    /// Returns the leaf that the lines give.
+    fn stand(&self) -> Option<&Json> {
+        let wanted = self.wanted.as_ref().filter(|wanted| !self.descends_from(key(wanted)));
+        wanted.or(self.last.as_ref())
+    }
+
+    /// Whether the last line of the conversation is this node or descends from it.
+    fn descends_from(&self, ancestor: u64) -> bool {
+        let Some((mut id, mut parent)) = self.nodes.last().copied() else { return false };
+        let mut end = self.nodes.len();
+        // A longer path would lead in a circle.
+        for _ in 0..self.nodes.len() {
+            if id == ancestor {
+                return true;
+            }
+            // Parents mostly stand right before their children.
+            let find = |nodes: &[(u64, u64)]| nodes.iter().rposition(|(id, _)| *id == parent);
+            let before = self.nodes.get(..end).and_then(find);
+            let Some(place) = before.or_else(|| find(&self.nodes)) else { return false };
+            (id, parent) = self.nodes.get(place).copied().unwrap_or_default();
+            end = place;
+        }
+        false
+    }
+}
+
+impl Answer {
+    /// Whether a message is the first result of one of the calls.
+    fn takes(&mut self, message: &Node) -> bool {
+        let blocks = message.nodes(Field::Content).unwrap_or_default();
+        let call = blocks.first().and_then(|block| block.json(Field::Call));
+        let place = self.calls.iter().position(|waiting| Some(waiting) == call);
+        place.map(|place| self.calls.remove(place)).is_some()
+    }
+
+    fn of(group: Json, id: &Json) -> Self {
+        Self {
+            group,
+            blocks: vec![key(id)],
+            behind: Vec::new(),
+            calls: Vec::new(),
+            end: id.clone(),
+        }
+    }
+}
+
+/// Whether a line was written by a sub-agent.
+fn is_side(node: &Node) -> bool {
+    let data = || node.json(Field::Data).and_then(|data| data.member(wire::SIDE));
+    is_set(node, wire::SIDE) || data().is_some_and(|side| side.as_bytes() == b"true")
+}

@@ -1,0 +1,114 @@
+//! Transcripts of Claude Code: one JSON object a line, below `~/.claude/projects`.
+//!
+//! Lines of the conversation have a `uuid` and name the line before by `parentUuid`. Each block of
+//! an answer is a line of its own; the lines of one answer share `message.id`. Other lines stand
+//! beside the conversation. There is no number of a version, and every release reads the files of
+//! the older ones. In releases 1.x, the lines of sub-agents stand in the session's file.
+//!
+//! | line | canonical |
+//! |---|---|
+//! | `user`, `assistant` | `message`; each result of a tool is a message of role `tool` of its own, all of one `group`; the lines of one answer are one `group` |
+//! | `user` with `isCompactSummary` | `message` of subtype `compact_summary` |
+//! | `assistant` with `isApiErrorMessage` | `opaque`: it is not sent again |
+//! | any other | `opaque`, with its place in the chain if it has one |
+//! | messages that a compaction keeps (`preservedMessages`, `preservedSegment`) | the same messages, behind the summary |
+//! | `uuid`, `parentUuid`, `timestamp`, `toolUseResult` | `id`, `parent`, `time`, `details` |
+//! | `message.id`, `model`, `stop_reason`, `usage` | `response_id`, `model`, `stop_reason`, `usage` |
+//! | lines with `isSidechain` | messages with `parent_call`, the call of the tool `Task` with the same prompt; `excluded` where there is none |
+//! | `sessionId`, `cwd`, first `timestamp`, `version` of the first lines | the session's `id`, `cwd`, `created`, `client` |
+//! | `custom-title`, `ai-title`, `summary` about a line of the file | the session's `name` |
+//! | the last `last-prompt` with a known `leafUuid` | the session's `leaf`, unless the last line descends from it |
+//!
+//! All members are kept in `extra`, in their order; `0` marks the place of a value that is a field,
+//! for the order of members differs between releases. The parent of a result is the record before
+//! it in its answer, where the line names the call itself: `extra` then contains the line's own
+//! `parentUuid`.
+
+mod about;
+mod context;
+mod foreign;
+mod kept;
+mod line;
+mod lineage;
+mod read;
+mod repair;
+mod wire;
+mod write;
+
+use crate::format::{Format, Named, Required, Version};
+use crate::record::{Field, Kind};
+
+const NAME: &str = "claude-code";
+
+/// Row of the table of formats for Claude Code.
+pub static FORMAT: Format = Format {
+    aliases: &["claude", "cc"],
+    folders: &["cwd"],
+    home: Some(home),
+    context: Some(context::open),
+    native: Some(native),
+    ..Format::new(Required {
+        name: NAME,
+        summary: "transcripts of Claude Code (JSON Lines)",
+        source: "Claude Code, releases 1.0.0 to 2.1.332",
+        versions: &[Version {
+            number: 2,
+            summary: "transcripts of every release from 1.0 to 2.1",
+            schema: include_str!("../../../schemas/claude-code/v2.schema.json"),
+            tree: true,
+            kinds: &[Kind::Session, Kind::Message, Kind::Opaque],
+        }],
+        extensions: &[".jsonl"],
+        sniff: about::sniff,
+        read: read::open,
+        write: write::open,
+        repair: repair::repair,
+    })
+};
+
+/// Returns the path `<slug>/<session>`, by which Claude Code finds the sessions of a folder.
+///
+/// Source: all releases from 1.0.0 on count UTF-16 units, and cut a name after 200 of them. The
+/// checksum that follows a cut name is that of the SDK.
+fn native(named: &Named<'_>) -> String {
+    let cwd = named.session.text(Field::Cwd).unwrap_or_else(|| "/".to_owned());
+    let plain = |unit: u16| {
+        let c = char::from_u32(u32::from(unit)).filter(char::is_ascii_alphanumeric);
+        c.unwrap_or('-')
+    };
+    let mut slug: String = cwd.encode_utf16().map(plain).collect();
+    if slug.len() > LONGEST {
+        slug.truncate(LONGEST);
+        slug = format!("{slug}-{}", base36(djb2(&cwd)));
+    }
+    format!("/{slug}/{}", foreign::session_id(named.session, named.asked))
+}
+
+/// Maximum number of characters of a folder's name before its checksum.
+const LONGEST: usize = 200;
+
+/// Checksum of a path, in 32 bits with a sign.
+fn djb2(path: &str) -> u32 {
+    let add = |sum: i32, unit: u16| sum.wrapping_mul(31).wrapping_add(i32::from(unit));
+    path.encode_utf16().fold(0, add).unsigned_abs()
+}
+
+fn base36(mut number: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.extend(char::from_digit(number % 36, 36));
+        number /= 36;
+        if number == 0 {
+            break;
+        }
+    }
+    digits.iter().rev().collect()
+}
+
+/// Returns the folder in which Claude Code keeps all sessions.
+fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let set = |name| variable(name).filter(|value| !value.is_empty());
+    let own = || set("HOME").or_else(|| set("USERPROFILE"));
+    let folder = set("CLAUDE_CONFIG_DIR").or_else(|| Some(format!("{}/.claude", own()?)))?;
+    Some(format!("{folder}/projects"))
+}

@@ -1,0 +1,76 @@
+//! Repair of a transcript: whole lines come back out of torn and glued ones.
+
+use super::wire;
+use crate::diagnostic::Code;
+use crate::error::Result;
+use crate::format::{Cx, Mend, Records, RepairIo, RepairOptions, Repaired, Rescued};
+use crate::json::{Cursor, salvage, text};
+use crate::repair::{Walk, nothing_back};
+
+/// Recognition and restoration of lines.
+static RECORDS: Records = Records { begins: BEGINS, recognise, restore };
+
+/// Beginnings of lines.
+const BEGINS: &[&[u8]] = &[b"{\"parentUuid\":", b"{\"type\":", b"{\"logicalParentUuid\":"];
+
+/// Whether an object is a line, not an object from inside a line.
+fn recognise(object: &[u8]) -> bool {
+    let mut cursor = Cursor::new(object);
+    let (mut typed, mut linked) = (false, false);
+    if cursor.begin_object().is_err() {
+        return false;
+    }
+    while let Ok(Some(key)) = cursor.next_key() {
+        let string = cursor.peek() == Some(b'"');
+        let key = key.of(object);
+        typed |= string && text::is(key, "type");
+        linked |= ["sessionId", "leafUuid", "messageId", "uuid", wire::PARENT]
+            .iter()
+            .any(|name| text::is(key, name));
+        if cursor.skip_value().is_err() {
+            return false;
+        }
+    }
+    typed && linked
+}
+
+fn restore(torn: &[u8]) -> Option<Vec<u8>> {
+    salvage(String::from_utf8_lossy(torn).as_bytes()).filter(|object| recognise(object))
+}
+
+/// Repairs a session.
+///
+/// # Errors
+/// If nothing of it is left, or reading or writing fails.
+pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    let mut lines = Lines;
+    let mut walk = Walk::new("", &RECORDS, wanted, cx);
+    walk.look(bench, &mut lines)?;
+    let found = walk.found();
+    if found.records == 0 {
+        return Err(nothing_back());
+    }
+    bench.begin(walk.removes(&lines))?;
+    let changed = walk.changes(&lines);
+    walk.write(bench, &mut lines)?;
+    let (records, rescued) = (found.records, found.rescued);
+    Ok(Repaired { changed, records, rescued, ..Repaired::default() })
+}
+
+struct Lines;
+
+impl Mend for Lines {
+    fn look(&mut self, _record: &Rescued<'_>) -> bool {
+        true
+    }
+
+    fn changes(&self) -> bool {
+        false
+    }
+
+    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+        out.extend_from_slice(record.bytes);
+        out.push(b'\n');
+        None
+    }
+}

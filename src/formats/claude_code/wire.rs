@@ -1,0 +1,56 @@
+//! Claude Code's own names of members and types of lines.
+//!
+//! Source: transcripts that releases 1.0.0 to 2.1.332 wrote.
+
+use crate::dialect::anthropic::USAGE;
+use crate::mapping::{Row, object, row};
+use crate::record::Field;
+
+/// Members of a line that stands in the chain.
+pub static CHAIN: &[Row] = &[
+    row(PARENT, Field::Parent),
+    row("uuid", Field::Id),
+    row("timestamp", Field::Time),
+    row("toolUseResult", Field::Details),
+];
+
+/// Members of the message inside a line.
+pub static MESSAGE: &[Row] = &[
+    row("id", Field::ResponseId),
+    row("model", Field::Model),
+    row("stop_reason", Field::StopReason),
+    object("usage", Field::Usage, USAGE),
+];
+
+/// Member that names the line before.
+pub const PARENT: &str = "parentUuid";
+/// Member that is true for lines of a sub-agent.
+pub const SIDE: &str = "isSidechain";
+/// Member that is true for the summary of a compaction.
+pub const SUMMARY: &str = "isCompactSummary";
+/// Member that is true for an error of the interface that stands in the place of an answer.
+pub const API_ERROR: &str = "isApiErrorMessage";
+/// Member of the line with which a compaction begins, whose `preservedMessages` or
+/// `preservedSegment` name the messages that it keeps.
+pub const COMPACTION: &str = "compactMetadata";
+
+/// Types of lines that stand in the chain.
+pub const CHAINED: &[&str] = &["user", "assistant", "system", "attachment", "progress"];
+
+/// Types of lines beside the chain by which a transcript is recognised, each with another member
+/// that it has.
+pub const BESIDE: &[(&str, &str)] = &[
+    ("summary", "leafUuid"),
+    ("file-history-snapshot", "messageId"),
+    ("queue-operation", "sessionId"),
+    ("last-prompt", "sessionId"),
+    ("custom-title", "sessionId"),
+    ("ai-title", "sessionId"),
+    ("agent-name", "sessionId"),
+    ("permission-mode", "sessionId"),
+    ("mode", "sessionId"),
+    ("atis-latch", "sessionId"),
+];
+
+/// Names of the tool that starts a sub-agent.
+pub const AGENT_TOOLS: &[&str] = &["Task", "Agent"];

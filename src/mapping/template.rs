@@ -1,0 +1,80 @@
+//! Objects whose producer writes the same members in many orders.
+//!
+//! The members without a field are kept in `extra` as everywhere; between them, [`PLACE`] marks
+//! where the members with a field stand. So `extra` is a template of the object, and the object is
+//! written again with its own order of members.
+
+use super::{Extra, Object, Row, Source};
+use crate::json::{Fault, Json, Span, text};
+use crate::record::Node;
+
+/// Value that marks the place of a member whose value is a field.
+pub const PLACE: &[u8] = b"0";
+
+/// Function that reads a member in a way of its own; returns whether it did.
+pub type Taking<'t> = &'t mut dyn FnMut(&mut Source<'_>, Span, &mut Extra) -> Result<bool, Fault>;
+/// Function that writes a member in a way of its own, by its name and the template's value;
+/// returns whether it did.
+pub type Putting<'p> = &'p mut dyn FnMut(&str, &[u8], &mut Object<'_>) -> bool;
+
+/// Reads the object that begins here into `node` and `template`.
+///
+/// # Errors
+/// If the text breaks the grammar.
+pub fn read(
+    source: &mut Source<'_>,
+    rows: &'static [Row],
+    node: &mut Node,
+    template: &mut Extra,
+    take: Taking<'_>,
+) -> Result<(), Fault> {
+    source.cursor.begin_object()?;
+    while let Some(key) = source.cursor.next_key()? {
+        if take(source, key, template)? {
+            continue;
+        }
+        let name = source.spelling(key);
+        match rows.iter().find(|row| text::is(name, row.key)) {
+            Some(row) => {
+                let first = source.cursor.peek().unwrap_or_default();
+                source.value(key, row, node, template)?;
+                if row.field.shape().admits(first) {
+                    template.add(name, PLACE);
+                }
+            }
+            None => source.unknown(key, template)?,
+        }
+    }
+    Ok(())
+}
+
+/// Writes a node by its template. A field that got a value by an edit is written in the place of
+/// a value of another shape, or behind the other members.
+pub fn write(
+    rows: &'static [Row],
+    node: &Node,
+    template: &Json,
+    object: &mut Object<'_>,
+    put: Putting<'_>,
+) {
+    for (key, value) in template.members() {
+        let name = key.get(1..key.len().saturating_sub(1)).unwrap_or_default();
+        let name = String::from_utf8_lossy(name);
+        if put(&name, value, object) {
+            continue;
+        }
+        let row = rows.iter().find(|row| text::is(key, row.key));
+        let held = row.and_then(|row| Some((row, node.get(row.field)?)));
+        let fits = |row: &Row| value.first().is_some_and(|b| row.field.shape().admits(*b));
+        match held {
+            Some((row, held)) if value == PLACE || !fits(row) => object.row(row, held),
+            None if value == PLACE && row.is_some() => {}
+            _ => object.spelled(key, value),
+        }
+    }
+    for row in rows {
+        if let Some(value) = node.get(row.field).filter(|_| template.member(row.key).is_none()) {
+            object.row(row, value);
+        }
+    }
+}
