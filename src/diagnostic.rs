@@ -134,6 +134,9 @@ codes! {
     NoContext "CY0409" Error "no context" "copyist cannot build a context for the model: the format has no rules for it, or the entry or turn that you asked for is not in the file."
     Unpaired "CY0410" Warning "answer without its question" "A response names a request, or a tool output names a tool call, that the run does not contain. The agent leaves a record out when it cannot write it, and continues."
     EventOrder "CY0411" Warning "events out of order" "The number of an event is not greater than that of the event before it, although the agent counts upwards. The agent replays events in the order of the file."
+    Unreached "CY0412" Warning "messages that the context does not reach" "The software follows the parents from the last entry to the first. On the way is an entry that names no parent, or one that is not in the file, although other entries precede it: the model gets none of them. `copyist repair` links the entry again; `copyist repair --relink ID=PARENT` links it to the parent that you name."
+    LeafAside "CY0413" Warning "last entry is behind an older message" "The software continues at the last entry of the file. This one is a label, a name or a count, and it follows an older entry than the newest messages, so the model gets none of these. `copyist repair` moves the entry to the end of the conversation."
+    OldBranch "CY0414" Warning "newest messages are on another branch" "The software continues at the last entry of the file, which is no message and follows an older message than the newest ones. Either the user went back and stopped there, or a program wrote the entry to the wrong place, and the model does not get the newest messages. Only the user knows which; `copyist repair --relink ID=PARENT` links the entry to the newest message."
     BadRecord "CY0501" Error "not a record of the canonical stream" "The line is valid JSON but not a record of the canonical stream: `kind` is missing or unknown, a field does not belong to its kind, or a value has the wrong shape. `copyist schema canonical` prints the schema."
     RawRefused "CY0502" Warning "stored spelling no longer fits" "The record contains the spelling of its source, but that spelling no longer gives this record, because the record was edited. copyist writes the fields of the record and drops the spelling."
     Dropped "CY0601" Warning "target cannot hold this" "The target format has no place for this record or field. copyist leaves it out and counts it in the report. `--fail-on loss` makes it an error."
@@ -222,6 +225,8 @@ codes! {
     StateBehind "CY0862" Warning "state older than the runs" "The last run was killed: its last answer is in the run file, but not in the state from which the agent resumes, so the agent continues without that answer. `--resumable` appends what the run proves, if its last request begins with all stored messages. If the history was shortened or rebuilt in between, copyist cannot know what the agent would have stored, and leaves the state unchanged."
     ArchiveRead "CY0863" Warning "compressed file read up to its damage" "The compressed file cannot be unpacked beyond the place shown. copyist took what precedes that place as the session and wrote a complete file. If the checksum is wrong, the damage may be anywhere before that place, even in records that look complete. What follows cannot be read or moved to quarantine; with `--in-place` the original is kept."
     WideDamaged "CY0864" Error "damaged text in UTF-16 is not repaired" "The file is UTF-16 and contains bytes that are not UTF-16 before its end. copyist repairs such a file as text, so all of it must be valid except for half of a character at the end; it left the file unchanged. `iconv -c -f UTF-16 -t UTF-8 FILE > NEW` converts the valid text to UTF-8, and `copyist repair` can repair that file."
+    EscapeRead "CY0865" Warning "escape that JSON does not know read as a backslash" "A string of the record contains a backslash before a character that JSON does not escape, as a program leaves it that masks names or replaces text in the file. The agent drops such a line. copyist reads the backslash as itself and keeps the whole record, which is marked."
+    LinesJoined "CY0866" Warning "record on several lines joined" "A line ended inside of a string, and together with the lines after it, joined by line endings, it is one record: an editor or a program turned the escapes of line endings into line endings. The agent drops all of these lines. copyist put the record on one line and marked it."
 }
 
 impl Code {
@@ -236,7 +241,10 @@ impl Code {
     #[must_use]
     pub fn is_invalid(self) -> bool {
         let shape = self.name().starts_with("CY04");
-        let read = matches!(self, Self::ForwardParent | Self::Unpaired | Self::EventOrder);
+        let read = matches!(
+            self,
+            Self::ForwardParent | Self::Unpaired | Self::EventOrder | Self::OldBranch
+        );
         self.severity() == Severity::Error || shape && !read
     }
 
@@ -257,7 +265,8 @@ impl Code {
     pub fn is_fix(self) -> bool {
         (Self::TornRecord..=Self::SurrogateReplaced).contains(&self)
             || (Self::BlankRemoved..=Self::HistoryRestored).contains(&self)
-            || [Self::ArchiveRead, Self::RecordRestored].contains(&self)
+            || [Self::ArchiveRead, Self::RecordRestored, Self::EscapeRead, Self::LinesJoined]
+                .contains(&self)
     }
 
     /// Whether `copyist repair` helps; the advice is not needed where repair is running.
@@ -305,6 +314,9 @@ impl Code {
                  `--ignore-origin`",
             ),
             Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
+            Self::NoId => Some("`copyist repair` gives it one"),
+            Self::Unreached => Some("`copyist repair` links it"),
+            Self::LeafAside => Some("`copyist repair` moves it to the end"),
             Self::TornRecord => Some("`--salvage` restores the members that are complete"),
             Self::NoQuarantine => Some("`--quarantine FILE` names one"),
             Self::WideDamaged => {
@@ -335,9 +347,17 @@ pub struct Diagnostic {
     pub window: Option<Window>,
     /// Whether the finding is damage behind which the work went on, as the user allowed.
     pub passed: bool,
+    /// Whether the finding is what makes the session invalid; it is told as an error then.
+    pub decides: bool,
 }
 
 impl Diagnostic {
+    /// Returns how grave the finding is in its report.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        if self.decides { Severity::Error } else { self.code.severity() }
+    }
+
     /// A finding about the input as a whole.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
@@ -347,7 +367,7 @@ impl Diagnostic {
             message.truncate(end);
             message.push('…');
         }
-        Self { code, message, at: None, window: None, passed: false }
+        Self { code, message, at: None, window: None, passed: false, decides: false }
     }
 
     /// Sets the place.

@@ -95,6 +95,8 @@ pub struct Format {
     /// Whether an answer is one message, however many tools it calls. Otherwise each call may be a
     /// message of its own.
     pub whole_answers: bool,
+    /// Whether the software continues a session at the last entry of its file.
+    pub ends_at_last: bool,
     /// Finds the part beside which the origin stands, where that is not the first.
     pub main: Option<MainFn>,
 }
@@ -317,6 +319,7 @@ impl Format {
             native: None,
             one_run: None,
             whole_answers: false,
+            ends_at_last: false,
             main: None,
         }
     }

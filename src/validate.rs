@@ -55,7 +55,9 @@ pub fn run(
         ControlFlow::Continue(())
     };
     (format.pieces.unwrap_or(lines))(parts, cx, &mut check)?;
-    for found in shape.finish().findings() {
+    let tree = shape.finish();
+    let unreached = tree.unreached().filter(|_| format.ends_at_last);
+    for found in tree.findings().chain(unreached) {
         cx.report(found);
     }
     Ok(count)

@@ -21,6 +21,7 @@
 //! Lines that are blank, or damaged and kept, are `opaque` records with their `text`.
 
 mod context;
+mod dialect;
 mod foreign;
 mod kept;
 mod lineage;
@@ -54,6 +55,7 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     native: Some(native),
     whole_answers: true,
+    ends_at_last: true,
     ..Format::new(Required {
         name: NAME,
         summary: "session files of the pi coding agent (JSON Lines)",

@@ -3,7 +3,7 @@
 //! Source of pi's treatment of damage: `loadEntriesFromFile` and `buildSessionContext` of pi's
 //! `session-manager.ts`, releases 0.73.1 and 1.5.2, and the observed behaviour of these releases.
 
-mod entry;
+pub mod entry;
 mod header;
 pub mod record;
 mod resume;
@@ -18,7 +18,7 @@ use crate::json::{Cursor, Json, salvage, text};
 use crate::members::Scan;
 use crate::position::Position;
 use crate::repair::{Walk, not_linked, nothing_back};
-use crate::tree::{Plan, Seen, Skeleton, key_of, marks, parent_of};
+use crate::tree::{Plan, Seen, Skeleton, Tail, key_of, marks, parent_of};
 use header::{First, Header};
 use resume::Resume;
 use slots::{Moved, Slots};
@@ -63,6 +63,7 @@ struct Mending<'a> {
     wanted: &'a RepairOptions,
     cx: &'a Cx<'a>,
     skeleton: Skeleton,
+    tail: Tail,
     plan: Option<Plan>,
     resume: Option<Resume>,
     header: Header,
@@ -93,6 +94,7 @@ impl<'a> Mending<'a> {
             wanted,
             cx,
             skeleton: Skeleton::default(),
+            tail: Tail::default(),
             plan: None,
             resume: None,
             header: Header::default(),
@@ -323,6 +325,7 @@ impl Mending<'_> {
         }
         let parent = parent_of(scan.parent.map(|parent| parent.value.of(bytes)));
         self.skeleton.entry(Seen { id: id.map(key_of), parent, content, marks: note });
+        self.tail.note(ordinal, id.unwrap_or_default(), note);
         let kept = scan.kept_id.filter(|_| note & marks::COMPACTION != 0);
         for (member, kept) in [(kept, true), (scan.target, false)] {
             let target = member.map(|member| member.value.of(bytes)).filter(|id| is_id(id));
@@ -382,6 +385,9 @@ impl Mending<'_> {
             self.report(Code::Unordered, Code::Unordered.title(), at);
         } else if self.wanted.resumable {
             self.resume = Some(Resume::new(list, self.kept, plan.compaction(), maker));
+        }
+        if let Some((top, count)) = plan.old_branch().filter(|_| !list) {
+            self.cx.report(self.tail.old_branch(top, count));
         }
         self.plan = Some(plan);
     }

@@ -1,0 +1,180 @@
+//! Records whose text another program changed after they were written, and trees that hide
+//! something: what every command says of them.
+
+use crate::common::{Dir, read};
+use crate::judge::{Done, holds, salvaging, set_aside};
+use copyist::diagnostic::Code;
+use copyist::format::RepairOptions;
+use copyist::formats::{agent_orchestrator, pi};
+use serde_json::Value;
+
+const HEADER: &str =
+    r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#;
+
+fn said(id: &str, parent: &str, role: &str, content: &str) -> String {
+    let parent = if parent.is_empty() { String::new() } else { format!(r#""parentId":{parent},"#) };
+    format!(
+        r#"{{"type":"message","id":"{id}",{parent}"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"{role}","content":{content}}}}}"#
+    )
+}
+
+fn other(kind: &str, id: &str, parent: &str) -> String {
+    format!(
+        r#"{{"type":"{kind}","id":"{id}","parentId":"{parent}","timestamp":"2026-01-01T00:00:02.000Z","customType":"x","targetId":"a","label":"l"}}"#
+    )
+}
+
+fn session(lines: &[String]) -> String {
+    let lines = [HEADER.to_owned()].into_iter().chain(lines.iter().cloned());
+    lines.map(|line| line + "\n").collect()
+}
+
+fn mended(source: &str, wanted: &RepairOptions) -> (Vec<Value>, Done) {
+    let done = holds(&pi::FORMAT, source.as_bytes(), wanted, source).expect("records");
+    let out = done.out.split(|b| *b == b'\n').filter(|line| !line.is_empty());
+    (out.map(|line| serde_json::from_slice(line).expect("JSON")).collect(), done)
+}
+
+#[test]
+fn an_escape_that_json_does_not_know_is_a_backslash() {
+    let masked = said("b", "\"a\"", "user", r#""user01\***@\u12 \n\\x \"q\"""#);
+    let source =
+        session(&[said("a", "null", "user", "\"a\""), masked, said("c", "\"b\"", "user", "\"c\"")]);
+    let (out, done) = mended(&source, &RepairOptions::default());
+    assert_eq!(out[2]["message"]["content"], "user01\\***@\\u12 \n\\x \"q\"");
+    assert_eq!(out[2]["copyist"]["repaired"][0]["code"], "CY0865");
+    assert_eq!(out[3]["parentId"], "b");
+    assert_eq!((done.report.messages_before, done.report.messages), (1, 3));
+    assert!(set_aside(&done.aside).is_empty() && done.findings.counts[&Code::EscapeRead] == 1);
+    // One that is damaged besides is taken apart as any other.
+    let source =
+        session(&[said("a", "null", "user", "\"a\""), r#"{"type":"message","a":"\*"#.to_owned()]);
+    let (out, done) = mended(&source, &RepairOptions::default());
+    assert!(out.len() == 2 && done.findings.counts.contains_key(&Code::TornRecord));
+}
+
+#[test]
+fn a_record_over_several_lines_is_one_again() {
+    let whole = said("b", "\"a\"", "user", r#""one\n\n  two\n{\n}\n\"three\"\nfour""#);
+    let spread = whole.replace("\\n", "\n");
+    let (a, c) = (said("a", "null", "user", "\"a\""), said("c", "\"b\"", "user", "\"c\""));
+    for (text, ending) in [(&spread, "\n"), (&spread.replace('\n', "\r\n"), "\r\n")] {
+        let source = session(&[a.clone(), text.clone(), c.clone()]);
+        let (out, done) = mended(&source, &RepairOptions::default());
+        let text = out[2]["message"]["content"].as_str().expect("text").replace(ending, "\n");
+        assert_eq!(text, "one\n\n  two\n{\n}\n\"three\"\nfour");
+        assert_eq!(out[2]["copyist"]["repaired"][0]["code"], "CY0866");
+        assert_eq!((done.report.messages_before, done.report.messages, out.len()), (1, 3, 4));
+        assert!(set_aside(&done.aside).is_empty(), "{source}");
+    }
+    // Also as the last record, and behind a torn one.
+    let torn = whole[..whole.len() - 20].to_owned();
+    for lines in [vec![a.clone(), spread.clone()], vec![a.clone(), torn.clone(), spread.clone()]] {
+        let (out, done) = mended(&session(&lines), &RepairOptions::default());
+        assert!(out.len() == 3 && done.findings.counts[&Code::LinesJoined] == 1, "{lines:?}");
+    }
+    // Never across a record.
+    let begun = spread.split_inclusive('\n').next().expect("a line").trim_end().to_owned();
+    let rest = spread.rsplit('\n').next().expect("a line").to_owned();
+    let (out, done) = mended(&session(&[a, begun, c, rest]), &RepairOptions::default());
+    assert_eq!((out.len(), done.findings.counts.contains_key(&Code::LinesJoined)), (3, false));
+    assert_eq!(set_aside(&done.aside).len(), 2);
+}
+
+#[test]
+fn logs_of_other_formats_are_read_the_same_way() {
+    let log = [
+        r#"{"type":"system","subtype":"init","session_id":"s","tools":[]}"#,
+        r#"{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"one"#,
+        r#"two \*"}]},"session_id":"s"}"#,
+        r#"{"type":"result","subtype":"success","result":"a\*","session_id":"s"}"#,
+    ];
+    let source = log.join("\n") + "\n";
+    let done =
+        holds(&agent_orchestrator::FORMAT, source.as_bytes(), &RepairOptions::default(), "log");
+    let done = done.expect("records");
+    assert_eq!(done.findings.counts.get(&Code::EscapeRead), Some(&1), "{:?}", done.findings.counts);
+}
+
+#[test]
+fn salvage_gives_no_empty_content_for_cut_text() {
+    let whole = said("b", "\"a\"", "toolResult", r#"[{"type":"text","text":"cut here"}]"#);
+    let cut = whole.split("cut").next().expect("a beginning").to_owned();
+    let (out, done) = mended(&session(&[said("a", "null", "user", "\"a\""), cut]), &salvaging());
+    assert!(out.len() == 2 && !done.findings.counts.contains_key(&Code::Salvaged), "{out:?}");
+}
+
+/// What four commands say of a session: exit code, and whether the code and the words are there.
+fn told(source: &str, code: Code, words: &str, invalid: bool) {
+    let dir = Dir::new();
+    dir.write("in/s.jsonl", source.as_bytes());
+    for args in [
+        &["inspect", "in/s.jsonl"][..],
+        &["validate", "in"],
+        &["context", "in/s.jsonl"],
+        &["migrate", "-n", "in"],
+        &["migrate", "--out-dir", "out", "in"],
+    ] {
+        let (exit, said) = dir.said(args);
+        assert!(said.contains(code.name()) && said.contains(words), "{args:?}: {said}");
+        let validates = args[0] == "validate";
+        assert_eq!(exit, i32::from(validates && invalid), "{args:?}: {said}");
+        // What makes the verdict is no warning.
+        let word = if validates && invalid { "error[" } else { "warning[" };
+        assert!(said.contains(&format!("{word}{}", code.name())), "{args:?}: {said}");
+    }
+    assert_eq!(read(&dir.path("out/s.jsonl")), source.as_bytes());
+}
+
+#[test]
+fn entries_that_the_context_does_not_reach_are_told_everywhere() {
+    let a = said("a", "null", "user", "\"a\"");
+    let injected = session(&[
+        a.clone(),
+        said("b", "", "assistant", "[]"),
+        said("c", "\"b\"", "user", "\"c\""),
+    ]);
+    told(&injected, Code::Unreached, "2 of 3 messages are reached", true);
+    let lost = session(&[a.clone(), said("b", "\"gone\"", "user", "\"b\"")]);
+    told(&lost, Code::Unreached, "1 of 2 messages are reached", true);
+    told(&lost, Code::MissingParent, "is not in the file", true);
+    let nameless =
+        session(&[a.clone(), said("b", "\"a\"", "user", "\"b\"").replace(r#""id":"b","#, "")]);
+    told(&nameless, Code::NoId, "`copyist repair` gives it one", true);
+    let newer = [a, said("b", "\"a\"", "user", "\"b\""), said("c", "\"b\"", "user", "\"c\"")];
+    let custom = session(&[&newer[..], &[other("custom", "d", "a")]].concat());
+    told(
+        &custom,
+        Code::OldBranch,
+        "2 are not reached; `copyist repair --relink d=c` links it",
+        false,
+    );
+    let label = session(&[&newer[..], &[other("label", "d", "a")]].concat());
+    told(&label, Code::LeafAside, "2 newer ones are not reached", true);
+    let dir = Dir::new();
+    dir.write("s.jsonl", custom.as_bytes());
+    let (exit, said) = dir.said(&["repair", "-n", "s.jsonl"]);
+    assert!(
+        exit == 0 && said.contains(Code::OldBranch.name()) && said.contains("healthy"),
+        "{said}"
+    );
+    let (exit, said) = dir.said(&["repair", "--relink", "d=c", "-o", "out.jsonl", "s.jsonl"]);
+    assert_eq!(exit, 0, "{said}");
+    let (exit, said) = dir.said(&["validate", "out.jsonl"]);
+    assert!(exit == 0 && !said.contains(Code::OldBranch.name()), "{said}");
+}
+
+#[test]
+fn a_lost_header_gets_the_identifier_of_the_files_name() {
+    let id = "11111111-2222-4333-8444-555555555555";
+    let late = said("b", "\"a\"", "assistant", "[]") + "\n";
+    for behind in [".jsonl", ".jsonl.reset.2026-01-01T00-00-00.000Z", "-topic-7.jsonl"] {
+        let dir = Dir::new();
+        let name = format!("{id}{behind}");
+        dir.write(&format!("in/{name}"), late.as_bytes());
+        let (exit, said) = dir.said(&["repair", "--in-place", "--no-backup", "in"]);
+        assert_eq!(exit, 0, "{said}");
+        let text = String::from_utf8(read(&dir.path(&format!("in/{name}")))).expect("UTF-8");
+        assert!(text.contains(&format!(r#""id":"{id}""#)), "{name}: {text}");
+    }
+}
