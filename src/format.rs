@@ -221,6 +221,8 @@ pub struct ByteLines {
     pub check: CheckFn,
     /// Checks many lines at once, where that is faster.
     pub many: Option<CheckManyFn>,
+    /// Whether a line before the first record belongs there, and stays as it is.
+    pub leads: fn(&[u8]) -> bool,
     /// Opens a session.
     pub open: PlaneFn,
 }

@@ -191,8 +191,7 @@ impl<'a> Pieces<'a> {
                     let blank = held.line().is_blank();
                     (!blank).then(|| self.note_broken(held.at, held.health.1));
                 }
-                let message = format!("{}: {}", Code::LinesJoined.title(), spread.lines.len());
-                self.say(Code::LinesJoined, message, at);
+                self.aside(&spread.source(), at, Code::LinesJoined, show)?;
                 self.record(end, at, Some(Code::LinesJoined), show)?;
                 Ok(true)
             }

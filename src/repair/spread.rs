@@ -79,7 +79,7 @@ pub struct Spread {
     budget: usize,
 }
 
-/// What became of the record with one more line.
+/// State of the record with one more line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
     /// The record is whole.
@@ -134,6 +134,13 @@ impl Spread {
             Some(What::EndInString) => Step::Open,
             Some(_) => Step::Wrong,
         }
+    }
+
+    /// Returns the lines as they stand in the file.
+    #[must_use]
+    pub fn source(&self) -> Vec<u8> {
+        let lines: Vec<&[u8]> = self.lines.iter().map(|line| line.bytes.as_slice()).collect();
+        lines.join(&b"\n"[..])
     }
 
     /// Returns the record on one line.

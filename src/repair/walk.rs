@@ -139,20 +139,15 @@ fn write(
             }
         }
         Part::Record(record) => match mend.write(&record, &mut out.bytes) {
-            // The bytes of a record that was already repaired stand there already, unless the
-            // record is all that they were.
-            Some(code) if record.repaired.is_none_or(is_respelled) => {
+            // The bytes of a record that was already repaired stand there already, unless only
+            // backslashes were doubled.
+            Some(code) if record.repaired.is_none_or(|code| code == Code::EscapeRead) => {
                 bench.aside(part, record.bytes, record.at, code)
             }
             _ => Ok(()),
         },
         Part::Aside(bytes, at, code) => bench.aside(part, bytes, at, code),
     }
-}
-
-/// Whether a repair only spelled a record anew.
-fn is_respelled(code: Code) -> bool {
-    matches!(code, Code::EscapeRead | Code::LinesJoined)
 }
 
 /// An output while it is written.

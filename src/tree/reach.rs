@@ -1,4 +1,4 @@
-//! What the software does not reach from the last entry, where a session continues at that entry.
+//! Messages that the software does not reach, where a session continues at its last entry.
 
 use super::skeleton::marks;
 use super::{ABSENT, Bits, MISSING, Tree};
@@ -45,7 +45,7 @@ impl Tail {
     }
 }
 
-/// What the nodes of a tree are.
+/// Sorts of the nodes of a tree.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     said: Bits,

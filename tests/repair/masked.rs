@@ -61,11 +61,13 @@ fn a_record_over_several_lines_is_one_again() {
     for (text, ending) in [(&spread, "\n"), (&spread.replace('\n', "\r\n"), "\r\n")] {
         let source = session(&[a.clone(), text.clone(), c.clone()]);
         let (out, done) = mended(&source, &RepairOptions::default());
-        let text = out[2]["message"]["content"].as_str().expect("text").replace(ending, "\n");
-        assert_eq!(text, "one\n\n  two\n{\n}\n\"three\"\nfour");
+        let now = out[2]["message"]["content"].as_str().expect("text").replace(ending, "\n");
+        assert_eq!(now, "one\n\n  two\n{\n}\n\"three\"\nfour");
         assert_eq!(out[2]["copyist"]["repaired"][0]["code"], "CY0866");
         assert_eq!((done.report.messages_before, done.report.messages, out.len()), (1, 3, 4));
-        assert!(set_aside(&done.aside).is_empty(), "{source}");
+        // As it stood, it is in the quarantine, too.
+        let aside = set_aside(&done.aside);
+        assert!(aside.len() == 1 && aside[0].bytes == text.trim_end().as_bytes(), "{source}");
     }
     // Also as the last record, and behind a torn one.
     let torn = whole[..whole.len() - 20].to_owned();
@@ -176,5 +178,72 @@ fn a_lost_header_gets_the_identifier_of_the_files_name() {
         assert_eq!(exit, 0, "{said}");
         let text = String::from_utf8(read(&dir.path(&format!("in/{name}")))).expect("UTF-8");
         assert!(text.contains(&format!(r#""id":"{id}""#)), "{name}: {text}");
+    }
+}
+
+/// A title slot of oh-my-pi, 256 bytes with its line ending.
+fn slot() -> String {
+    let slot = |pad: &str| {
+        format!(
+            r#"{{"type":"title","v":1,"title":"Beans","source":"auto","updatedAt":"2026-07-03T10:00:00.000Z","pad":"{pad}"}}"#
+        )
+    };
+    slot(&" ".repeat(255 - slot("").len()))
+}
+
+#[test]
+fn a_title_slot_stays_the_first_line() {
+    let lines = [said("a", "null", "user", "\"a\""), said("b", "\"a\"", "user", "\"b\"")];
+    let whole = slot() + "\n" + &session(&lines);
+    let dir = Dir::new();
+    dir.write("in/s.jsonl", whole.as_bytes());
+    let run = |args: &[&str], words: &str| {
+        let (exit, said) = dir.said(args);
+        assert!(exit == 0 && said.contains(words), "{args:?}: {exit} {said}");
+    };
+    run(&["detect", "in"], "pi@3 (certain)");
+    run(&["validate", "in"], "valid pi@3, 3 records");
+    run(&["inspect", "in/s.jsonl"], "Beans");
+    run(&["context", "in/s.jsonl"], "");
+    run(&["repair", "-n", "in"], "healthy");
+    run(&["migrate", "--out-dir", "out", "in"], "");
+    assert_eq!(read(&dir.path("out/s.jsonl")), whole.as_bytes());
+    // Behind it a torn tail, a lost header, and an older version.
+    let torn = whole.clone() + &lines[1][..40];
+    let headless = slot() + "\n" + &lines.join("\n") + "\n";
+    for (source, records) in [(&torn, 3), (&headless, 3)] {
+        let (out, done) = mended(source, &RepairOptions::default());
+        assert!(done.out.starts_with((slot() + "\n").as_bytes()), "{source}");
+        assert_eq!((out.len(), &out[1]["type"]), (1 + records, &Value::from("session")));
+    }
+    let list = slot()
+        + "\n"
+        + &session(&lines)
+            .replace(r#""version":3,"#, "")
+            .replace(r#""id":"a","parentId":null,"#, "")
+            .replace(r#""id":"b","parentId":"a","#, "");
+    dir.write("old/s.jsonl", list.as_bytes());
+    run(&["migrate", "--out-dir", "new", "old"], "");
+    let new = String::from_utf8(read(&dir.path("new/s.jsonl"))).expect("UTF-8");
+    assert!(new.starts_with(&(slot() + "\n")) && new.lines().count() == 4, "{new}");
+    run(&["validate", "new"], "valid pi@3, 3 records");
+}
+
+#[test]
+fn a_title_slot_comes_back_from_every_format() {
+    let lines = [said("a", "null", "user", "\"a\""), said("b", "\"a\"", "assistant", "[]")];
+    let whole = slot() + "\n" + &session(&lines);
+    for target in copyist::formats::FORMATS.iter().filter(|format| format.name != "pi") {
+        let dir = Dir::new();
+        dir.write("in/s.jsonl", whole.as_bytes());
+        let (exit, said) = dir.said(&["convert", "-t", target.name, "--out-dir", "there", "in"]);
+        assert_eq!(exit, 0, "{}: {said}", target.name);
+        let (exit, said) = dir.said(&["convert", "-t", "pi@3", "--out-dir", "back", "there"]);
+        assert_eq!(exit, 0, "{}: {said}", target.name);
+        let back: Vec<_> =
+            dir.names().into_iter().filter(|name| name.starts_with("back/")).collect();
+        let main = back.iter().find(|name| name.ends_with(".jsonl")).expect("a session");
+        let back = String::from_utf8_lossy(&read(&dir.path(main))).into_owned();
+        assert_eq!(back, whole, "{}: {said}", target.name);
     }
 }

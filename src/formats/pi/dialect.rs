@@ -1,6 +1,15 @@
-//! Names of the files of pi and of the programs that write its format their own way.
+//! Programs that write pi's format their own way: names of files, and the title slot.
 //!
-//! Sources: `newSession` of pi's `session-manager.ts`, 0.7.6 to 1.5.2, and of oh-my-pi 18.3.4;
+//! oh-my-pi begins a file with a slot: a line `{"type":"title","v":1,"title","source"?,"updatedAt",
+//! "pad"}` of 256 bytes with its ending, which it writes over in place. The header is the second
+//! line. The slot's title counts, not the header's. Further types of entries are `title_change`,
+//! `mode_change`, `session_init`, `model_usage`, `service_tier_change`, `ttsr_injection`,
+//! `credential_pin` and `reset_boundary`; they are kept as they are. Images of 1,024 bytes and more
+//! are `blob:sha256:HASH` and stand in `blobs/HASH` beside the folder `sessions`. Read in
+//! `session-title-slot.ts`, `session-entries.ts`, `session-loader.ts` and `blob-store.ts` of
+//! release 18.3.4; the program itself was not run.
+//!
+//! Sources of the names: `newSession` of pi's `session-manager.ts`, 0.7.6 to 1.5.2, and of oh-my-pi 18.3.4;
 //! `resolveSessionTranscriptPath` of clawdbot 2026.1.24; `artifacts.ts` of OpenClaw 2026.9.6.
 //!
 //! | program | name |
@@ -10,7 +19,39 @@
 //! | OpenClaw, set aside | `UUID.jsonl.reset.TIME`, `UUID.jsonl.deleted.TIME`, `UUID.jsonl.bak.TIME` |
 //! | OpenClaw, before a compaction | `UUID.checkpoint.UUID.jsonl` |
 
-/// What the name of a session's file tells.
+use super::repair::record::member;
+use crate::json::{Json, text};
+use crate::members::Scan;
+use crate::record::{Field, Node};
+
+/// Whether a line is the title slot with which oh-my-pi begins a file. Real pi and its other
+/// relatives take such a line for an entry without an identifier, or discard the file.
+#[must_use]
+pub fn is_slot(line: &[u8]) -> bool {
+    if !line.trim_ascii_start().starts_with(b"{\"type\"") {
+        return false;
+    }
+    let Ok(Some(scan)) = Scan::of(line) else { return false };
+    let told = ["v", "title", "updatedAt", "pad"].iter().all(|key| member(line, key).is_some());
+    scan.is(line, "title") && scan.id.is_none() && told
+}
+
+/// Returns the lines of a session behind its title slot.
+pub fn behind_slot<'a>(lines: impl Iterator<Item = &'a [u8]>) -> impl Iterator<Item = &'a [u8]> {
+    let mut first = true;
+    lines.filter(move |line| !(std::mem::take(&mut first) && is_slot(line)))
+}
+
+/// Sets a session's name from its title slot. An empty title says that there is none.
+pub fn set_name(slot: &[u8], session: &mut Node) {
+    let title =
+        member(slot, "title").filter(|title| text::decode(title).is_some_and(|t| !t.is_empty()));
+    if let Some(title) = title {
+        session.set(Field::Name, Json::checked(bytes::Bytes::copy_from_slice(title)));
+    }
+}
+
+/// Name of a session's file, as far as it tells of the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileName {
     /// The session's identifier.
@@ -43,7 +84,7 @@ fn timed(name: &str) -> Option<FileName> {
     numbers.then(|| FileName { id: id.to_owned(), time: Some(time) })
 }
 
-/// What OpenClaw writes behind a session's identifier.
+/// Texts that OpenClaw writes behind a session's identifier.
 const BEHIND: &[&str] = &[".jsonl", ".checkpoint.", "-topic-"];
 
 /// Reads the name that OpenClaw gives.

@@ -1,5 +1,6 @@
 //! Reader of pi's file as a stream of records.
 
+use super::dialect::{is_slot, set_name};
 use super::foreign;
 use super::lineage::Lineage;
 use super::version::{Named, TREE};
@@ -51,6 +52,8 @@ struct Records<'a> {
     cx: &'a Cx<'a>,
     bom: bool,
     session: Option<Session>,
+    /// The title slot before the header.
+    slot: Option<Bytes>,
     /// Whether the header's line ends with `\r\n`.
     crlf: bool,
     unterminated: Option<Unterminated>,
@@ -104,6 +107,7 @@ impl<'a> Records<'a> {
             cx,
             bom,
             session: None,
+            slot: None,
             crlf: false,
             unterminated: None,
             done: false,
@@ -127,6 +131,9 @@ impl Records<'_> {
         let mut whole = true;
         let mut record = if blank {
             Record::of_line(&self.with_mark(&bytes))
+        } else if !had_session && self.slot.is_none() && is_slot(&bytes) {
+            self.slot = Some(bytes.clone());
+            Record::of_line(&self.with_mark(&bytes))
         } else {
             match self.parse(&line, &bytes) {
                 Ok(record) => record,
@@ -144,6 +151,7 @@ impl Records<'_> {
         if !had_session && self.session.is_some() {
             self.crlf = cr;
             self.file(&mut record);
+            self.slot.iter().for_each(|slot| set_name(slot, &mut record.node));
         } else if terminated && cr != self.crlf {
             let eol = if cr { "\"crlf\"" } else { "\"lf\"" };
             record.node.set(Field::Eol, Json::constant(eol));

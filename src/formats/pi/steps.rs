@@ -13,7 +13,7 @@ use super::migrated::MIGRATED;
 use super::reader::{NOT_A_HEADER, further_header, not_an_object, strange_version};
 use super::repair::entry::marks_of;
 use super::version::{NEWEST, Named, TREE};
-use super::{NAME, older, was, wire};
+use super::{NAME, dialect, older, was, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{ByteLines, Cx, Plane, Step, Target, no_header};
@@ -38,7 +38,8 @@ pub const STEPS: &[Step] = &[
 const WATCHED: usize = 400_000;
 
 /// Migration of single lines.
-pub const BY_LINES: ByteLines = ByteLines { check, many: Some(members::of_lines), open };
+pub const BY_LINES: ByteLines =
+    ByteLines { check, many: Some(members::of_lines), leads: dialect::is_slot, open };
 
 fn check(line: &Line<'_>, scan: &mut Scan) -> Result<bool> {
     utf8(line)?;

@@ -9,6 +9,7 @@ pub mod record;
 mod resume;
 mod slots;
 
+use super::dialect::is_slot;
 use super::version::{Named, TREE};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
@@ -19,6 +20,7 @@ use crate::members::Scan;
 use crate::position::Position;
 use crate::repair::{Walk, not_linked, nothing_back};
 use crate::tree::{Plan, Seen, Skeleton, Tail, key_of, marks, parent_of};
+use entry::write_marked;
 use header::{First, Header};
 use resume::Resume;
 use slots::{Moved, Slots};
@@ -67,6 +69,8 @@ struct Mending<'a> {
     plan: Option<Plan>,
     resume: Option<Resume>,
     header: Header,
+    /// Whether the title slot precedes the header.
+    slot: bool,
     first: First,
     /// Whether the session is a list, as in version 1. Known with the first entry.
     list: Option<bool>,
@@ -98,6 +102,7 @@ impl<'a> Mending<'a> {
             plan: None,
             resume: None,
             header: Header::default(),
+            slot: false,
             first: First::default(),
             list: None,
             slots: Slots::default(),
@@ -116,6 +121,10 @@ impl<'a> Mending<'a> {
 impl Mend for Mending<'_> {
     fn look(&mut self, record: &Rescued<'_>) -> bool {
         let Ok(Some(scan)) = Scan::of(record.bytes) else { return false };
+        if self.looked == 0 && is_slot(record.bytes) {
+            self.slot = true;
+            return true;
+        }
         let number = self.looked;
         self.looked += 1;
         let header = scan.is(record.bytes, "session");
@@ -207,8 +216,32 @@ impl Mend for Mending<'_> {
             || self.resume.as_ref().is_some_and(Resume::removes)
     }
 
-    /// Writes a header that cannot be left where it is.
     fn begin(&mut self, out: &mut Vec<u8>) {
+        if !self.slot {
+            self.begin_with_header(out);
+        }
+    }
+
+    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+        if self.written.records == 0 && is_slot(record.bytes) {
+            write_marked(record, out);
+            self.begin_with_header(out);
+            return None;
+        }
+        let number = self.written.records;
+        self.written.records += 1;
+        if self.header.numbers.binary_search(&number).is_ok() {
+            return self.write_header(number, record, out);
+        }
+        let ordinal = self.written.entries;
+        self.written.entries += 1;
+        self.write_entry(ordinal, record, out)
+    }
+}
+
+impl Mending<'_> {
+    /// Writes a header that cannot be left where it is.
+    fn begin_with_header(&self, out: &mut Vec<u8>) {
         if self.header.stays() {
             return;
         }
@@ -227,19 +260,6 @@ impl Mend for Mending<'_> {
         self.report(code, message, at);
     }
 
-    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
-        let number = self.written.records;
-        self.written.records += 1;
-        if self.header.numbers.binary_search(&number).is_ok() {
-            return self.write_header(number, record, out);
-        }
-        let ordinal = self.written.entries;
-        self.written.entries += 1;
-        self.write_entry(ordinal, record, out)
-    }
-}
-
-impl Mending<'_> {
     /// Counts the entries and messages that pi reaches, before and after the repair.
     fn reach(&self) -> (Reach, Reach) {
         let Some(plan) = &self.plan else { return Default::default() };
@@ -274,7 +294,7 @@ impl Mending<'_> {
         self.header.in_place = number == 0;
         self.header.at = record.at;
         let mut own = Vec::with_capacity(record.bytes.len());
-        entry::write_marked(record, &mut own);
+        write_marked(record, &mut own);
         self.header.own = Some(own.trim_ascii().to_vec());
         if self.list.is_none() {
             let version = scan.version.map(|version| version.value.of(record.bytes));
@@ -442,7 +462,7 @@ impl Mending<'_> {
             return Some(code);
         }
         if self.header.stays() {
-            entry::write_marked(record, out);
+            write_marked(record, out);
         }
         None
     }
