@@ -94,14 +94,12 @@ impl Spread {
     /// Begins with a line, if the line is an object that ends inside of a string.
     #[must_use]
     pub fn of(line: &Line<'_>, health: (bool, bool)) -> Option<Self> {
-        let ends = line.terminated && line.bytes.starts_with(b"{");
-        if !ends
-            || std::str::from_utf8(line.bytes).is_err()
-            || fault(line.bytes)? != What::EndInString
-        {
+        let bytes = bare(line.bytes);
+        let ends = line.terminated && bytes.starts_with(b"{");
+        if !ends || std::str::from_utf8(bytes).is_err() || fault(bytes)? != What::EndInString {
             return None;
         }
-        let text = line.bytes.to_vec();
+        let text = bytes.to_vec();
         Some(Self { lines: vec![Held::of(line, health)], text, budget: 0 })
     }
 
@@ -113,9 +111,8 @@ impl Spread {
             return Step::Wrong;
         }
         self.text.extend_from_slice(b"\\n");
-        for byte in line.bytes {
+        for byte in bare(line.bytes) {
             match byte {
-                b'\r' => self.text.extend_from_slice(b"\\r"),
                 b'\t' => self.text.extend_from_slice(b"\\t"),
                 byte => self.text.push(*byte),
             }
@@ -148,6 +145,11 @@ impl Spread {
     pub fn text(&self) -> &[u8] {
         &self.text
     }
+}
+
+/// Returns a line without the first half of its ending.
+fn bare(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 fn fault(text: &[u8]) -> Option<What> {

@@ -58,10 +58,10 @@ fn a_record_over_several_lines_is_one_again() {
     let whole = said("b", "\"a\"", "user", r#""one\n\n  two\n{\n}\n\"three\"\nfour""#);
     let spread = whole.replace("\\n", "\n");
     let (a, c) = (said("a", "null", "user", "\"a\""), said("c", "\"b\"", "user", "\"c\""));
-    for (text, ending) in [(&spread, "\n"), (&spread.replace('\n', "\r\n"), "\r\n")] {
+    for text in [&spread, &spread.replace('\n', "\r\n")] {
         let source = session(&[a.clone(), text.clone(), c.clone()]);
         let (out, done) = mended(&source, &RepairOptions::default());
-        let now = out[2]["message"]["content"].as_str().expect("text").replace(ending, "\n");
+        let now = out[2]["message"]["content"].as_str().expect("text");
         assert_eq!(now, "one\n\n  two\n{\n}\n\"three\"\nfour");
         assert_eq!(out[2]["copyist"]["repaired"][0]["code"], "CY0866");
         assert_eq!((done.report.messages_before, done.report.messages, out.len()), (1, 3, 4));
@@ -245,5 +245,62 @@ fn a_title_slot_comes_back_from_every_format() {
         let main = back.iter().find(|name| name.ends_with(".jsonl")).expect("a session");
         let back = String::from_utf8_lossy(&read(&dir.path(main))).into_owned();
         assert_eq!(back, whole, "{}: {said}", target.name);
+    }
+}
+
+#[test]
+fn for_pi_itself_the_header_goes_first_and_the_title_becomes_an_entry() {
+    let lines = [said("a", "null", "user", "\"a\""), said("b", "\"a\"", "user", "\"b\"")];
+    let dir = Dir::new();
+    dir.write("s.jsonl", (slot() + "\n" + &session(&lines)).as_bytes());
+    let (exit, said) =
+        dir.said(&["convert", "-t", "pi", "--dialect", "pi", "-o", "o.jsonl", "s.jsonl"]);
+    assert_eq!(exit, 0, "{said}");
+    let text = String::from_utf8(read(&dir.path("o.jsonl"))).expect("UTF-8");
+    let (before, named) = text.trim_end().rsplit_once('\n').expect("lines");
+    assert_eq!(before, session(&lines).trim_end());
+    let named: Value = serde_json::from_str(named).expect("JSON");
+    assert_eq!(
+        (&named["type"], &named["name"], &named["parentId"]),
+        (&Value::from("session_info"), &Value::from("Beans"), &Value::from("b"))
+    );
+    let (exit, said) =
+        dir.said(&["convert", "-t", "canonical", "--dialect", "pi", "-o", "o", "s.jsonl"]);
+    assert!(exit == 2 && said.contains("`--to pi`"), "{said}");
+}
+
+#[test]
+fn an_image_that_is_not_in_the_file_is_told_wherever_it_is_shown() {
+    let image = format!(
+        r#"[{{"type":"image","data":"blob:sha256:{}","mimeType":"image/png"}}]"#,
+        "ab".repeat(32)
+    );
+    let result =
+        said("c", "\"b\"", "toolResult", &image).replace(r#""role""#, r#""toolCallId":"x","role""#);
+    let source = session(&[
+        said("a", "null", "user", &image),
+        said(
+            "b",
+            "\"a\"",
+            "assistant",
+            r#"[{"type":"toolCall","id":"x","name":"n","arguments":{}}]"#,
+        ),
+        result,
+    ]);
+    let dir = Dir::new();
+    dir.write("s.jsonl", source.as_bytes());
+    for args in [
+        &["context", "s.jsonl"][..],
+        &["context", "--as", "anthropic", "s.jsonl"],
+        &["convert", "-t", "connectonion", "--out-dir", "out", "s.jsonl"],
+    ] {
+        let (_, said) = dir.said(args);
+        assert_eq!(said.matches(Code::OutsideImage.name()).count(), 2, "{args:?}: {said}");
+    }
+    for args in
+        [&["validate", "s.jsonl"][..], &["convert", "-t", "canonical", "-o", "c", "s.jsonl"]]
+    {
+        let (exit, said) = dir.said(args);
+        assert!(exit == 0 && !said.contains(Code::OutsideImage.name()), "{args:?}: {said}");
     }
 }

@@ -19,10 +19,15 @@
 //! | OpenClaw, set aside | `UUID.jsonl.reset.TIME`, `UUID.jsonl.deleted.TIME`, `UUID.jsonl.bak.TIME` |
 //! | OpenClaw, before a compaction | `UUID.checkpoint.UUID.jsonl` |
 
+use super::lineage::quoted;
 use super::repair::record::member;
+use crate::error::Result;
+use crate::format::Reader;
+use crate::ids::{Choice, Maker};
 use crate::json::{Json, text};
 use crate::members::Scan;
-use crate::record::{Field, Node};
+use crate::position::{Located, Position};
+use crate::record::{Field, Kind, Node, Record, Value};
 
 /// Whether a line is the title slot with which oh-my-pi begins a file. Real pi and its other
 /// relatives take such a line for an entry without an identifier, or discard the file.
@@ -48,6 +53,85 @@ pub fn set_name(slot: &[u8], session: &mut Node) {
         member(slot, "title").filter(|title| text::decode(title).is_some_and(|t| !t.is_empty()));
     if let Some(title) = title {
         session.set(Field::Name, Json::checked(bytes::Bytes::copy_from_slice(title)));
+    }
+}
+
+/// Returns the records as real pi reads them: the title slot becomes the last `session_info`, so
+/// that the header is the first line.
+#[must_use]
+pub fn plain(reader: Reader<'_>) -> Reader<'_> {
+    Box::new(Plain { reader, name: None, session: None, last: Node::default(), began: false })
+}
+
+struct Plain<'a> {
+    reader: Reader<'a>,
+    name: Option<Json>,
+    /// The session's identifier.
+    session: Option<Json>,
+    /// Identifier and time of the last entry.
+    last: Node,
+    began: bool,
+}
+
+impl Plain<'_> {
+    fn is_slot(&self, record: &Record) -> bool {
+        !self.began && record.node.line().is_some_and(|line| is_slot(&line))
+    }
+
+    fn note(&mut self, record: &mut Record) {
+        if record.kind == Kind::Session && !std::mem::replace(&mut self.began, true) {
+            self.name = match record.node.take(Field::Name) {
+                Some(Value::Json(name)) => Some(name),
+                _ => None,
+            };
+            self.session = record.node.json(Field::Id).cloned();
+        } else if record.is_node() {
+            for field in [Field::Id, Field::Time] {
+                record
+                    .node
+                    .json(field)
+                    .into_iter()
+                    .for_each(|own| self.last.set(field, own.clone()));
+            }
+        }
+    }
+
+    /// Returns the entry that names the session, once.
+    fn named(&mut self) -> Option<Located<Record>> {
+        let name = self.name.take()?;
+        let session = self.session.as_ref().map_or(&b""[..], Json::as_bytes);
+        let mut value = Record::new(Kind::SessionInfo);
+        let id = Maker::new(Choice::Derived, session).id(u64::MAX);
+        let id = Json::checked(bytes::Bytes::copy_from_slice(&quoted(id)));
+        let parent = self.last.json(Field::Id).cloned();
+        value.node.set(Field::Id, id);
+        value.node.set(Field::Parent, parent.unwrap_or_else(|| Json::constant("null")));
+        self.last
+            .json(Field::Time)
+            .into_iter()
+            .for_each(|time| value.node.set(Field::Time, time.clone()));
+        value.node.set(Field::Name, name);
+        Some(Located { value, at: Position::default() })
+    }
+}
+
+impl Iterator for Plain<'_> {
+    type Item = Result<Located<Record>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let mut item = match self.reader.next() {
+                None => return self.named().map(Ok),
+                Some(item) => item,
+            };
+            if let Ok(located) = &mut item {
+                if self.is_slot(&located.value) {
+                    continue;
+                }
+                self.note(&mut located.value);
+            }
+            return Some(item);
+        }
     }
 }
 

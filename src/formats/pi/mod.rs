@@ -56,6 +56,7 @@ pub static FORMAT: Format = Format {
     native: Some(native),
     whole_answers: true,
     ends_at_last: true,
+    plain: Some(dialect::plain),
     ..Format::new(Required {
         name: NAME,
         summary: "session files of the pi coding agent (JSON Lines)",
