@@ -230,21 +230,32 @@ fn a_title_slot_stays_the_first_line() {
 }
 
 #[test]
-fn a_title_slot_comes_back_from_every_format() {
+fn odd_sessions_come_back_from_every_format() {
     let lines = [said("a", "null", "user", "\"a\""), said("b", "\"a\"", "assistant", "[]")];
-    let whole = slot() + "\n" + &session(&lines);
+    let result = said("c", "\"a\"", "toolResult", r#"[{"type":"text","text":"c"}]"#);
+    let sources = [
+        slot() + "\n" + &session(&lines),
+        slot() + "\n" + &session(&[]),
+        session(&[]),
+        HEADER.to_owned(),
+        // Results without the identifier of their call.
+        session(&[lines[0].clone(), result.clone()]),
+        session(&[result.replace("\"parentId\":\"a\"", "\"parentId\":null")]),
+    ];
     for target in copyist::formats::FORMATS.iter().filter(|format| format.name != "pi") {
-        let dir = Dir::new();
-        dir.write("in/s.jsonl", whole.as_bytes());
-        let (exit, said) = dir.said(&["convert", "-t", target.name, "--out-dir", "there", "in"]);
-        assert_eq!(exit, 0, "{}: {said}", target.name);
-        let (exit, said) = dir.said(&["convert", "-t", "pi@3", "--out-dir", "back", "there"]);
-        assert_eq!(exit, 0, "{}: {said}", target.name);
-        let back: Vec<_> =
-            dir.names().into_iter().filter(|name| name.starts_with("back/")).collect();
-        let main = back.iter().find(|name| name.ends_with(".jsonl")).expect("a session");
-        let back = String::from_utf8_lossy(&read(&dir.path(main))).into_owned();
-        assert_eq!(back, whole, "{}: {said}", target.name);
+        for whole in &sources {
+            let what = format!("{}: {whole}", target.name);
+            let dir = Dir::new();
+            dir.write("in/s.jsonl", whole.as_bytes());
+            let (exit, said) =
+                dir.said(&["convert", "-t", target.name, "--out-dir", "there", "in"]);
+            assert_eq!(exit, 0, "{what}: {said}");
+            let (exit, said) = dir.said(&["convert", "-t", "pi@3", "--out-dir", "back", "there"]);
+            assert_eq!(exit, 0, "{what}: {said}");
+            let mut back = dir.names().into_iter().filter(|name| name.starts_with("back/"));
+            let main = back.find(|name| name.ends_with(".jsonl")).expect("a session");
+            assert_eq!(String::from_utf8_lossy(&read(&dir.path(&main))), *whole, "{what}: {said}");
+        }
     }
 }
 

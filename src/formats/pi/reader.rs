@@ -3,12 +3,13 @@
 use super::dialect::{is_slot, set_name};
 use super::foreign;
 use super::lineage::Lineage;
+use super::repair::record::member;
 use super::version::{Named, TREE};
 use super::{NAME, read, write};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header, skip_to};
-use crate::json::Json;
+use crate::json::{Json, text};
 use crate::lines::{BOM, Kept, Line, Lines, empty, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
@@ -169,7 +170,7 @@ impl Records<'_> {
             let parsed = read::entry(bytes, version, contents, &mut session.lineage);
             let parsed = parsed.map_err(fault)?;
             if session.lineage.headers() > headers {
-                self.cx.report(further_header(line.at));
+                self.cx.report(further_header(line));
             }
             if bytes.trim_ascii_start().first() != Some(&b'{') {
                 self.not_an_object(line)?;
@@ -255,10 +256,15 @@ pub fn not_an_object(line: &Line<'_>) -> Error {
     Error::damaged(found.at(line.at).showing(line.bytes, 0))
 }
 
-/// Builds the finding about a header after the first.
+/// Builds the finding about a header after the first, with the session and the folder that it names.
 #[must_use]
-pub fn further_header(at: Position) -> Diagnostic {
-    Diagnostic::new(Code::FurtherHeader, Code::FurtherHeader.title()).at(at)
+pub fn further_header(line: &Line<'_>) -> Diagnostic {
+    let named = |key| member(line.bytes, key).and_then(text::decode);
+    let mut message = Code::FurtherHeader.title().to_owned();
+    for (word, key) in [(": session", "id"), (" of", "cwd")] {
+        named(key).into_iter().for_each(|value| message += &format!("{word} {value}"));
+    }
+    Diagnostic::new(Code::FurtherHeader, message).at(line.at)
 }
 
 /// Builds the finding about a version that copyist does not know.

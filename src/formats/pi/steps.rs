@@ -162,7 +162,7 @@ impl Migration<'_> {
     fn header(&mut self, line: &Line<'_>, scan: &Scan) {
         if !std::mem::take(&mut self.first) {
             self.lineage.header();
-            self.cx.report(further_header(line.at));
+            self.cx.report(further_header(line));
         }
         if self.changes() {
             self.odd = scan.version.is_some();
