@@ -120,6 +120,7 @@ codes! {
     NoRow "CY0313" Note "log of messages without a row" "The message log of the session exists, but the database has no row for it, so the agent does not find the session. copyist reads the log."
     OutsideReference "CY0314" Warning "reference leads outside" "A reference to a stored output is not a plain file name, so it could lead outside the folder of the session. copyist keeps the reference and does not follow it."
     KeptBehind "CY0315" Warning "compaction keeps what follows a header" "The compaction index pointed at a further session header, which in version 1 meant that the context keeps everything after that header. copyist made it point at the next entry and stored the index under `copyist.migrated`. The agent's own migration drops the index, and with it everything before the compaction."
+    OutsideImage "CY0316" Warning "image is not in the file" "oh-my-pi keeps large images in files of their own, in the folder `blobs` beside its sessions, and the message contains only a reference. A model or another program gets the reference in the place of the image, and most refuse it. A session that comes home to its own format has the reference as it was."
     NoSessionId "CY0321" Warning "metadata do not name Claude's session" "The metadata lack `session_id`, although the log contains it: the run was killed before it ended. `ao-resume` fails on such a session with \"Unexpected error: 'session_id'\". `copyist repair` adds the identifier from the log; by hand, add that one member to `.meta.json`."
     OpenToolCall "CY0322" Warning "log ends in the middle of a tool call" "The last turn called a tool and has no result: the agent is still working, or was killed. Whether the tool took effect is unknown. `ao-resume` starts a new turn; it does not finish this one."
     HiddenResult "CY0323" Warning "blank lines hide a result" "The log ends with a successful result followed by blank lines. `ao-status` reads only the last line, so it always reports `running`, and `ao-get-result` refuses. Remove the blank lines, or run `copyist repair`."
@@ -136,7 +137,10 @@ codes! {
     NoContext "CY0409" Error "no context" "copyist cannot build a context for the model: the format has no rules for it, or the entry or turn that you asked for is not in the file."
     Unpaired "CY0410" Warning "answer without its question" "A response names a request, or a tool output names a tool call, that the run does not contain. The agent leaves a record out when it cannot write it, and continues."
     EventOrder "CY0411" Warning "events out of order" "The number of an event is not greater than that of the event before it, although the agent counts upwards. The agent replays events in the order of the file."
-    MemberMissing "CY0412" Error "member that the agent needs is missing" "The record lacks a member that the agent reads without asking whether it is there, so the agent ends with an error when it opens the session. `copyist repair` puts in a value that says nothing."
+    Unreached "CY0412" Warning "messages that the context does not reach" "The software follows the parents from the last entry to the first. On the way is an entry that names no parent, or one that is not in the file, although other entries precede it: the model gets none of them. `copyist repair` links the entry again; `copyist repair --relink ID=PARENT` links it to the parent that you name."
+    LeafAside "CY0413" Warning "last entry is behind an older message" "The software continues at the last entry of the file. This one is a label, a name or a count, and it follows an older entry than the newest messages, so the model gets none of these. `copyist repair` moves the entry to the end of the conversation."
+    OldBranch "CY0414" Warning "newest messages are on another branch" "The software continues at the last entry of the file, which is no message and follows an older message than the newest ones. Either the user went back and stopped there, or a program wrote the entry to the wrong place, and the model does not get the newest messages. Only the user knows which; `copyist repair --relink ID=PARENT` links the entry to the newest message."
+    MemberMissing "CY0415" Error "member that the agent needs is missing" "The record lacks a member that the agent reads without asking whether it is there, so the agent ends with an error when it opens the session. `copyist repair` puts in a value that says nothing."
     BadRecord "CY0501" Error "not a record of the canonical stream" "The line is valid JSON but not a record of the canonical stream: `kind` is missing or unknown, a field does not belong to its kind, or a value has the wrong shape. `copyist schema canonical` prints the schema."
     RawRefused "CY0502" Warning "stored spelling no longer fits" "The record contains the spelling of its source, but that spelling no longer gives this record, because the record was edited. copyist writes the fields of the record and drops the spelling."
     Dropped "CY0601" Warning "target cannot hold this" "The target format has no place for this record or field. copyist leaves it out and counts it in the report. `--fail-on loss` makes it an error."
@@ -154,6 +158,7 @@ codes! {
     OriginAlone "CY0628" Note "origin without its file" "The file that this origin restores is no longer beside it. If you removed the file on purpose, you can remove the origin, too. If the file is lost, name the origin as an input: copyist reads it as the session that it contains."
     OwnVersion "CY0629" Note "session is restored in its own version" "You named no version, so copyist writes the session in the version that it had before it was converted. `-t FORMAT@VERSION` selects another one."
     RecordRestored "CY0630" Warning "record restored from the origin" "The file was damaged at the place of this record, and copyist restored the record from the origin beside the file. A record that is missing where nothing is damaged counts as deleted by the user."
+    OneBranch "CY0631" Note "target shows one branch" "The session is a tree, and the target format holds one branch of it: the one at which the session stands. The messages of the other branches are in the origin beside the output, if one is written, and come back with it. `copyist inspect` shows the tree."
     Exists "CY0701" Error "output exists" "A file exists at the place of the output, and copyist wrote nothing. Use `--force` to replace it."
     SameFile "CY0702" Error "output is the input" "The output would replace its own input, another input, or the journal of the run. Name another place. `migrate` and `repair` change files in place with `--in-place`, and keep backups."
     Changed "CY0703" Error "input changed while it was read" "Another program wrote to the file or has locked it. copyist left the file unchanged. Close the agent and run copyist again."
@@ -227,6 +232,8 @@ codes! {
     StateBehind "CY0862" Warning "state older than the runs" "The last run was killed: its last answer is in the run file, but not in the state from which the agent resumes, so the agent continues without that answer. `--resumable` appends what the run proves, if its last request begins with all stored messages. If the history was shortened or rebuilt in between, copyist cannot know what the agent would have stored, and leaves the state unchanged."
     ArchiveRead "CY0863" Warning "compressed file read up to its damage" "The compressed file cannot be unpacked beyond the place shown. copyist took what precedes that place as the session and wrote a complete file. If the checksum is wrong, the damage may be anywhere before that place, even in records that look complete. What follows cannot be read or moved to quarantine; with `--in-place` the original is kept."
     WideDamaged "CY0864" Error "damaged text in UTF-16 is not repaired" "The file is UTF-16 and contains bytes that are not UTF-16 before its end. copyist repairs such a file as text, so all of it must be valid except for half of a character at the end; it left the file unchanged. `iconv -c -f UTF-16 -t UTF-8 FILE > NEW` converts the valid text to UTF-8, and `copyist repair` can repair that file."
+    EscapeRead "CY0865" Warning "escape that JSON does not know read as a backslash" "A string of the record contains a backslash before a character that JSON does not escape, as a program leaves it that masks names or replaces text in the file. The agent drops such a line. copyist reads the backslash as itself and keeps the whole record, which is marked."
+    LinesJoined "CY0866" Warning "record on several lines joined" "A line ended inside of a string, and together with the lines after it, joined by line endings, it is one record: an editor or a program turned the escapes of line endings into line endings. The agent drops all of these lines. copyist put the record on one line and marked it; the lines as they were are in the quarantine file."
 }
 
 impl Code {
@@ -241,7 +248,10 @@ impl Code {
     #[must_use]
     pub fn is_invalid(self) -> bool {
         let shape = self.name().starts_with("CY04");
-        let read = matches!(self, Self::ForwardParent | Self::Unpaired | Self::EventOrder);
+        let read = matches!(
+            self,
+            Self::ForwardParent | Self::Unpaired | Self::EventOrder | Self::OldBranch
+        );
         self.severity() == Severity::Error || shape && !read
     }
 
@@ -262,7 +272,8 @@ impl Code {
     pub fn is_fix(self) -> bool {
         (Self::TornRecord..=Self::SurrogateReplaced).contains(&self)
             || (Self::BlankRemoved..=Self::HistoryRestored).contains(&self)
-            || [Self::ArchiveRead, Self::RecordRestored].contains(&self)
+            || [Self::ArchiveRead, Self::RecordRestored, Self::EscapeRead, Self::LinesJoined]
+                .contains(&self)
     }
 
     /// Whether `copyist repair` helps; the advice is not needed where repair is running.
@@ -310,6 +321,9 @@ impl Code {
                  `--ignore-origin`",
             ),
             Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
+            Self::NoId => Some("`copyist repair` gives it one"),
+            Self::Unreached => Some("`copyist repair` links it"),
+            Self::LeafAside => Some("`copyist repair` moves it to the end"),
             Self::TornRecord => Some("`--salvage` restores the members that are complete"),
             Self::NoQuarantine => Some("`--quarantine FILE` names one"),
             Self::WideDamaged => {
@@ -340,9 +354,17 @@ pub struct Diagnostic {
     pub window: Option<Window>,
     /// Whether the finding is damage behind which the work went on, as the user allowed.
     pub passed: bool,
+    /// Whether the finding is what makes the session invalid; it is told as an error then.
+    pub decides: bool,
 }
 
 impl Diagnostic {
+    /// Returns how grave the finding is in its report.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        if self.decides { Severity::Error } else { self.code.severity() }
+    }
+
     /// A finding about the input as a whole.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {
@@ -352,7 +374,7 @@ impl Diagnostic {
             message.truncate(end);
             message.push('…');
         }
-        Self { code, message, at: None, window: None, passed: false }
+        Self { code, message, at: None, window: None, passed: false, decides: false }
     }
 
     /// Sets the place.

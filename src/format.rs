@@ -98,6 +98,11 @@ pub struct Format {
     /// Whether an answer is one message, however many tools it calls. Otherwise each call may be a
     /// message of its own.
     pub whole_answers: bool,
+    /// Turns the records of a file that a relative of the software wrote its own way into those that
+    /// the software itself reads.
+    pub plain: Option<PlainFn>,
+    /// Whether the software continues a session at the last entry of its file.
+    pub ends_at_last: bool,
     /// Finds the part beside which the origin stands, where that is not the first.
     pub main: Option<MainFn>,
 }
@@ -162,6 +167,8 @@ pub type ResumeFn = for<'a> fn(&'a mut dyn Parts, Position, &'a Cx<'a>) -> Resul
 /// Opens a session for writing.
 pub type WriteFn =
     for<'a> fn(&'a mut dyn Sink, &'static Version, &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>>;
+/// Turns the records of a relative's file into those of the format's own software.
+pub type PlainFn = for<'a> fn(Reader<'a>) -> Reader<'a>;
 /// Takes a piece of a session as JSON, and its place; a break ends the reading.
 pub type Piece<'a> = &'a mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>;
 /// Reads a session as the pieces that its schema describes. [`ReadFn`] reports damage; these
@@ -222,6 +229,8 @@ pub struct ByteLines {
     pub check: CheckFn,
     /// Checks many lines at once, where that is faster.
     pub many: Option<CheckManyFn>,
+    /// Whether a line before the first record belongs there, and stays as it is.
+    pub leads: fn(&[u8]) -> bool,
     /// Opens a session.
     pub open: PlaneFn,
 }
@@ -321,6 +330,8 @@ impl Format {
             native: None,
             one_run: None,
             whole_answers: false,
+            ends_at_last: false,
+            plain: None,
             main: None,
         }
     }

@@ -87,6 +87,10 @@ impl<'s> Session<'s> {
         for found in tree.findings().filter(|found| found.code != Code::Cycle) {
             cx.report(found);
         }
+        tree.unreached()
+            .filter(|_| format.ends_at_last)
+            .into_iter()
+            .for_each(|found| cx.report(found));
         let mut labels = first.labels;
         labels.retain(|target, _| tree.ordinal(target).is_some());
         let header = first.header.unwrap_or_else(|| Record::new(Kind::Session));

@@ -43,14 +43,19 @@ pub fn run(
         other => other,
     };
     let cx = &Cx { options: &Options { on_error, ..cx.options.clone() }, log: cx.log };
+    let leads = |line: &[u8]| format.plane.is_some_and(|plane| (plane.leads)(line));
     let mut shape = Shape::default();
     let mut count = 0;
     for item in formats::records(format, parts, cx)? {
         let item = item?;
         shape.record(&item);
-        count += u64::from(!is_blank(&item.value));
+        let lead = item.at.line == 1 && item.value.node.line().is_some_and(|line| leads(&line));
+        count += u64::from(!is_blank(&item.value) && !lead);
     }
     let mut check = |at: Position, piece: &[u8]| {
+        if at.line == 1 && leads(piece) {
+            return ControlFlow::Continue(());
+        }
         record(schema, piece, at, max_errors, cx);
         for path in format.lacks.map(|lacks| lacks(piece)).unwrap_or_default() {
             let message = format!("{}: `{path}`", Code::MemberMissing.title());
@@ -59,7 +64,9 @@ pub fn run(
         ControlFlow::Continue(())
     };
     (format.pieces.unwrap_or(lines))(parts, cx, &mut check)?;
-    for found in shape.finish().findings() {
+    let tree = shape.finish();
+    let unreached = tree.unreached().filter(|_| format.ends_at_last);
+    for found in tree.findings().chain(unreached) {
         cx.report(found);
     }
     Ok(count)

@@ -256,6 +256,21 @@ impl FileReport {
         codes.any(|code| code.is_invalid())
     }
 
+    /// Marks the findings that make the session invalid.
+    pub fn mark_decisive(&mut self) {
+        let invalid = self.outcome == Outcome::Invalid;
+        for found in &mut self.findings.diagnostics {
+            found.decides = invalid && found.code.is_invalid();
+        }
+    }
+
+    /// Returns how grave the findings of a code are: what makes a session invalid is an error.
+    #[must_use]
+    pub fn severity(&self, code: Code) -> Severity {
+        let decides = self.outcome == Outcome::Invalid && code.is_invalid();
+        if decides { Severity::Error } else { code.severity() }
+    }
+
     /// Returns the exit code for this input.
     #[must_use]
     pub fn exit_code(&self, fail_on: Option<FailOn>) -> u8 {
@@ -301,7 +316,7 @@ impl<'a> From<&'a Diagnostic> for Finding<'a> {
         let within = found.at.filter(|at| at.line > 0);
         Self {
             code: found.code.name(),
-            severity: found.code.severity().to_string(),
+            severity: found.severity().to_string(),
             message: &found.message,
             part: found.at.map(|at| at.part).filter(|part| *part > 0),
             line: within.map(|at| at.line),
@@ -361,7 +376,7 @@ impl Summary {
         self.bytes += report.bytes;
         self.others += u64::from(report.skip == Skip::OtherFormat);
         for (code, count) in &report.findings.counts {
-            match code.severity() {
+            match report.severity(*code) {
                 Severity::Error => self.errors += count,
                 Severity::Warning => self.warnings += count,
                 Severity::Note => {}

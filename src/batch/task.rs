@@ -151,6 +151,7 @@ impl Task {
             Outcome::Healthy if faulty => Outcome::Beyond,
             outcome => outcome,
         };
+        report.mark_decisive();
         Done { report, sealed }
     }
 

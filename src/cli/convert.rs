@@ -5,7 +5,7 @@ use super::inputs::{Batch, Inputs};
 use super::reading::{Losing, Reading, Strictness, Tolerance};
 use super::{Stop, names};
 use crate::batch::{Action, Task};
-use crate::format::{Map, Options};
+use crate::format::{Format, Map, Options};
 use crate::formats::Spec;
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -26,6 +26,10 @@ pub struct Args {
     /// messages are not changed
     #[arg(long, value_name = "OLD=NEW", value_parser = paths)]
     map_path: Vec<Map>,
+    /// Write for this program: a file that a relative of it wrote its own way gets the program's own
+    /// layout, which the relative reads, too
+    #[arg(long, value_name = "NAME", value_parser = names::dialect(), hide_possible_values = true)]
+    dialect: Option<&'static Format>,
     /// Repair damaged sessions first; lines that are no part of a session go to a quarantine file
     #[arg(long, conflicts_with = "join")]
     repair: bool,
@@ -69,7 +73,12 @@ impl Args {
         let Some(place) = self.writing.place(&inputs, Some(self.to))? else {
             return Err(Stop::usage("say where to write: `-o FILE` or `--out-dir DIR`"));
         };
+        if let Some(own) = self.dialect.filter(|own| *own != self.to.format) {
+            let message = format!("`--dialect {}` needs `--to {}`", own.name, own.name);
+            return Err(Stop::usage(message));
+        }
         let options = Options {
+            plain: self.dialect.is_some(),
             ids: self.writing.ids(),
             // A conversion reads what it finds; only a migration promises to know the new version.
             force_version: true,

@@ -1,6 +1,7 @@
 //! Parsers for values that are names from the program's tables, which shells can complete.
 
 use crate::diagnostic::Code;
+use crate::format::Format;
 use crate::formats::{FORMATS, Spec};
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::Error;
@@ -45,6 +46,21 @@ pub fn format() -> impl TypedValueParser<Value = Spec> {
         names.collect()
     };
     Offered { parser: Spec::parse, names }
+}
+
+/// Returns the parser for the name of a format whose files relatives of its software write their own
+/// way.
+pub fn dialect() -> impl TypedValueParser<Value = &'static Format> {
+    let names = || dialects().map(|format| PossibleValue::new(format.name)).collect();
+    let parser = |name: &str| {
+        let known = || dialects().map(|format| format.name).collect::<Vec<_>>().join(", ");
+        dialects().find(|format| format.name == name).ok_or_else(|| format!("known is {}", known()))
+    };
+    Offered { parser, names }
+}
+
+fn dialects() -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().copied().filter(|format| format.plain.is_some())
 }
 
 /// Returns the parser for the name of a code. An unknown code is refused later, when it is looked

@@ -123,16 +123,14 @@ impl Show {
         let mut out = String::new();
         let shown = if self.verbose { usize::MAX } else { SHOWN };
         let least = if self.quiet { Severity::Error } else { Severity::Note };
-        let wanted = |code: &Code| code.severity() >= least;
+        let wanted = |code: &Code| report.severity(*code) >= least;
         let mut told = 0;
         let mut list: Vec<_> =
             report.findings.diagnostics.iter().filter(|d| wanted(&d.code)).collect();
         if list.len() > shown {
             // The most severe findings must be shown. Among equal ones, those about the whole file
             // come first.
-            list.sort_by_key(|found| {
-                (std::cmp::Reverse(found.code.severity()), found.at.is_some())
-            });
+            list.sort_by_key(|found| (std::cmp::Reverse(found.severity()), found.at.is_some()));
         }
         for found in list.into_iter().take(shown) {
             let _ = writeln!(
@@ -367,7 +365,7 @@ fn finding(path: &str, found: &Diagnostic, paint: Paint) -> String {
             let _ = write!(out, ":{}", at.byte);
         }
     }
-    let severity = found.code.severity();
+    let severity = found.severity();
     let code = paint.severity(severity, format!("{severity}[{}]", found.code.name()));
     let _ = write!(out, ": {code}: {}", printable(&found.message));
     if let Some(window) = &found.window {

@@ -91,10 +91,12 @@ pub fn run(
     let mut messages = Messages::open(session, context, route, &quiet)?;
     let mut forming = Forming::new(request.form, messages.context.as_ref());
     while let Some(message) = messages.next() {
-        let message = message?.value;
-        if request.no_restore && message.is_restored() {
+        let message = message?;
+        if request.no_restore && message.value.is_restored() {
             continue;
         }
+        cx.report_outside_images(&message);
+        let message = message.value;
         forming.message(messages.context.as_mut(), &message, &mut to.list);
         to.flush_if(CHUNK)?;
     }

@@ -160,7 +160,7 @@ fn written_as(
 ) -> Result<Outcome> {
     let same = from.name == to.format.name;
     let target = to.version().number;
-    let moves = !cx.options.map_paths.is_empty();
+    let moves = !cx.options.map_paths.is_empty() || cx.options.plain;
     if same && from.plane.is_some() && version <= target && !moves {
         let input = parts.main()?;
         let target = Target::Version(target);

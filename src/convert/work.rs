@@ -214,9 +214,13 @@ impl<'a> Work<'a> {
         let options = Options { spelling: !abroad || keep.is_some(), ..cx.options.clone() };
         let reading = Cx { options: &options, log: cx.log };
         let kept = keep.map(|keep| move |reader| kept(reader, keep, abroad));
+        let shows = abroad || options.plain;
         for (number, item) in (0..).zip(read(self.from, parts, native, kept, &reading)?) {
             let mut located = item?;
             count += u64::from(!located.value.is_blank());
+            if shows {
+                cx.report_outside_images(&located);
+            }
             let began = located.value.kind == Kind::Session;
             if began {
                 if self.ahead && self.branch.is_none() {
@@ -339,6 +343,10 @@ fn read<'a>(
         None => reader,
     };
     let reader = crate::formats::named(from, reader, cx);
+    let reader = match from.plain.filter(|_| cx.options.plain) {
+        Some(plain) => plain(reader),
+        None => reader,
+    };
     Ok(moved(reader, native, cx))
 }
 

@@ -5,8 +5,8 @@ use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::ids;
 use crate::json::Json;
-use crate::position::Position;
-use crate::record::{Field, Node};
+use crate::position::{Located, Position};
+use crate::record::{Field, Node, Record};
 use crate::threads::ThreadBudget;
 use crate::yaml::encoding::Encoding;
 
@@ -57,6 +57,9 @@ pub struct Options {
     /// The user's first question, for a session without an identifier. Where the target makes an
     /// identifier, it distinguishes sessions of one agent, folder and second.
     pub asked: Option<String>,
+    /// Whether a file that a relative of the target's software wrote its own way is written as the
+    /// software itself reads it.
+    pub plain: bool,
     /// Threads that the work on a large input may borrow.
     pub hands: ThreadBudget,
 }
@@ -78,6 +81,7 @@ impl Default for Options {
             contents: true,
             map_paths: Vec::new(),
             asked: None,
+            plain: false,
             hands: ThreadBudget::default(),
         }
     }
@@ -104,6 +108,15 @@ impl Cx<'_> {
     /// Reports a finding about the session.
     pub fn report(&self, diagnostic: Diagnostic) {
         self.log.report(diagnostic);
+    }
+
+    /// Reports the images of a message that stand in files of their own, where the message is shown
+    /// to somebody who does not have these files.
+    pub fn report_outside_images(&self, message: &Located<Record>) {
+        for reference in message.value.outside_images() {
+            let text = format!("{}: {reference}", Code::OutsideImage.title());
+            self.report(Diagnostic::new(Code::OutsideImage, text).at(message.at));
+        }
     }
 
     /// Reports that a record's stored spelling is not written, because it differs from the record's

@@ -188,7 +188,8 @@ impl<'a> Work<'a> {
     /// Takes a line, and the members found in it.
     fn line(&mut self, line: &Line<'_>, scan: Option<&Scan>) -> Result<()> {
         self.done.bytes_in = line.at.byte + line.bytes.len() as u64 + u64::from(line.terminated);
-        if line.is_blank() {
+        let leads = || self.plane.is_none() && (self.kind.leads)(line.bytes);
+        if line.is_blank() || leads() {
             self.out.extend_from_slice(line.bytes);
         } else if let Err(error) = self.record(line, scan) {
             self.done.changed |= self.cx.tolerate(error)? == OnError::Skip;

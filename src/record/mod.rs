@@ -230,6 +230,23 @@ impl Record {
         record
     }
 
+    /// Returns the references of images whose data are not in the session, also of those in results
+    /// of tools.
+    #[must_use]
+    pub fn outside_images(&self) -> Vec<String> {
+        if self.kind != Kind::Message {
+            return Vec::new();
+        }
+        let outer = self.node.nodes(Field::Content).unwrap_or_default();
+        let inner = outer.iter().filter(|block| block.is(Field::Type, block::TOOL_RESULT));
+        let inner = inner.flat_map(|block| block.nodes(Field::Content).unwrap_or_default());
+        let image = |block: &Node| {
+            let data = block.json(Field::Data).filter(|_| block.is(Field::Type, block::IMAGE))?;
+            data.as_bytes().starts_with(b"\"blob:").then(|| data.text()).flatten()
+        };
+        outer.iter().chain(inner).filter_map(image).collect()
+    }
+
     /// Whether the record is a blank line.
     #[must_use]
     pub fn is_blank(&self) -> bool {

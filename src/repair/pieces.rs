@@ -6,6 +6,7 @@
 //! as the format's records do, and the text behind the value there does not show that it is a
 //! nested object.
 
+use super::spread::{Held, Spread, Step, literal_backslashes};
 use crate::diagnostic::{Code, Diagnostic, plural};
 use crate::error::Result;
 use crate::format::{Cx, Records, Rescued};
@@ -43,6 +44,10 @@ pub struct Pieces<'a> {
     /// Number of these lines that this walk has met.
     met: usize,
     head: Option<Head>,
+    /// A record whose end may stand on a later line.
+    spread: Option<Spread>,
+    /// Whether lines are shown that turned out to be no record together.
+    replays: bool,
     /// Findings of the walks.
     pub found: Found,
 }
@@ -84,6 +89,8 @@ impl<'a> Pieces<'a> {
             broken: Vec::new(),
             met: 0,
             head: None,
+            spread: None,
+            replays: false,
             found: Found::default(),
         }
     }
@@ -102,17 +109,27 @@ impl<'a> Pieces<'a> {
         while let Some(line) = lines.next()? {
             self.line(&line, show)?;
         }
+        self.give_up(show)?;
         self.settle(show)?;
         self.first = false;
         Ok(())
     }
 
     fn line(&mut self, line: &Line<'_>, show: Show<'_>) -> Result<()> {
+        let health = if line.is_blank() { (true, false) } else { self.health(line) };
+        if self.continues(line, health, show)? {
+            return Ok(());
+        }
+        self.line_with(line, health, show)
+    }
+
+    /// Shows a line whose health is known.
+    fn line_with(&mut self, line: &Line<'_>, health: (bool, bool), show: Show<'_>) -> Result<()> {
         if line.is_blank() {
             self.settle(show)?;
             return show(Part::Blank(line.bytes, line.at, line.terminated)).map(drop);
         }
-        let (healthy, mut refused) = self.health(line);
+        let (healthy, mut refused) = health;
         let joined = self.join(line, show)?;
         if healthy && !joined {
             let record = Rescued { bytes: line.bytes, at: line.at, read: true, repaired: None };
@@ -122,11 +139,91 @@ impl<'a> Pieces<'a> {
             }
             refused = true;
         }
+        if joined {
+            self.note_broken(line.at, refused);
+            return Ok(());
+        }
+        // The lines of a record are looked at together.
+        self.spread = if self.replays { None } else { Spread::of(line, (false, refused)) };
+        if self.spread.is_some() { Ok(()) } else { self.broken_line(line, refused, show) }
+    }
+
+    fn note_broken(&mut self, at: Position, refused: bool) {
         if self.first {
-            self.broken.push((line.at.byte, refused));
+            self.broken.push((at.byte, refused));
             self.found.damaged = true;
         }
-        if joined { Ok(()) } else { self.take_apart(line, refused, show) }
+    }
+
+    fn broken_line(&mut self, line: &Line<'_>, refused: bool, show: Show<'_>) -> Result<()> {
+        self.note_broken(line.at, refused);
+        if !refused || !self.masked(line, show)? {
+            self.take_apart(line, refused, show)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Shows the record of a line with escapes that JSON does not know, if nothing else is wrong
+    /// with it.
+    fn masked(&mut self, line: &Line<'_>, show: Show<'_>) -> Result<bool> {
+        let Some(text) = literal_backslashes(line.bytes) else { return Ok(false) };
+        if !self.is_record(text.trim_ascii_end(), &mut text.len().saturating_mul(EFFORT)) {
+            return Ok(false);
+        }
+        self.say(Code::EscapeRead, Code::EscapeRead.title(), line.at);
+        self.record(text.trim_ascii_end(), line.at, Some(Code::EscapeRead), show)?;
+        Ok(true)
+    }
+
+    /// Whether a line belongs to the record that an earlier one began. If it does not, the lines
+    /// that were kept are shown one by one.
+    fn continues(&mut self, line: &Line<'_>, health: (bool, bool), show: Show<'_>) -> Result<bool> {
+        let Some(mut spread) = self.spread.take() else { return Ok(false) };
+        let record = line.bytes.trim_ascii_end();
+        let alone = self.is_record(record, &mut record.len().saturating_mul(EFFORT));
+        let step = if alone { Step::Wrong } else { spread.add(line, health) };
+        let end = spread.text().trim_ascii_end();
+        match step {
+            Step::Whole if self.is_record(end, &mut end.len().saturating_mul(EFFORT)) => {
+                let at = spread.lines.first().map_or(line.at, |first| first.at);
+                for held in &spread.lines {
+                    let blank = held.line().is_blank();
+                    (!blank).then(|| self.note_broken(held.at, held.health.1));
+                }
+                self.aside(&spread.source(), at, Code::LinesJoined, show)?;
+                self.record(end, at, Some(Code::LinesJoined), show)?;
+                Ok(true)
+            }
+            Step::Open => {
+                self.spread = Some(spread);
+                Ok(true)
+            }
+            _ => {
+                if !alone {
+                    // Another record may begin with this line.
+                    spread.lines.pop();
+                }
+                self.spread = Some(spread);
+                self.give_up(show).map(|()| false)
+            }
+        }
+    }
+
+    /// Shows the lines that were kept one by one: they are no record.
+    fn give_up(&mut self, show: Show<'_>) -> Result<()> {
+        let Some(spread) = self.spread.take() else { return Ok(()) };
+        self.replays = true;
+        for (place, Held { bytes, at, terminated, health }) in spread.lines.iter().enumerate() {
+            let line = Line { bytes, at: *at, terminated: *terminated };
+            if place == 0 {
+                self.broken_line(&line, health.1, show)?;
+            } else {
+                self.line_with(&line, *health, show)?;
+            }
+        }
+        self.replays = false;
+        Ok(())
     }
 
     /// Whether a line can be one record, and whether the format refused it. Later walks use the

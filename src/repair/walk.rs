@@ -139,8 +139,9 @@ fn write(
             }
         }
         Part::Record(record) => match mend.write(&record, &mut out.bytes) {
-            // The bytes of a record that was already repaired stand there already.
-            Some(code) if record.repaired.is_none() => {
+            // The bytes of a record that was already repaired stand there already, unless only
+            // backslashes were doubled.
+            Some(code) if record.repaired.is_none_or(|code| code == Code::EscapeRead) => {
                 bench.aside(part, record.bytes, record.at, code)
             }
             _ => Ok(()),

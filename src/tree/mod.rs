@@ -10,6 +10,7 @@ mod order;
 mod path;
 mod places;
 mod plan;
+mod reach;
 mod skeleton;
 
 pub use bits::Bits;
@@ -17,13 +18,15 @@ pub use branches::{Branches, Stop};
 pub use order::InOrder;
 pub use path::Path;
 pub use plan::Plan;
+pub use reach::Tail;
 pub use skeleton::{Aim, Seen, Skeleton, key_of, marks, parent_of};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::json::Json;
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Record};
+use crate::record::{Field, Kind, Node, Record};
 use places::Places;
+use reach::Nodes;
 
 /// Data of an entry, without its place; packed, so that it is as large as its members.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +81,7 @@ pub struct Shape {
     places: Places,
     references: Vec<Reference>,
     without_id: Vec<Position>,
+    nodes: Nodes,
 }
 
 impl Shape {
@@ -91,6 +95,13 @@ impl Shape {
         }
         self.entries.push(Entry { id: key(id), parent, ordinal });
         self.places.push(at);
+    }
+
+    /// Notes what the node noted last is, by its [`marks`]: a message, or an entry that describes the
+    /// session.
+    pub fn is(&mut self, id: &Json, marks: u32) {
+        let ordinal = (self.entries.len() as u32).saturating_sub(1);
+        self.nodes.note(ordinal, id.as_bytes(), marks);
     }
 
     /// Notes an entry of the tree that has no identifier.
@@ -121,14 +132,19 @@ impl Shape {
         if !kind.is_node() {
             let leaf =
                 node.json(Field::Leaf).filter(|leaf| *kind == Kind::Session && !leaf.is_null());
+            self.nodes.leaf_named |= leaf.is_some();
             leaf.into_iter().for_each(|leaf| self.reference(leaf, false, *at));
             return;
         }
         match node.json(Field::Id) {
-            Some(id) => self.node(id, node.json(Field::Parent), *at),
+            Some(id) => {
+                self.node(id, node.json(Field::Parent), *at);
+                self.is(id, marks_of(*kind, node));
+            }
             None if kind.is_named() => self.node_without_id(*at),
             None => {}
         }
+        self.nodes.leaf_named |= *kind == Kind::Leaf;
         for (field, kept) in [(Field::Target, false), (Field::FirstKept, true)] {
             if let Some(target) = node.json(field).filter(|target| !target.is_null()) {
                 self.reference(target, kept, *at);
@@ -142,10 +158,30 @@ impl Shape {
         let leaf = self.entries.last().map(|entry| entry.id);
         let mut entries = std::mem::take(&mut self.entries);
         entries.sort_unstable_by_key(|entry| (entry.id, entry.ordinal));
-        let Self { places, references, without_id, .. } = self;
-        let mut tree = Tree { entries, places, references, without_id, leaf };
+        let Self { places, references, without_id, nodes, .. } = self;
+        let mut tree = Tree { entries, places, references, without_id, nodes, leaf };
         tree.mark_missing();
         tree
+    }
+}
+
+/// Repairs that link an entry to the leaf, although other entries may stand behind that leaf.
+const STANDS_FOR_LEAF: [Code; 3] = [Code::LeafLinked, Code::EmptyTail, Code::OrphanResult];
+
+/// Whether a record's notes tell that a repair linked it to the end of the conversation, or to the
+/// entry before a removed end. Its parent is the leaf, though another branch may stand behind it.
+#[must_use]
+pub fn stands_for_leaf(notes: &[u8]) -> bool {
+    STANDS_FOR_LEAF.iter().any(|code| memchr::memmem::find(notes, code.name().as_bytes()).is_some())
+}
+
+/// Returns the marks of a record of a tree.
+fn marks_of(kind: Kind, node: &Node) -> u32 {
+    let notes = || node.json(Field::Extra).map(Json::as_bytes).unwrap_or_default();
+    match kind {
+        Kind::Message | Kind::BranchSummary => marks::SAID,
+        Kind::Label | Kind::SessionInfo | Kind::Usage if !stands_for_leaf(notes()) => marks::ASIDE,
+        _ => 0,
     }
 }
 
@@ -191,6 +227,7 @@ pub struct Tree {
     places: Places,
     references: Vec<Reference>,
     without_id: Vec<Position>,
+    nodes: Nodes,
     leaf: Option<u64>,
 }
 

@@ -217,6 +217,22 @@ impl Plan {
         }
     }
 
+    /// Returns the first entry behind the last message that leads to the leaf, and the number of
+    /// newer messages that are not reached, where the leaf is no message and on an older branch.
+    #[must_use]
+    pub fn old_branch(&self) -> Option<(u32, u64)> {
+        let said = |bone: &&Bone| bone.is(marks::SAID) && !bone.is(marks::PASSED);
+        let tip = self.bones.iter().rev().find(said)?.ordinal;
+        let active = self.bones.iter().filter(|bone| self.is_active(bone.ordinal));
+        let last = active.clone().rev().find(said).map_or(0, |bone| bone.ordinal);
+        if self.is_active(tip) || last > tip {
+            return None;
+        }
+        let newer = |bone: &&Bone| bone.ordinal > last && !self.is_active(bone.ordinal);
+        let count = self.bones.iter().filter(said).filter(newer).count() as u64;
+        active.map(|bone| bone.ordinal).find(|ordinal| *ordinal > tip).map(|top| (top, count))
+    }
+
     /// Notes the active branch.
     fn follow(&mut self) {
         let mut here = self.leaf;

@@ -416,7 +416,7 @@ fn a_finding_is_placed_where_its_line_begins_and_one_about_a_file_nowhere() {
         assert_eq!(found["byte"], starts[line - 1], "{found}");
     }
     let (_, said) = dir.exit(&["validate", "s.jsonl"]);
-    assert!(said.contains(&format!("s.jsonl:3:{}: warning[CY0402]", starts[2])), "{said}");
+    assert!(said.contains(&format!("s.jsonl:3:{}: error[CY0402]", starts[2])), "{said}");
     // A run without its end: nothing is wrong with any of its lines.
     let found = told(&["repair", "-n", "--json", "run.jsonl"]);
     assert_eq!(found[0]["code"], "CY0310");

@@ -6,7 +6,7 @@ use copyist::format::{Cx, Format, OnError, Options, RepairOptions, Repaired};
 use copyist::json::Cursor;
 use copyist::json::text::from_base64;
 use copyist::memory::Buffer;
-use copyist::repair::{self, QUARANTINE};
+use copyist::repair::{self, QUARANTINE, literal_backslashes};
 use copyist::validate;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -196,6 +196,9 @@ fn records_are_there(left: &[u8], new: &[u8], what: &str) {
         *count.unwrap_or_else(|| panic!("{what}: {said} is lost")) -= 1;
     };
     for line in left.split(|b| *b == b'\n').filter(|line| !is_blank(line)) {
+        // Escapes that JSON does not know come back as backslashes.
+        let read = literal_backslashes(line).filter(|line| is_whole(line));
+        let line = read.as_deref().unwrap_or(line);
         let records = values(line);
         let length: usize = records.iter().map(|record| record.len()).sum();
         let all = line.iter().filter(|b| !b.is_ascii_whitespace()).count();
@@ -213,11 +216,15 @@ fn records_are_there(left: &[u8], new: &[u8], what: &str) {
     }
 }
 
+fn is_whole(line: &[u8]) -> bool {
+    let mut cursor = Cursor::new(line.trim_ascii());
+    cursor.skip_value().is_ok() && cursor.end().is_ok()
+}
+
 fn none_is_invented(own: &[u8], new: &[u8], what: &str) {
     for line in new.split(|b| *b == b'\n').map(<[u8]>::trim_ascii) {
-        let mut cursor = Cursor::new(line);
         let there = memchr::memmem::find(own, line).is_some();
-        let whole = is_blank(line) || (cursor.skip_value().is_ok() && cursor.end().is_ok());
+        let whole = is_blank(line) || is_whole(line);
         assert!(whole || there, "{what}: {} is no record", line.escape_ascii());
         let marked = memchr::memmem::find(line, b"\"repaired\":[{\"code\":\"CY08").is_some();
         assert!(marked || there, "{what}: {} is invented", line.escape_ascii());

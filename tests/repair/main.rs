@@ -11,6 +11,7 @@ mod frames;
 mod homes;
 mod judge;
 mod lists;
+mod masked;
 mod onions;
 mod pairs;
 mod pi;

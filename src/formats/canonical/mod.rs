@@ -33,7 +33,7 @@ use bytes::Bytes;
 pub static FORMAT: Format = Format {
     aliases: &["copyist"],
     resume: Some(read::resume),
-    plane: Some(ByteLines { check, many: None, open }),
+    plane: Some(ByteLines { check, many: None, leads: |_| false, open }),
     context: Some(context::open),
     ..Format::new(Required {
         name: "canonical",

@@ -18,9 +18,10 @@
 //! | an entry's `timestamp`, a message's `timestamp` | `time`, `message_time` |
 //! | members without a row in `wire.rs` | `extra`; those of a message under `extra.message` |
 //!
-//! Lines that are blank, or damaged and kept, are `opaque` records with their `text`.
+//! Lines that are blank, or damaged and kept, and oh-my-pi's title slot (`dialect.rs`) are `opaque` records with their `text`.
 
 mod context;
+mod dialect;
 mod foreign;
 mod kept;
 mod lineage;
@@ -56,10 +57,12 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     native: Some(native),
     whole_answers: true,
+    ends_at_last: true,
+    plain: Some(dialect::plain),
     ..Format::new(Required {
         name: NAME,
         summary: "session files of the pi coding agent (JSON Lines)",
-        source: "pi-mono and its successor, releases 0.7.6 to 1.5.2",
+        source: "pi-mono and its successor, releases 0.7.6 to 1.5.2; oh-my-pi 18.3.4; OpenClaw 2026.9.6",
         versions: &[
             Version {
                 number: 1,
@@ -160,10 +163,11 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     // Whether nothing but entries, and what a crash leaves of records, stood there so far.
     let (mut messages, mut known, mut clean) = (0, 0, true);
     let placed = |clean, confidence| if clean { confidence } else { Confidence::Buried };
-    for (i, line) in head.lines().take(SNIFFED).enumerate() {
+    let lines = || dialect::behind_slot(head.lines()).take(SNIFFED);
+    for (i, line) in lines().enumerate() {
         match Scan::of(line) {
             Ok(Some(scan)) if scan.is(line, "session") => {
-                if !is_header(&scan, line) && !head.lines().take(SNIFFED).any(is_entry) {
+                if !is_header(&scan, line) && !lines().any(is_entry) {
                     return None;
                 }
                 let id = scan.id.and_then(|id| text::decoded(id.value.of(line)));

@@ -1,13 +1,15 @@
 //! Reader of pi's file as a stream of records.
 
+use super::dialect::{is_slot, set_name};
 use super::foreign;
 use super::lineage::Lineage;
+use super::repair::record::member;
 use super::version::{Named, TREE};
 use super::{NAME, read, write};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header, skip_to};
-use crate::json::Json;
+use crate::json::{Json, text};
 use crate::lines::{BOM, Kept, Line, Lines, empty, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
@@ -51,6 +53,8 @@ struct Records<'a> {
     cx: &'a Cx<'a>,
     bom: bool,
     session: Option<Session>,
+    /// The title slot before the header.
+    slot: Option<Bytes>,
     /// Whether the header's line ends with `\r\n`.
     crlf: bool,
     unterminated: Option<Unterminated>,
@@ -104,6 +108,7 @@ impl<'a> Records<'a> {
             cx,
             bom,
             session: None,
+            slot: None,
             crlf: false,
             unterminated: None,
             done: false,
@@ -127,6 +132,9 @@ impl Records<'_> {
         let mut whole = true;
         let mut record = if blank {
             Record::of_line(&self.with_mark(&bytes))
+        } else if !had_session && self.slot.is_none() && is_slot(&bytes) {
+            self.slot = Some(bytes.clone());
+            Record::of_line(&self.with_mark(&bytes))
         } else {
             match self.parse(&line, &bytes) {
                 Ok(record) => record,
@@ -144,6 +152,7 @@ impl Records<'_> {
         if !had_session && self.session.is_some() {
             self.crlf = cr;
             self.file(&mut record);
+            self.slot.iter().for_each(|slot| set_name(slot, &mut record.node));
         } else if terminated && cr != self.crlf {
             let eol = if cr { "\"crlf\"" } else { "\"lf\"" };
             record.node.set(Field::Eol, Json::constant(eol));
@@ -161,7 +170,7 @@ impl Records<'_> {
             let parsed = read::entry(bytes, version, contents, &mut session.lineage);
             let parsed = parsed.map_err(fault)?;
             if session.lineage.headers() > headers {
-                self.cx.report(further_header(line.at));
+                self.cx.report(further_header(line));
             }
             if bytes.trim_ascii_start().first() != Some(&b'{') {
                 self.not_an_object(line)?;
@@ -247,10 +256,15 @@ pub fn not_an_object(line: &Line<'_>) -> Error {
     Error::damaged(found.at(line.at).showing(line.bytes, 0))
 }
 
-/// Builds the finding about a header after the first.
+/// Builds the finding about a header after the first, with the session and the folder that it names.
 #[must_use]
-pub fn further_header(at: Position) -> Diagnostic {
-    Diagnostic::new(Code::FurtherHeader, Code::FurtherHeader.title()).at(at)
+pub fn further_header(line: &Line<'_>) -> Diagnostic {
+    let named = |key| member(line.bytes, key).and_then(text::decode);
+    let mut message = Code::FurtherHeader.title().to_owned();
+    for (word, key) in [(": session", "id"), (" of", "cwd")] {
+        named(key).into_iter().for_each(|value| message += &format!("{word} {value}"));
+    }
+    Diagnostic::new(Code::FurtherHeader, message).at(line.at)
 }
 
 /// Builds the finding about a version that copyist does not know.

@@ -11,8 +11,9 @@
 use super::lineage::{Kept, Lineage, quoted};
 use super::migrated::MIGRATED;
 use super::reader::{NOT_A_HEADER, further_header, not_an_object, strange_version};
+use super::repair::entry::marks_of;
 use super::version::{NEWEST, Named, TREE};
-use super::{NAME, older, was, wire};
+use super::{NAME, dialect, older, was, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{ByteLines, Cx, Plane, Step, Target, no_header};
@@ -37,7 +38,8 @@ pub const STEPS: &[Step] = &[
 const WATCHED: usize = 400_000;
 
 /// Migration of single lines.
-pub const BY_LINES: ByteLines = ByteLines { check, many: Some(members::of_lines), open };
+pub const BY_LINES: ByteLines =
+    ByteLines { check, many: Some(members::of_lines), leads: dialect::is_slot, open };
 
 fn check(line: &Line<'_>, scan: &mut Scan) -> Result<bool> {
     utf8(line)?;
@@ -129,6 +131,8 @@ impl Plane for Migration<'_> {
             self.header(line, scan);
         } else if self.changes() {
             self.entry(line, scan);
+        } else if self.from >= TREE {
+            self.watch(line, scan);
         }
         if self.edits.is_empty() && !self.odd {
             out.extend_from_slice(bytes);
@@ -144,7 +148,11 @@ impl Plane for Migration<'_> {
     }
 
     fn finish(&mut self) {
-        for found in std::mem::take(&mut self.shape).finish().findings() {
+        let whole = self.shape.len() < WATCHED;
+        let tree = std::mem::take(&mut self.shape).finish();
+        // Of a longer session the last entries were not watched.
+        let unreached = tree.unreached().filter(|_| whole);
+        for found in tree.findings().chain(unreached) {
             self.cx.report(found);
         }
     }
@@ -154,7 +162,7 @@ impl Migration<'_> {
     fn header(&mut self, line: &Line<'_>, scan: &Scan) {
         if !std::mem::take(&mut self.first) {
             self.lineage.header();
-            self.cx.report(further_header(line.at));
+            self.cx.report(further_header(line));
         }
         if self.changes() {
             self.odd = scan.version.is_some();
@@ -209,7 +217,11 @@ impl Migration<'_> {
             Some(Json::checked(value.to_vec().into()))
         };
         match json(scan.id) {
-            Some(id) => self.shape.node(&id, json(scan.parent).as_ref(), line.at),
+            Some(id) => {
+                self.shape.node(&id, json(scan.parent).as_ref(), line.at);
+                let kind = scan.kind.map_or(&b""[..], |kind| kind.value.of(line.bytes));
+                self.shape.is(&id, marks_of(kind, line.bytes, scan));
+            }
             None => self.shape.node_without_id(line.at),
         }
         for (member, kept) in [(scan.target, false), (scan.kept_id, true)] {

@@ -324,3 +324,21 @@ pub const BLOCKS: &[BlockType] = &[
         ],
     },
 ];
+
+/// Fields of the session record that the header holds.
+pub const HEADER_FIELDS: &[Field] = &[
+    Field::Source,
+    Field::Id,
+    Field::Provider,
+    Field::Model,
+    Field::Created,
+    Field::Cwd,
+    Field::ParentSession,
+    Field::ThinkingLevel,
+    Field::SystemPrompt,
+    Field::Name,
+    Field::File,
+    Field::Extra,
+    Field::Layout,
+    Field::Raw,
+];

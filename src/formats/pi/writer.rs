@@ -5,7 +5,7 @@ mod before;
 use super::foreign::{self, Foreign};
 use super::lineage::Lineage;
 use super::version::TREE;
-use super::wire::BLOCKS;
+use super::wire::{self, BLOCKS};
 use super::{FORMAT, NAME, kept, migrated, read, was, write};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
@@ -74,23 +74,6 @@ struct Session {
     /// Facts about a session of another format.
     foreign: Foreign,
 }
-
-/// Fields of the session record that the header holds.
-const HEADER_FIELDS: &[Field] = &[
-    Field::Source,
-    Field::Id,
-    Field::Provider,
-    Field::Model,
-    Field::Created,
-    Field::Cwd,
-    Field::ParentSession,
-    Field::ThinkingLevel,
-    Field::SystemPrompt,
-    Field::File,
-    Field::Extra,
-    Field::Layout,
-    Field::Raw,
-];
 
 /// Fields that the lines of a list do not contain. Identifiers that the reader made depend on the
 /// user's choice of how they are made.
@@ -196,8 +179,10 @@ impl Entries<'_> {
         let first = self.session.is_none();
         for field in node.fields() {
             let own = node.text(Field::Source).is_some_and(|source| source.starts_with(NAME));
-            let held = if first { HEADER_FIELDS.contains(&field) } else { field == Field::File };
-            let held = held && (own || field != Field::Extra);
+            let held =
+                if first { wire::HEADER_FIELDS.contains(&field) } else { field == Field::File };
+            // oh-my-pi's name stands in the title slot before the header.
+            let held = held && (own || ![Field::Extra, Field::Name].contains(&field));
             let held = held || (self.version.tree && field == Field::Leaf);
             if !held {
                 self.cx.log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
@@ -236,7 +221,8 @@ impl Entries<'_> {
             let read = read::header(&raw, NAME).ok().flatten();
             let version = self.version.number;
             if read.is_some_and(|h| {
-                h.named.read_as() == version && h.record.node.is_same(node, &[Field::File])
+                h.named.read_as() == version
+                    && h.record.node.is_same(node, &[Field::File, Field::Name])
             }) {
                 self.out.extend_from_slice(&raw);
                 return Ok(());

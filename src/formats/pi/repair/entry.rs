@@ -9,32 +9,23 @@ use crate::format::Rescued;
 use crate::json::{Json, Span, text};
 use crate::members::Scan;
 use crate::repair::{Fixes, mark};
-use crate::tree::{Aim, Plan, marks};
+use crate::tree::{Aim, Plan, marks, stands_for_leaf};
 
 /// Returns the marks of an entry, by its type in JSON spelling.
 pub fn marks_of(kind: &[u8], bytes: &[u8], scan: &Scan) -> u32 {
     // pi sends a summary of a branch while it is truthy.
     let says = || !matches!(member(bytes, "summary"), None | Some(b"\"\"" | b"null"));
+    let notes = || scan.note.map(|note| note.value.of(bytes)).unwrap_or_default();
     match kind {
         b"\"message\"" if scan.message.is_none() => marks::UNUSABLE,
         b"\"branch_summary\"" if !says() => 0,
         b"\"message\"" | b"\"custom_message\"" | b"\"branch_summary\"" => marks::SAID,
         b"\"compaction\"" => marks::COMPACTION,
-        b"\"label\"" | b"\"session_info\"" | b"\"usage\"" if !stands_for_leaf(bytes, scan) => {
+        b"\"label\"" | b"\"session_info\"" | b"\"usage\"" if !stands_for_leaf(notes()) => {
             marks::ASIDE
         }
         _ => 0,
     }
-}
-
-/// Repairs that link an entry to the leaf, although other entries may stand behind that leaf.
-const STANDS_FOR_LEAF: [Code; 3] = [Code::LeafLinked, Code::EmptyTail, Code::OrphanResult];
-
-/// Whether a repair linked an entry to the end of the conversation, or to the entry before a
-/// removed end. Its parent is the leaf, though another branch may stand behind it.
-fn stands_for_leaf(bytes: &[u8], scan: &Scan) -> bool {
-    let note = scan.note.map(|note| note.value.of(bytes)).unwrap_or_default();
-    STANDS_FOR_LEAF.iter().any(|code| memchr::memmem::find(note, code.name().as_bytes()).is_some())
 }
 
 /// Whether entries of this type may do without an identifier.
@@ -172,8 +163,10 @@ impl Mending<'_> {
         let linked = linked.unwrap_or_else(|| before.to_vec());
         let active = plan.is_active(ordinal);
         let over = self.resume.as_mut().and_then(|resume| resume.parent(active, &linked));
-        let gone =
-            over.as_ref().map(|(_, code)| *code).filter(|code| STANDS_FOR_LEAF.contains(code));
+        let gone = over
+            .as_ref()
+            .map(|(_, code)| *code)
+            .filter(|code| stands_for_leaf(code.name().as_bytes()));
         let (new, code) = match (over, why) {
             (Some((new, code)), why) => (new, why.unwrap_or(code)),
             (None, Some(code)) => (linked, code),

@@ -1,9 +1,9 @@
 //! Header of a session that lost its header.
 //!
-//! Source: `newSession` and `getSessionFile` of pi's `session-manager.ts`: a file is called
-//! `<time>_<id>.jsonl`, with `-` for `:` and `.` in the time, and stands in a folder whose name is
-//! the working directory, `/` written as `-`, between `--` and `--`.
+//! Source: `newSession` and `getSessionFile` of pi's `session-manager.ts`: a file stands in a folder
+//! whose name is the working directory, `/` written as `-`, between `--` and `--`.
 
+use super::super::dialect::FileName;
 use super::super::version::{NEWEST, Named, TREE};
 use crate::diagnostic::Code;
 use crate::format::RepairOptions;
@@ -134,11 +134,11 @@ pub fn rebuild(left: Option<&[u8]>, wanted: &RepairOptions, first: &First, code:
     if let (Some(version), None) = (version, scan.version) {
         fixes.edits.add("version", version.to_string().as_bytes());
     }
-    let named = named(&wanted.name);
+    let named = FileName::of(&wanted.name);
     let id = scan.id.map(|id| id.value);
     if id.is_none_or(|id| text::decode(id.of(base)).is_none_or(|id| id.is_empty())) {
         let new = match (&named, id.map(|id| id.of(base))) {
-            (Some((_, id)), _) => id.clone(),
+            (Some(named), _) => named.id.clone(),
             (None, Some(old)) if old.first().is_some_and(u8::is_ascii_digit) => {
                 String::from_utf8_lossy(old).into_owned()
             }
@@ -151,7 +151,8 @@ pub fn rebuild(left: Option<&[u8]>, wanted: &RepairOptions, first: &First, code:
         fixes.note(code, None);
     }
     if scan.time.is_none() {
-        let time = named.map(|(time, _)| quoted(&time)).or_else(|| first.time.clone());
+        let time = named.and_then(|named| named.time).map(|time| quoted(&time));
+        let time = time.or_else(|| first.time.clone());
         fixes.edits.add("timestamp", &time.unwrap_or_else(|| quoted("1970-01-01T00:00:00.000Z")));
     }
     if let (None, Some(folder)) =
@@ -168,22 +169,6 @@ fn quoted(value: &str) -> Vec<u8> {
     let mut out = Vec::new();
     text::quote(value, &mut out);
     out
-}
-
-/// Reads time and identifier from a file's name.
-fn named(name: &str) -> Option<(String, String)> {
-    let (time, rest) = name.split_once('_')?;
-    let id = rest.split_once('.').map_or(rest, |(id, _)| id);
-    let (day, clock) = time.split_once('T')?;
-    let mut parts = clock.strip_suffix('Z')?.split('-');
-    let (hour, minute, second) = (parts.next()?, parts.next()?, parts.next()?);
-    let milliseconds = parts.next()?;
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let numbers = [hour, minute, second, milliseconds].iter().all(|part| digits(part))
-        && day.split('-').all(digits)
-        && !id.is_empty();
-    let time = format!("{day}T{hour}:{minute}:{second}.{milliseconds}Z");
-    numbers.then(|| (time, id.to_owned()))
 }
 
 /// Returns the working directory that a folder's name most likely stands for: `-` may have been any

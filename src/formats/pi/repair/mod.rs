@@ -3,12 +3,13 @@
 //! Source of pi's treatment of damage: `loadEntriesFromFile` and `buildSessionContext` of pi's
 //! `session-manager.ts`, releases 0.73.1 and 1.5.2, and the observed behaviour of these releases.
 
-mod entry;
+pub mod entry;
 mod header;
 pub mod record;
 mod resume;
 mod slots;
 
+use super::dialect::is_slot;
 use super::needs;
 use super::version::{Named, TREE};
 use crate::diagnostic::{Code, Diagnostic};
@@ -19,7 +20,8 @@ use crate::json::{Cursor, Json, salvage, text};
 use crate::members::Scan;
 use crate::position::Position;
 use crate::repair::{Walk, not_linked, nothing_back};
-use crate::tree::{Plan, Seen, Skeleton, key_of, marks, parent_of};
+use crate::tree::{Plan, Seen, Skeleton, Tail, key_of, marks, parent_of};
+use entry::write_marked;
 use header::{First, Header};
 use resume::Resume;
 use slots::{Moved, Slots};
@@ -64,9 +66,12 @@ struct Mending<'a> {
     wanted: &'a RepairOptions,
     cx: &'a Cx<'a>,
     skeleton: Skeleton,
+    tail: Tail,
     plan: Option<Plan>,
     resume: Option<Resume>,
     header: Header,
+    /// Whether the title slot precedes the header.
+    slot: bool,
     first: First,
     /// Whether the session is a list, as in version 1. Known with the first entry.
     list: Option<bool>,
@@ -96,9 +101,11 @@ impl<'a> Mending<'a> {
             wanted,
             cx,
             skeleton: Skeleton::default(),
+            tail: Tail::default(),
             plan: None,
             resume: None,
             header: Header::default(),
+            slot: false,
             first: First::default(),
             list: None,
             slots: Slots::default(),
@@ -118,6 +125,10 @@ impl<'a> Mending<'a> {
 impl Mend for Mending<'_> {
     fn look(&mut self, record: &Rescued<'_>) -> bool {
         let Ok(Some(scan)) = Scan::of(record.bytes) else { return false };
+        if self.looked == 0 && is_slot(record.bytes) {
+            self.slot = true;
+            return true;
+        }
         let number = self.looked;
         self.looked += 1;
         let header = scan.is(record.bytes, "session");
@@ -210,8 +221,32 @@ impl Mend for Mending<'_> {
             || self.resume.as_ref().is_some_and(Resume::removes)
     }
 
-    /// Writes a header that cannot be left where it is.
     fn begin(&mut self, out: &mut Vec<u8>) {
+        if !self.slot {
+            self.begin_with_header(out);
+        }
+    }
+
+    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+        if self.written.records == 0 && is_slot(record.bytes) {
+            write_marked(record, out);
+            self.begin_with_header(out);
+            return None;
+        }
+        let number = self.written.records;
+        self.written.records += 1;
+        if self.header.numbers.binary_search(&number).is_ok() {
+            return self.write_header(number, record, out);
+        }
+        let ordinal = self.written.entries;
+        self.written.entries += 1;
+        self.write_entry(ordinal, record, out)
+    }
+}
+
+impl Mending<'_> {
+    /// Writes a header that cannot be left where it is.
+    fn begin_with_header(&self, out: &mut Vec<u8>) {
         if self.header.stays() {
             return;
         }
@@ -230,19 +265,6 @@ impl Mend for Mending<'_> {
         self.report(code, message, at);
     }
 
-    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
-        let number = self.written.records;
-        self.written.records += 1;
-        if self.header.numbers.binary_search(&number).is_ok() {
-            return self.write_header(number, record, out);
-        }
-        let ordinal = self.written.entries;
-        self.written.entries += 1;
-        self.write_entry(ordinal, record, out)
-    }
-}
-
-impl Mending<'_> {
     /// Counts the entries and messages that pi reaches, before and after the repair.
     fn reach(&self) -> (Reach, Reach) {
         let Some(plan) = &self.plan else { return Default::default() };
@@ -277,7 +299,7 @@ impl Mending<'_> {
         self.header.in_place = number == 0;
         self.header.at = record.at;
         let mut own = Vec::with_capacity(record.bytes.len());
-        entry::write_marked(record, &mut own);
+        write_marked(record, &mut own);
         self.header.own = Some(own.trim_ascii().to_vec());
         if self.list.is_none() {
             let version = scan.version.map(|version| version.value.of(record.bytes));
@@ -329,6 +351,7 @@ impl Mending<'_> {
         }
         let parent = parent_of(scan.parent.map(|parent| parent.value.of(bytes)));
         self.skeleton.entry(Seen { id: id.map(key_of), parent, content, marks: note });
+        self.tail.note(ordinal, id.unwrap_or_default(), note);
         let kept = scan.kept_id.filter(|_| note & marks::COMPACTION != 0);
         for (member, kept) in [(kept, true), (scan.target, false)] {
             let target = member.map(|member| member.value.of(bytes)).filter(|id| is_id(id));
@@ -389,6 +412,9 @@ impl Mending<'_> {
         } else if self.wanted.resumable {
             self.resume = Some(Resume::new(list, self.kept, plan.compaction(), maker));
         }
+        if let Some((top, count)) = plan.old_branch().filter(|_| !list) {
+            self.cx.report(self.tail.old_branch(top, count));
+        }
         self.plan = Some(plan);
     }
 
@@ -442,7 +468,7 @@ impl Mending<'_> {
             return Some(code);
         }
         if self.header.stays() {
-            entry::write_marked(record, out);
+            write_marked(record, out);
         }
         None
     }

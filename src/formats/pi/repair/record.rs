@@ -90,7 +90,10 @@ pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     let message = scan.message?;
     let role = scan.role.map(|role| role.of(&object))?;
     let has = |key: &str| members(message.of(&object)).any(|(name, _)| text::is(name, key));
-    if text::is(role, "bashExecution") || !has("content") {
+    // What was cut may have been all of the content.
+    let content = member(message.of(&object), "content").unwrap_or_default();
+    let empty = matches!(content, b"" | b"[]" | b"[{}]");
+    if text::is(role, "bashExecution") || empty {
         return None;
     }
     if !text::is(role, "assistant") {

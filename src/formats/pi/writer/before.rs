@@ -9,8 +9,8 @@ use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
 
 /// Fields of a header that another version contains in another form, or may contain so.
-const SAID_OTHERWISE: [Field; 5] =
-    [Field::File, Field::Source, Field::Layout, Field::Extra, Field::ParentSession];
+const SAID_OTHERWISE: [Field; 6] =
+    [Field::Name, Field::File, Field::Source, Field::Layout, Field::Extra, Field::ParentSession];
 
 /// Whether a line is a header of this version that says what a record of a newer one says.
 fn heads(line: &Bytes, node: &Node, version: u32) -> bool {

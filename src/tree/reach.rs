@@ -1,0 +1,224 @@
+//! Messages that the software does not reach, where a session continues at its last entry.
+
+use super::skeleton::marks;
+use super::{ABSENT, Bits, MISSING, Path, Tree};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::json::text;
+
+/// Maximum number of entries behind the last message whose identifiers are kept.
+const KEPT: usize = 64;
+
+/// The last message of a file and the entries behind it, by the names that a user needs to link
+/// them.
+#[derive(Debug, Default)]
+pub struct Tail {
+    tip: Option<u32>,
+    name: Vec<u8>,
+    behind: Vec<(u32, Vec<u8>)>,
+}
+
+impl Tail {
+    /// Notes an entry, in the order of the file, with the JSON spelling of its identifier.
+    pub fn note(&mut self, ordinal: u32, id: &[u8], marks: u32) {
+        if marks & marks::SAID != 0 {
+            self.tip = Some(ordinal);
+            self.name.clear();
+            self.name.extend_from_slice(id);
+            self.behind.clear();
+        } else if self.behind.len() < KEPT {
+            self.behind.push((ordinal, id.to_vec()));
+        }
+    }
+
+    /// Returns the finding that the last entry continues an older branch. `top` is the first entry
+    /// behind the last message that leads to it, and `count` tells how many newer messages are not
+    /// reached.
+    #[must_use]
+    pub fn old_branch(&self, top: u32, count: u64) -> Diagnostic {
+        let top = self.behind.iter().find(|(ordinal, _)| *ordinal == top);
+        let name = |id: &[u8]| text::decode(id).unwrap_or_default();
+        let link = top.map_or_else(String::new, |(_, top)| {
+            format!("; `copyist repair --relink {}={}` links it", name(top), name(&self.name))
+        });
+        let code = Code::OldBranch;
+        Diagnostic::new(code, format!("{}: {count} are not reached{link}", code.title()))
+    }
+}
+
+/// Sorts of the nodes of a tree.
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    said: Bits,
+    aside: Bits,
+    /// Number of messages.
+    count: u64,
+    /// The last node that does not merely describe the session.
+    end: Option<u32>,
+    tail: Tail,
+    /// Whether the session names its leaf, which then is not the last entry.
+    pub leaf_named: bool,
+}
+
+impl Nodes {
+    pub fn note(&mut self, ordinal: u32, id: &[u8], marks: u32) {
+        if marks & marks::SAID != 0 {
+            self.said.insert(ordinal);
+            self.count += 1;
+        }
+        if marks & marks::ASIDE != 0 {
+            self.aside.insert(ordinal);
+        } else {
+            self.end = Some(ordinal);
+        }
+        self.tail.note(ordinal, id, marks);
+    }
+}
+
+/// The way from the last entry to its root.
+struct Way {
+    nodes: Bits,
+    /// Place of the root among the entries.
+    root: usize,
+    /// Number of messages on the way.
+    said: u64,
+    /// The last message on the way.
+    last: Option<u32>,
+}
+
+impl Tree {
+    /// Returns the finding about messages that the software does not reach from the last entry, if
+    /// it continues there: an entry has lost its parent, or the last entry is on an older branch.
+    #[must_use]
+    pub fn unreached(&self) -> Option<Diagnostic> {
+        if self.nodes.leaf_named {
+            return None;
+        }
+        let leaf = self.find(self.leaf?)?;
+        let way = self.way(leaf)?;
+        self.lost(&way).or_else(|| self.aside(leaf, &way))
+    }
+
+    /// Returns how many messages are on a path, and how many there are.
+    #[must_use]
+    pub fn messages_on(&self, path: &Path) -> (u64, u64) {
+        let said = (0..self.entries.len() as u32).filter(|node| self.nodes.said.contains(*node));
+        (said.filter(|node| path.contains(*node)).count() as u64, self.nodes.count)
+    }
+
+    fn way(&self, leaf: usize) -> Option<Way> {
+        let nodes = Bits::with_room(self.entries.len());
+        let mut way = Way { nodes, root: leaf, said: 0, last: None };
+        let mut place = Some(leaf);
+        while let Some(here) = place {
+            let ordinal = self.entries.get(here)?.ordinal;
+            if !way.nodes.insert(ordinal) {
+                return None;
+            }
+            if self.nodes.said.contains(ordinal) {
+                way.said += 1;
+                way.last.get_or_insert(ordinal);
+            }
+            way.root = here;
+            place = self.parent_of(here);
+        }
+        Some(way)
+    }
+
+    /// Returns the finding about an entry without its parent, behind which the way ends.
+    fn lost(&self, way: &Way) -> Option<Diagnostic> {
+        let root = self.entries.get(way.root)?;
+        let (parent, ordinal) = (root.parent, root.ordinal);
+        let count = self.nodes.count;
+        // In a list no entry has a parent.
+        let tree = || self.entries.iter().any(|entry| entry.parent != ABSENT);
+        let lost = matches!(parent, ABSENT | MISSING) && ordinal > 0 && way.said < count;
+        if !lost || !tree() {
+            return None;
+        }
+        let at = self.places.at(ordinal);
+        let why = if parent == ABSENT { "has no parent" } else { "has a parent that is not there" };
+        let reached = way.said;
+        let message = format!(
+            "{reached} of {count} messages are reached: the entry on line {} {why}",
+            at.line
+        );
+        Some(Diagnostic::new(Code::Unreached, message).at(at))
+    }
+
+    /// Returns the finding about a last entry that follows an older message than the newest one.
+    fn aside(&self, leaf: usize, way: &Way) -> Option<Diagnostic> {
+        let leaf = self.entries.get(leaf)?.ordinal;
+        let tip = self.nodes.tail.tip?;
+        if way.nodes.contains(tip) || way.last.is_some_and(|last| last > tip) {
+            return None;
+        }
+        let newer =
+            |ordinal: &u32| self.nodes.said.contains(*ordinal) && !way.nodes.contains(*ordinal);
+        let count = (way.last.unwrap_or(0)..=tip).filter(newer).count() as u64;
+        let at = self.places.at(leaf);
+        let end = self.nodes.end.filter(|end| !way.nodes.contains(*end));
+        if self.nodes.aside.contains(leaf) && end.is_some() {
+            let code = Code::LeafAside;
+            let message = format!("{}: {count} newer ones are not reached", code.title());
+            return Some(Diagnostic::new(code, message).at(at));
+        }
+        let top = (tip..=leaf).find(|ordinal| way.nodes.contains(*ordinal))?;
+        Some(self.nodes.tail.old_branch(top, count).at(at))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Shape;
+    use super::*;
+    use crate::json::Json;
+    use crate::position::Position;
+
+    /// Nodes by identifier, parent (`-` for none, empty for a root) and marks.
+    fn found(nodes: &[(&str, &str, u32)]) -> Option<(Code, String)> {
+        let mut shape = Shape::default();
+        for (i, (id, parent, marks)) in nodes.iter().enumerate() {
+            let parent = match *parent {
+                "-" => None,
+                "" => Some(Json::constant("null")),
+                parent => Some(Json::string(parent)),
+            };
+            let at = Position { line: i as u64 + 2, ..Position::default() };
+            shape.node(&Json::string(id), parent.as_ref(), at);
+            shape.is(&Json::string(id), *marks);
+        }
+        shape.finish().unreached().map(|found| (found.code, found.message))
+    }
+
+    #[test]
+    fn entries_that_lost_their_parent_hide_what_precedes_them() {
+        const M: u32 = marks::SAID;
+        assert_eq!(found(&[("a", "", M), ("b", "a", M), ("c", "a", M)]), None);
+        assert_eq!(found(&[("a", "-", M), ("b", "a", M)]), None);
+        assert_eq!(found(&[("a", "gone", M), ("b", "a", M)]), None);
+        assert_eq!(found(&[("a", "-", M), ("b", "-", M)]), None, "a list");
+        assert_eq!(found(&[("a", "", M), ("b", "", M)]), None, "a user went back");
+        for lost in ["-", "gone"] {
+            let (code, said) = found(&[("a", "", M), ("b", lost, M), ("c", "b", 0)]).expect(lost);
+            assert_eq!(code, Code::Unreached);
+            assert!(said.starts_with("1 of 2 messages are reached: the entry on line 3"), "{said}");
+        }
+    }
+
+    #[test]
+    fn bookkeeping_on_an_older_branch_is_told() {
+        const M: u32 = marks::SAID;
+        let base = [("a", "", M), ("b", "a", M), ("c", "b", M)];
+        let with = |more: &[(&'static str, &'static str, u32)]| found(&[&base, more].concat());
+        assert_eq!(with(&[("d", "c", 0), ("e", "d", 0)]), None);
+        assert_eq!(with(&[("d", "a", 0), ("e", "d", M)]), None, "the user went back");
+        let (code, said) = with(&[("d", "a", 0), ("e", "d", 0)]).expect("an older branch");
+        assert_eq!(code, Code::OldBranch);
+        assert!(
+            said.ends_with(": 2 are not reached; `copyist repair --relink d=c` links it"),
+            "{said}"
+        );
+        let (code, _) = with(&[("d", "b", marks::ASIDE)]).expect("a label");
+        assert_eq!(code, Code::LeafAside);
+    }
+}
