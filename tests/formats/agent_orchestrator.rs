@@ -570,7 +570,7 @@ fn one_session_from_either_file_or_from_one_alone() {
         assert!(said.contains("name      orchard") && said.contains("message 13"), "{said}");
     }
     let (_, said) = dir.said(&["detect", "."]);
-    assert!(said.contains("1 detected, 1 part"), "{said}");
+    assert!(said.contains("1 detected (with 1 more file)"), "{said}");
     dir.copy_pair("agent-orchestrator/v1/first", "meta");
     let (exit, said) =
         dir.said(&["convert", "-vt", "agent-orchestrator@1", "--out-dir", "out", "meta.meta.json"]);

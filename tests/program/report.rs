@@ -291,7 +291,10 @@ impl Run {
             *sum.entry("records").or_default() += input["records"].as_u64().expect("a number");
             for (code, count) in input["counts"].as_object().expect("counts") {
                 let code = Code::named(code).unwrap_or_else(|| panic!("no code {code}"));
+                // What makes a session invalid is an error, whatever its code is elsewhere.
+                let decides = input["outcome"] == "invalid" && code.is_invalid();
                 let severity = match code.severity() {
+                    _ if decides => "errors",
                     Severity::Error => "errors",
                     Severity::Warning => "warnings",
                     Severity::Note => continue,

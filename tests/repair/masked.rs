@@ -11,10 +11,14 @@ use serde_json::Value;
 const HEADER: &str =
     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#;
 
+const USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
+
 fn said(id: &str, parent: &str, role: &str, content: &str) -> String {
     let parent = if parent.is_empty() { String::new() } else { format!(r#""parentId":{parent},"#) };
+    // pi needs the usage of an answer.
+    let usage = if role == "assistant" { format!(r#","usage":{USAGE}"#) } else { String::new() };
     format!(
-        r#"{{"type":"message","id":"{id}",{parent}"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"{role}","content":{content}}}}}"#
+        r#"{{"type":"message","id":"{id}",{parent}"timestamp":"2026-01-01T00:00:01.000Z","message":{{"role":"{role}","content":{content}{usage}}}}}"#
     )
 }
 

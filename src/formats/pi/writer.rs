@@ -252,6 +252,10 @@ impl Entries<'_> {
             session.foreign.link(plain);
             if !session.own {
                 session.foreign.complete(plain);
+                // An entry of a tree has a parent, if only none.
+                if plain.is_node() && plain.node.json(Field::Parent).is_none() {
+                    plain.node.set(Field::Parent, Json::constant("null"));
+                }
             }
         }
         let record = plain.as_ref().unwrap_or(record);

@@ -164,12 +164,17 @@ fn inputs() -> Vec<PathBuf> {
     if let Some(corpus) = corpus("respelled sessions of the corpus") {
         inputs.extend(files(&corpus).into_iter().filter(|path| {
             let small = path.metadata().is_ok_and(|file| file.len() < 100_000);
-            let other = ["/mut/", "/truth/", "/expected/", ".meta.json", ".db"];
+            // The metadata of a sub-agent of Claude Code are called as those of a pair.
+            let other = ["/mut/", "/truth/", "/expected/", "/subagents/", ".meta.json", ".db"];
             let shown = path.to_string_lossy();
             small && !other.iter().any(|part| shown.contains(part))
         }));
     }
-    inputs.retain(|path| recognise(&read(path)).is_some());
+    // A file that holds titles of other sessions of Claude Code is none itself.
+    let titles = |text: &[u8]| {
+        text.split(|b| *b == b'\n').all(|l| l.is_empty() || l.starts_with(b"{\"type\":\"summary\""))
+    };
+    inputs.retain(|path| recognise(&read(path)).is_some() && !titles(&read(path)));
     inputs.retain(|path| path.metadata().is_ok_and(|file| file.len() < 100_000));
     inputs
 }
