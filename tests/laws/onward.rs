@@ -19,10 +19,11 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("/v3/lamps/in/", "a summary of runs, too"),
 ];
 
-/// Whether a rollout of Codex was summed up elsewhere: its own compactions contain the whole new
-/// history, so the file is read alone.
+/// Whether a rollout of Codex was summed up, at home or elsewhere: its own compactions contain the
+/// whole new history, so that the file is read alone where it goes on at an earlier message.
 fn replaces_history(other: &str) -> bool {
-    other.contains("/codex/v") && other.contains(" summed up")
+    let elsewhere = [" summed up", "/compacted/in/"];
+    other.contains("/codex/v") && elsewhere.iter().any(|part| other.contains(part))
 }
 
 /// Whether a run of Codelia's alone lost its only question: it is not there without that.

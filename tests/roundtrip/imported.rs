@@ -366,6 +366,11 @@ fn what_is_kept_out_of_a_session_of_any_format_is_sent_nowhere() {
             assert_eq!(told(&dir, "s.copyist.jsonl"), says, "{source}");
             let (code, words) =
                 dir.exit(&["convert", "-t", &to, "--out-dir", "away", "s.copyist.jsonl"]);
+            if to == source && source.starts_with("codex") {
+                // A rollout is a list, which has no place beside the conversation.
+                assert!(code == 1 && words.contains("CY0627"), "{source}: {words}");
+                continue;
+            }
             assert_eq!(code, 0, "{source} to {to}: {words}");
             if to == source {
                 assert!(words.contains("CY0601"), "{source}: {words}");

@@ -126,6 +126,8 @@ impl Foreign {
 
     /// Appends the line of a record, with its line feed, if the record has one.
     pub fn record(&mut self, record: &Record, out: &mut Vec<u8>, cx: &Cx<'_>) {
+        let named = (record.kind.is_named() && !record.is_node()).then(|| self.named(record));
+        let record = named.as_ref().unwrap_or(record);
         let node = &record.node;
         match record.kind {
             Kind::Session => {
@@ -160,6 +162,17 @@ impl Foreign {
         self.lines.extend(self.written.as_ref().map(|id| hash(id.as_bytes())));
         line::write(&[message], out);
         out.push(b'\n');
+    }
+
+    /// Returns a record that has no identifier with one, behind the last line.
+    fn named(&self, record: &Record) -> Record {
+        let mut record = record.clone();
+        let last = self.written.clone();
+        let after = last.as_ref().map(Json::as_bytes).unwrap_or_default();
+        let id = uuid_of(&[self.id.as_bytes(), after, b" next"].concat());
+        record.node.set(Field::Id, Json::string(&id));
+        record.node.set(Field::Parent, last.unwrap_or(Json::constant("null")));
+        record
     }
 
     /// Notes that a node has no line: its children follow its parent.

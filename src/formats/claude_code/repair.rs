@@ -1,14 +1,14 @@
-//! Repair of a transcript: whole lines come back out of torn and glued ones.
+//! Repair of a transcript: whole lines come back, also out of glued ones; everything else is set aside.
 
 use super::wire;
 use crate::diagnostic::Code;
 use crate::error::Result;
-use crate::format::{Cx, Mend, Records, RepairIo, RepairOptions, Repaired, Rescued};
-use crate::json::{Cursor, salvage, text};
+use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
+use crate::json::{Cursor, text};
 use crate::repair::{Walk, nothing_back};
 
-/// Recognition and restoration of lines.
-static RECORDS: Records = Records { begins: BEGINS, recognise, restore };
+/// Recognition of lines. What is left of a torn one is set aside.
+static RECORDS: Records = Records { begins: BEGINS, recognise, restore: |_| None };
 
 /// Beginnings of lines.
 const BEGINS: &[&[u8]] = &[b"{\"parentUuid\":", b"{\"type\":", b"{\"logicalParentUuid\":"];
@@ -34,16 +34,12 @@ fn recognise(object: &[u8]) -> bool {
     typed && linked
 }
 
-fn restore(torn: &[u8]) -> Option<Vec<u8>> {
-    salvage(String::from_utf8_lossy(torn).as_bytes()).filter(|object| recognise(object))
-}
-
 /// Repairs a session.
 ///
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
 pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
-    let mut lines = Lines;
+    let mut lines = Lines::default();
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut lines)?;
     let found = walk.found();
@@ -54,13 +50,20 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     let changed = walk.changes(&lines);
     walk.write(bench, &mut lines)?;
     let (records, rescued) = (found.records, found.rescued);
-    Ok(Repaired { changed, records, rescued, ..Repaired::default() })
+    Ok(Repaired { changed, records, rescued, ..Repaired::default() }
+        .reaching(lines.before, lines.after))
 }
 
-struct Lines;
+#[derive(Default)]
+struct Lines {
+    before: Reach,
+    after: Reach,
+}
 
 impl Mend for Lines {
-    fn look(&mut self, _record: &Rescued<'_>) -> bool {
+    fn look(&mut self, record: &Rescued<'_>) -> bool {
+        self.after.entries += 1;
+        self.before.entries += u64::from(record.read);
         true
     }
 
