@@ -101,15 +101,6 @@ impl Branch {
                 None => return Ok(None),
             },
         };
-        let alone =
-            u64::from(last.as_ref().is_some_and(|(_, last)| last.value.kind == Kind::Message));
-        let (shown, all) = tree.messages_on(&path);
-        let (shown, all) = (shown + alone, all + alone);
-        if shown < all {
-            let code = Code::OneBranch;
-            let message = format!("{}: {shown} of {all} messages", code.title());
-            cx.report(Diagnostic::new(code, message));
-        }
         let mut branch = Self::along(path, to);
         if let (Some(seen), Some((number, last))) = (&look, last) {
             let mut alone = Look::new(seen.session.clone(), to);

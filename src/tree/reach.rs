@@ -1,7 +1,7 @@
 //! Messages that the software does not reach, where a session continues at its last entry.
 
 use super::skeleton::marks;
-use super::{ABSENT, Bits, MISSING, Path, Tree};
+use super::{ABSENT, Bits, MISSING, Tree};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::json::text;
 
@@ -96,13 +96,6 @@ impl Tree {
         let leaf = self.find(self.leaf?)?;
         let way = self.way(leaf)?;
         self.lost(&way).or_else(|| self.aside(leaf, &way))
-    }
-
-    /// Returns how many messages are on a path, and how many there are.
-    #[must_use]
-    pub fn messages_on(&self, path: &Path) -> (u64, u64) {
-        let said = (0..self.entries.len() as u32).filter(|node| self.nodes.said.contains(*node));
-        (said.filter(|node| path.contains(*node)).count() as u64, self.nodes.count)
     }
 
     fn way(&self, leaf: usize) -> Option<Way> {

@@ -316,6 +316,6 @@ fn an_image_that_is_not_in_the_file_is_told_wherever_it_is_shown() {
         [&["validate", "s.jsonl"][..], &["convert", "-t", "canonical", "-o", "c", "s.jsonl"]]
     {
         let (exit, said) = dir.said(args);
-        assert!(exit == 0 && !said.contains(Code::OutsideImage.name()), "{args:?}: {said}");
+        assert!(exit <= 1 && !said.contains(Code::OutsideImage.name()), "{args:?}: {said}");
     }
 }
