@@ -99,11 +99,27 @@ fn payload(record: &[u8]) -> Option<String> {
     let changed =
         ["id", "parentId", "firstKeptEntryId", "firstKeptEntryIndex", "targetId", "copyist"];
     let header = object.get("type").is_some_and(|kind| kind == "session");
+    for path in put_in(object) {
+        let (inside, key) = path.rsplit_once('.').unwrap_or(("", &path));
+        let holder = inside.split('.').filter(|key| !key.is_empty());
+        let top = object.contains_key("message").then_some("message");
+        let holder = top.into_iter().chain(holder).try_fold(&mut *object, |object, key| {
+            object.get_mut(key).and_then(Value::as_object_mut)
+        });
+        holder.and_then(|holder| holder.remove(key));
+    }
     for key in changed.iter().chain(["timestamp", "cwd", "version"].iter().filter(|_| header)) {
         object.remove(*key);
     }
     let sorted: BTreeMap<_, _> = object.iter().collect();
     Some(format!("{sorted:?}"))
+}
+
+/// Members that the notes of a record say were put in.
+fn put_in(object: &serde_json::Map<String, Value>) -> Vec<String> {
+    let notes = object.get("copyist").and_then(|note| note["repaired"].as_array());
+    let notes = notes.into_iter().flatten().filter(|note| note["code"] == "CY0857");
+    notes.filter_map(|note| note["member"].as_str().map(str::to_owned)).collect()
 }
 
 /// The values of a text, one behind the other.

@@ -28,7 +28,7 @@ fn calling(id: &str, parent: &str, calls: &[&str]) -> String {
         id,
         parent,
         &format!(
-            r#""message":{{"role":"assistant","content":[{calls}],"stopReason":"toolUse","timestamp":7}}"#
+            r#""message":{{"role":"assistant","content":[{calls}],"usage":{{"cost":{{}}}},"stopReason":"toolUse","timestamp":7}}"#
         ),
     )
 }
@@ -237,7 +237,8 @@ fn a_call_that_lost_its_identifier_gets_no_result() {
 
 #[test]
 fn an_empty_answer_before_a_result_that_goes_goes_too() {
-    let empty = r#""message":{"role":"assistant","content":[],"stopReason":"stop"}"#;
+    let empty =
+        r#""message":{"role":"assistant","content":[],"usage":{"cost":{}},"stopReason":"stop"}"#;
     let entries = [user("a", "", "go"), entry("b", "a", empty), result("c", "b", "unknown")];
     let done = holds(&session(&entries), &resumable(), "two at the end").expect("records");
     assert_eq!(lines(&done.out).len(), 2);
@@ -245,7 +246,8 @@ fn an_empty_answer_before_a_result_that_goes_goes_too() {
 
 #[test]
 fn the_end_of_a_branch_does_not_go_where_another_branch_would_take_its_place() {
-    let empty = r#""message":{"role":"assistant","content":[],"stopReason":"stop"}"#;
+    let empty =
+        r#""message":{"role":"assistant","content":[],"usage":{"cost":{}},"stopReason":"stop"}"#;
     let entries = [user("a", "", "one"), user("q", "a", "two"), entry("d", "a", empty)];
     let done = holds(&session(&entries), &resumable(), "branches").expect("records");
     assert!(!done.report.changed);
@@ -254,7 +256,8 @@ fn the_end_of_a_branch_does_not_go_where_another_branch_would_take_its_place() {
 
 #[test]
 fn a_leaf_stays_where_it_is_when_the_last_answer_goes() {
-    let empty = r#""message":{"role":"assistant","content":[],"stopReason":"stop"}"#;
+    let empty =
+        r#""message":{"role":"assistant","content":[],"usage":{"cost":{}},"stopReason":"stop"}"#;
     let label = |parent: &str| {
         let label = entry("l", parent, r#""targetId":"q","label":"x""#);
         label.replace(r#""type":"message""#, r#""type":"label""#)
@@ -269,7 +272,8 @@ fn a_leaf_stays_where_it_is_when_the_last_answer_goes() {
 
 #[test]
 fn what_follows_an_end_that_goes_is_the_leaf_ever_after() {
-    let empty = r#""message":{"role":"assistant","content":[],"stopReason":"stop"}"#;
+    let empty =
+        r#""message":{"role":"assistant","content":[],"usage":{"cost":{}},"stopReason":"stop"}"#;
     let named = |parent: &str| {
         let name = entry("n", parent, r#""name":"x""#);
         name.replace(r#""type":"message""#, r#""type":"session_info""#)
@@ -309,7 +313,8 @@ fn what_a_repair_takes_away_is_missed_by_nothing_that_stays() {
 #[test]
 fn trees_of_any_shape_are_mended_at_once() {
     let mut random = Random(7);
-    let empty = r#""message":{"role":"assistant","content":[],"stopReason":"stop"}"#;
+    let empty =
+        r#""message":{"role":"assistant","content":[],"usage":{"cost":{}},"stopReason":"stop"}"#;
     for n in 0..12_000 {
         let entry = |id: usize, random: &mut Random| {
             let own = id.to_string();
@@ -437,4 +442,22 @@ fn a_tree_whose_header_lost_its_version_gets_it_back() {
         let done = repaired(more);
         assert!(!done.report.changed, "{:?}", done.findings.counts);
     }
+}
+
+/// The real pi 0.73.1 ends with a TypeError on each of these.
+#[test]
+fn a_member_that_pi_needs_is_put_in() {
+    let answer = r#""message":{"role":"assistant","content":[{"type":"text","text":"x"}]}"#;
+    let result = r#""message":{"role":"toolResult","toolCallId":"c","toolName":"ls"}"#;
+    let compaction = entry("d", "c", r#""summary":"s","firstKeptEntryId":"a""#)
+        .replace(r#""type":"message""#, r#""type":"compaction""#);
+    let entries =
+        [user("a", "", "go"), entry("b", "a", answer), entry("c", "b", result), compaction];
+    let done = holds(&session(&entries), &RepairOptions::default(), "members").expect("records");
+    assert_eq!(done.findings.counts[&Code::MemberRestored], 3);
+    let lines = lines(&done.out);
+    assert_eq!(lines[2]["message"]["usage"]["cost"]["total"], 0);
+    assert_eq!(lines[2]["copyist"]["repaired"][0]["member"], "usage");
+    assert_eq!(lines[3]["message"]["content"], Value::Array(Vec::new()));
+    assert_eq!(lines[4]["tokensBefore"], 0);
 }
