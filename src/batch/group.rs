@@ -28,7 +28,7 @@ pub struct Gather {
 pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
     let mut sessions = Sessions::default();
     let one = gather.session.is_some();
-    let mut text = String::new();
+    let (mut text, mut others) = (String::new(), Vec::new());
     for job in jobs {
         // A named file that all sessions share is not a session by itself.
         let alone =
@@ -41,17 +41,22 @@ pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
                 let home = placed.above(&job.relative);
                 sessions.add(placed, job, &home);
             }
-            None if gather.session.as_deref().is_some_and(|id| !is_called(&job, id)) => {}
+            None if gather.session.as_deref().is_some_and(|id| !bears(&job, id)) => {
+                others.push(job)
+            }
             None => sessions.order.push(Slot::Job(job)),
         }
     }
-    sessions.jobs(gather)
-}
-
-/// Whether a file is the session with this identifier, by its name or by its header. Both name it:
-/// a file keeps its header where it is renamed.
-fn is_called(job: &Job, id: &str) -> bool {
-    bears(job, id) || identity(job).is_some_and(|identity| identity.id == id)
+    let found = sessions.jobs(gather);
+    match &gather.session {
+        // A file that was renamed keeps its header; names alone are looked at first, because a
+        // folder has many files.
+        Some(id) if found.is_empty() => {
+            let is_called = |job: &Job| identity(job).is_some_and(|identity| identity.id == *id);
+            others.into_iter().filter(is_called).collect()
+        }
+        _ => found,
+    }
 }
 
 /// Whether a file's name contains this session's identifier: the name is the identifier, or ends
