@@ -174,6 +174,7 @@ codes! {
     LinkFound "CY0722" Note "link in a folder is not followed" "A folder that you named contains a link to a session or to another folder. A link may lead anywhere, even to files that the run already processes, so copyist follows only links that you name. It read nothing through this link and counts it as skipped. To read it, name the link or its target."
     NoProject "CY0723" Warning "session names no project" "The target agent keeps the sessions of each project in a folder named after the project, and lists only those of the current project. This session does not name its project folder, because its source format or a summary has no place for it; copyist put it with the sessions of `/`, and the agent lists it only there. To open it, name its file, or add a `cwd` to its first line and move it to the folder of that project."
     NamesPart "CY0724" Warning "other hard links keep the old contents" "The file has other names (hard links). copyist changes a file in place by putting a complete new file under this name; the other names keep the old contents. Link them again if all names are to share one file."
+    FolderFound "CY0725" Note "session's folder taken from a command" "The first rollouts of Codex do not name the folder that the session was held in, and later releases require it. copyist took the folder of the first command that names one. Where no command does, it writes `/` and reports CY0723."
     TornRecord "CY0801" Warning "torn record set aside" "The record was cut off, usually by a crash or a full disk while the agent wrote it, and the rest is not a valid record. `copyist repair` moved it to the quarantine file, byte for byte. `--salvage` restores the members that are complete."
     GluedSplit "CY0802" Warning "several records on one line split" "Several records were on one line, or a complete record followed a torn one, and the agent reads none of them. copyist put each complete record on its own line."
     NulsRemoved "CY0803" Warning "NUL bytes set aside" "The file system kept the length of the file but lost its contents, usually after a power failure. copyist removed the NUL bytes. The lost contents cannot be restored."
@@ -222,6 +223,7 @@ codes! {
     StateBehind "CY0862" Warning "state older than the runs" "The last run was killed: its last answer is in the run file, but not in the state from which the agent resumes, so the agent continues without that answer. `--resumable` appends what the run proves, if its last request begins with all stored messages. If the history was shortened or rebuilt in between, copyist cannot know what the agent would have stored, and leaves the state unchanged."
     ArchiveRead "CY0863" Warning "compressed file read up to its damage" "The compressed file cannot be unpacked beyond the place shown. copyist took what precedes that place as the session and wrote a complete file. If the checksum is wrong, the damage may be anywhere before that place, even in records that look complete. What follows cannot be read or moved to quarantine; with `--in-place` the original is kept."
     WideDamaged "CY0864" Error "damaged text in UTF-16 is not repaired" "The file is UTF-16 and contains bytes that are not UTF-16 before its end. copyist repairs such a file as text, so all of it must be valid except for half of a character at the end; it left the file unchanged. `iconv -c -f UTF-16 -t UTF-8 FILE > NEW` converts the valid text to UTF-8, and `copyist repair` can repair that file."
+    LineNumbered "CY0865" Warning "lines without a number got one" "An older release of Codex appended to a rollout whose lines are numbered, and newer releases refuse a rollout whose last line has no number. copyist numbered the lines behind the last number on from there."
 }
 
 impl Code {
@@ -257,7 +259,7 @@ impl Code {
     pub fn is_fix(self) -> bool {
         (Self::TornRecord..=Self::SurrogateReplaced).contains(&self)
             || (Self::BlankRemoved..=Self::HistoryRestored).contains(&self)
-            || [Self::ArchiveRead, Self::RecordRestored].contains(&self)
+            || [Self::ArchiveRead, Self::RecordRestored, Self::LineNumbered].contains(&self)
     }
 
     /// Whether `copyist repair` helps; the advice is not needed where repair is running.

@@ -7,12 +7,12 @@
 
 use super::twin::{self, Speaker, Turn};
 use super::{NAME, line, wire};
-use crate::diagnostic::{FieldOutcome, Log};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::dialect::responses;
 use crate::format::Cx;
 use crate::ids::hash;
 use crate::json::{Json, text};
-use crate::mapping::{Extra, Object};
+use crate::mapping::{Extra, Object, without};
 use crate::record::{Field, Kind, Node, Record, Value, block, identity};
 use crate::times;
 use jiff::Timestamp;
@@ -35,6 +35,11 @@ pub struct Foreign {
     /// Whether the first line is still to be written.
     first: bool,
     time: Option<Timestamp>,
+    /// The time of the present line, in its spelling.
+    stamp: Option<Json>,
+    /// Records that wait until a folder of the session is found, and their size in bytes.
+    waiting: Vec<Record>,
+    waiting_size: usize,
     ordinal: u64,
     turn: Turn,
     asked: Option<String>,
@@ -51,27 +56,79 @@ impl Foreign {
         let mut session = session.clone();
         session.take(Field::Raw);
         lose(&session, version, own, cx.log);
-        Self { version, own, session, first: true, time, ordinal: 0, turn: Turn::default(), asked }
+        Self {
+            version,
+            own,
+            session,
+            first: true,
+            time,
+            stamp: None,
+            waiting: Vec::new(),
+            waiting_size: 0,
+            ordinal: 0,
+            turn: Turn::default(),
+            asked,
+        }
     }
 
     /// Writes the lines of a record.
-    pub fn record(&mut self, record: &Record, log: &Log, to: To<'_>) {
+    pub fn record(&mut self, record: &Record, cx: &Cx<'_>, to: To<'_>) {
         if record.kind == Kind::Session {
             return;
         }
         self.time = record.node.json(Field::Time).and_then(times::read).or(self.time);
+        if self.lacks_folder() {
+            let folder = folder_of(record);
+            folder.iter().for_each(|cwd| self.found(cwd, cx));
+            self.waiting_size += size_of(record);
+            self.waiting.push(record.clone());
+            if folder.is_some() || self.waiting_size > LONGEST_WAIT {
+                self.release(cx, to);
+            }
+            return;
+        }
+        self.lines(record, cx, to);
+    }
+
+    /// Writes what is still to be written.
+    pub fn finish(&mut self, cx: &Cx<'_>, to: To<'_>) {
+        self.release(cx, to);
+    }
+
+    /// Writes the first line, if no record did, and the records that wait for it.
+    fn release(&mut self, cx: &Cx<'_>, to: To<'_>) {
+        if self.lacks_folder() {
+            let message = "the session names no folder that it was held in; `/` is written";
+            cx.report(Diagnostic::new(Code::NoProject, message));
+        }
         self.head(to);
-        match record.kind {
-            _ if self.own && record.node.is_true(Field::Synthesized) => {}
-            Kind::Message if !record.is_aside() => self.message(record, log, to),
-            _ if self.own => self.line(record, log, to),
-            kind => log.count(FieldOutcome::Dropped, kind.name()),
+        for record in std::mem::take(&mut self.waiting) {
+            self.lines(&record, cx, to);
         }
     }
 
-    /// Writes the first line, if no record did.
-    pub fn finish(&mut self, to: To<'_>) {
+    /// Whether the first line waits for a folder, which version 1 does not name.
+    fn lacks_folder(&self) -> bool {
+        let folder = self.session.json(Field::Cwd);
+        self.first && self.own && self.version > 1 && folder.is_none()
+    }
+
+    fn found(&mut self, cwd: &Json, cx: &Cx<'_>) {
+        let text = cwd.text().unwrap_or_default();
+        let message = format!("the session's folder is that of its first command: {text}");
+        cx.report(Diagnostic::new(Code::FolderFound, message));
+        self.session.set(Field::Cwd, cwd.clone());
+    }
+
+    fn lines(&mut self, record: &Record, cx: &Cx<'_>, to: To<'_>) {
         self.head(to);
+        self.stamp = record.node.json(Field::Time).filter(|_| self.own).cloned();
+        match record.kind {
+            _ if self.own && record.node.is_true(Field::Synthesized) => {}
+            Kind::Message if !record.is_aside() => self.message(record, cx.log, to),
+            _ if self.own => self.line(record, cx.log, to),
+            kind => cx.log.count(FieldOutcome::Dropped, kind.name()),
+        }
     }
 
     fn head(&mut self, to: To<'_>) {
@@ -115,10 +172,14 @@ impl Foreign {
         }
         let payload = payload.member("payload").unwrap_or(payload);
         extra.add(b"\"payload\"", payload.as_bytes());
+        rest_of(node).into_iter().for_each(|rest| extra.add_members(&rest));
         extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
     }
 
     fn now(&self) -> Json {
+        if let Some(stamp) = &self.stamp {
+            return stamp.clone();
+        }
         Json::string(&times::with_millis(self.time.unwrap_or(Timestamp::UNIX_EPOCH)))
     }
 
@@ -130,18 +191,23 @@ impl Foreign {
         if record.kind == Kind::Event && data.is_some_and(twin::is_twin) {
             return log.count(FieldOutcome::Derived, "event");
         }
-        let item = record.kind == Kind::Extension || line::is_item(record);
+        // A line of version 1 that is no item says nothing of the conversation.
         let state = node.is(Field::Subtype, "state");
+        let bare = data.filter(|data| state && data.member("type").is_none());
+        if let Some(data) = bare {
+            let answer = data.member("previous_response_id").filter(|id| !id.is_null());
+            let outcome =
+                if answer.is_some() { FieldOutcome::Dropped } else { FieldOutcome::Derived };
+            return log.count(outcome, "notice");
+        }
+        let item = state || record.kind == Kind::Extension || line::is_item(record);
         match data {
-            Some(data) if item => self.payload(wire::ITEM, data.as_bytes(), to),
-            _ if self.version > 1 && record.kind != Kind::Opaque && !state => {
+            Some(data) if item => self.payload(wire::ITEM, data.as_bytes(), rest_of(node), to),
+            _ if self.version > 1 && record.kind != Kind::Opaque => {
                 let mut record = record.clone();
-                let extra = record.node.json(Field::Extra).cloned();
-                let payload = extra.and_then(|extra| extra.member("payload"));
+                let payload = node.json(Field::Extra).and_then(|extra| extra.member("payload"));
                 self.number(payload.unwrap_or(Json::constant("{}")), &mut record.node);
-                if record.node.json(Field::Time).is_none() {
-                    record.node.set(Field::Time, self.now());
-                }
+                record.node.set(Field::Time, self.now());
                 let mut out = Vec::new();
                 if line::write(&record, false, &mut out) { to(&out) } else { lost(&record, log) }
             }
@@ -157,7 +223,7 @@ impl Foreign {
                 lost(record, log);
                 continue;
             }
-            self.payload(wire::ITEM, &out, to);
+            self.payload(wire::ITEM, &out, rest_of(&record.node).filter(|_| self.own), to);
             let said = twin::of_message(&piece).filter(|_| self.version > 1);
             if let Some((speaker, said)) = said {
                 self.event(speaker, &said, to);
@@ -175,11 +241,11 @@ impl Foreign {
         }
         let turn = Some(&self.turn).filter(|_| self.version == 3);
         twin::write(speaker, said, turn, &mut payload);
-        self.payload(wire::EVENT, &payload, to);
+        self.payload(wire::EVENT, &payload, None, to);
     }
 
     /// Writes a line with this payload.
-    fn payload(&mut self, wire: &str, payload: &[u8], to: To<'_>) {
+    fn payload(&mut self, wire: &str, payload: &[u8], rest: Option<Json>, to: To<'_>) {
         if self.version == 1 {
             return to(payload);
         }
@@ -192,9 +258,42 @@ impl Foreign {
         }
         text::quote(wire, object.key("type"));
         object.member("payload", payload);
+        object.extra_members(rest.as_ref());
         object.close();
         to(&out);
     }
+}
+
+/// Returns the members around a payload, without those that a version decides on.
+fn rest_of(node: &Node) -> Option<Json> {
+    without(&without(node.json(Field::Extra)?, "ordinal")?, "payload")
+}
+
+/// Size in bytes of the records that wait for a folder at most.
+const LONGEST_WAIT: usize = 1 << 20;
+
+/// Returns the folder that a call names for its command.
+fn folder_of(record: &Record) -> Option<Json> {
+    let call = record.node.nodes(Field::Content)?.first()?.json(Field::Arguments)?;
+    let arguments = call.parsed().unwrap_or_else(|| call.clone());
+    let folder = ["workdir", "working_directory"].iter().find_map(|name| arguments.member(name));
+    folder.filter(|folder| folder.text().is_some_and(|folder| folder.starts_with('/')))
+}
+
+fn size_of(record: &Record) -> usize {
+    let size = |value: &Value| match value {
+        Value::Json(json) => json.as_bytes().len(),
+        Value::Node(_) => 64,
+        Value::Nodes(blocks) => blocks
+            .iter()
+            .flat_map(Node::iter)
+            .map(|(_, value)| match value {
+                Value::Json(json) => json.as_bytes().len(),
+                _ => 64,
+            })
+            .sum(),
+    };
+    64 + record.node.iter().map(|(_, value)| size(value)).sum::<usize>()
 }
 
 fn lost(record: &Record, log: &Log) {
