@@ -27,6 +27,7 @@
 mod chain;
 mod context;
 mod foreign;
+mod items;
 mod line;
 mod read;
 mod repair;

@@ -76,6 +76,8 @@ struct Rollout {
     /// Place of the record that is written next, and its number.
     place: u64,
     next: u64,
+    /// Whether records are set aside.
+    removes: bool,
     /// The line to be written first.
     begin: Option<Vec<u8>>,
 }
@@ -90,7 +92,9 @@ impl Rollout {
             self.lacks_numbers = true;
         }
         let payload = object.member("payload");
-        self.bare |= self.after.entries == 0 && payload.is_none();
+        if self.after.entries == 0 {
+            self.bare = payload.is_none();
+        }
         self.time = self.time.take().or_else(|| own(object.member("timestamp")));
         let settings = is_of(object, wire::TURN_CONTEXT).then(|| payload?.member("cwd")).flatten();
         self.cwd = self.cwd.take().or_else(|| own(settings));
@@ -98,6 +102,13 @@ impl Rollout {
         if first {
             self.header = Some((self.after.entries, object.bytes().clone()));
         }
+    }
+
+    /// Whether an object is set aside: a replaced byte in a name makes another member of it, and a
+    /// bare item in a torn line of a later version is a part of that line.
+    fn is_refused(&self, record: &Rescued<'_>, object: &Json) -> bool {
+        let part = !record.read && !self.bare && object.member("payload").is_none();
+        part || (record.repaired.is_some() && has_spoiled_name(object, DEEPEST))
     }
 
     /// Decides on the first line.
@@ -186,9 +197,9 @@ fn is_counted(object: &Json) -> bool {
 impl Mend for Rollout {
     fn look(&mut self, record: &Rescued<'_>) -> bool {
         let Some(object) = object_of(record.bytes) else { return false };
-        // A replaced byte in a name makes another member of it.
-        if record.repaired.is_some() && has_spoiled_name(&object, DEEPEST) {
-            return false;
+        if self.is_refused(record, &object) {
+            self.removes = true;
+            return true;
         }
         self.note(&object);
         let bare = object.member("payload").is_none();
@@ -202,7 +213,11 @@ impl Mend for Rollout {
     }
 
     fn changes(&self) -> bool {
-        self.begin.is_some() || self.lacks_numbers
+        self.begin.is_some() || self.lacks_numbers || self.removes
+    }
+
+    fn removes(&self) -> bool {
+        self.removes
     }
 
     fn begin(&mut self, out: &mut Vec<u8>) {
@@ -214,6 +229,10 @@ impl Mend for Rollout {
     }
 
     fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+        let object = object_of(record.bytes);
+        if object.as_ref().is_some_and(|object| self.is_refused(record, object)) {
+            return Some(record.repaired.unwrap_or(Code::TornRecord));
+        }
         let place = self.place;
         self.place += 1;
         let moved =
@@ -222,7 +241,7 @@ impl Mend for Rollout {
             return None;
         }
         let late = self.numbered.is_some_and(|(_, last)| place > last);
-        match object_of(record.bytes).filter(|object| late && is_counted(object)) {
+        match object.filter(|object| late && is_counted(object)) {
             Some(object) => {
                 number(&object, self.next, out);
                 self.next += 1;
