@@ -183,6 +183,7 @@ codes! {
     NoProject "CY0723" Warning "session names no project" "The target agent keeps the sessions of each project in a folder named after the project, and lists only those of the current project. This session does not name its project folder, because its source format or a summary has no place for it; copyist put it with the sessions of `/`, and the agent lists it only there. To open it, name its file, or add a `cwd` to its first line and move it to the folder of that project."
     NamesPart "CY0724" Warning "other hard links keep the old contents" "The file has other names (hard links). copyist changes a file in place by putting a complete new file under this name; the other names keep the old contents. Link them again if all names are to share one file."
     AsideKept "CY0725" Note "quarantine file is kept" "The run that is undone moved data that could not stand in a session to this file. `undo` keeps the file, because it may be the only copy of that data. If the originals are back, you can remove it."
+    FolderFound "CY0726" Note "session's folder taken from a command" "The first rollouts of Codex do not name the folder that the session was held in, and later releases require it. copyist took the folder of the first command that names one. Where no command does, it writes `/` and reports CY0723."
     TornRecord "CY0801" Warning "torn record set aside" "The record was cut off, usually by a crash or a full disk while the agent wrote it, and the rest is not a valid record. `copyist repair` moved it to the quarantine file, byte for byte. `--salvage` restores the members that are complete."
     GluedSplit "CY0802" Warning "several records on one line split" "Several records were on one line, or a complete record followed a torn one, and the agent reads none of them. copyist put each complete record on its own line."
     NulsRemoved "CY0803" Warning "NUL bytes set aside" "The file system kept the length of the file but lost its contents, usually after a power failure. copyist removed the NUL bytes. The lost contents cannot be restored."
@@ -233,6 +234,7 @@ codes! {
     WideDamaged "CY0864" Error "damaged text in UTF-16 is not repaired" "The file is UTF-16 and contains bytes that are not UTF-16 before its end. copyist repairs such a file as text, so all of it must be valid except for half of a character at the end; it left the file unchanged. `iconv -c -f UTF-16 -t UTF-8 FILE > NEW` converts the valid text to UTF-8, and `copyist repair` can repair that file."
     EscapeRead "CY0865" Warning "escape that JSON does not know read as a backslash" "A string of the record contains a backslash before a character that JSON does not escape, as a program leaves it that masks names or replaces text in the file. The agent drops such a line. copyist reads the backslash as itself and keeps the whole record, which is marked."
     LinesJoined "CY0866" Warning "record on several lines joined" "A line ended inside of a string, and together with the lines after it, joined by line endings, it is one record: an editor or a program turned the escapes of line endings into line endings. The agent drops all of these lines. copyist put the record on one line and marked it; the lines as they were are in the quarantine file."
+    LineNumbered "CY0867" Warning "lines without a number got one" "An older release of Codex appended to a rollout whose lines are numbered, and newer releases refuse a rollout whose last line has no number. copyist numbered the lines behind the last number on from there."
 }
 
 impl Code {
@@ -271,8 +273,14 @@ impl Code {
     pub fn is_fix(self) -> bool {
         (Self::TornRecord..=Self::SurrogateReplaced).contains(&self)
             || (Self::BlankRemoved..=Self::HistoryRestored).contains(&self)
-            || [Self::ArchiveRead, Self::RecordRestored, Self::EscapeRead, Self::LinesJoined]
-                .contains(&self)
+            || [
+                Self::ArchiveRead,
+                Self::RecordRestored,
+                Self::EscapeRead,
+                Self::LinesJoined,
+                Self::LineNumbered,
+            ]
+            .contains(&self)
     }
 
     /// Whether `copyist repair` helps; the advice is not needed where repair is running.

@@ -81,8 +81,12 @@ pub struct Format {
     /// although its schema has always allowed that.
     pub lacks: Option<fn(&[u8]) -> Vec<&'static str>>,
     /// Steps of migration from one version to the next. Without a [`plane`](Self::plane) migration
-    /// goes through records, to any version and back, and only where the user asks for it.
+    /// goes through records, to any version and back, and only where the user asks for it, unless
+    /// the format [migrates in place](Self::migrates_in_place).
     pub steps: &'static [Step],
+    /// Whether all versions are the same kind of file, so that a session may migrate through records
+    /// in place, and without a named version.
+    pub migrates_in_place: bool,
     /// Builds the messages that the format's own software sends to a model, if its rules are known.
     pub context: Option<ContextFn>,
     /// Finds the messages that one request of a run showed to a model, where sessions keep
@@ -324,6 +328,7 @@ impl Format {
             pieces: None,
             lacks: None,
             steps: &[],
+            migrates_in_place: false,
             context: None,
             prompt: None,
             repair,
@@ -362,7 +367,8 @@ impl Format {
     /// it.
     #[must_use]
     pub fn reached_from(&self, version: u32) -> u32 {
-        let mut steps = self.steps.iter().filter(|_| self.plane.is_some());
+        let unasked = self.plane.is_some() || self.migrates_in_place;
+        let mut steps = self.steps.iter().filter(|_| unasked);
         let usual = self.usual.unwrap_or(u32::MAX);
         let step = steps.find(|step| step.from == version && step.to <= usual);
         step.map_or(version, |step| self.reached_from(step.to))

@@ -320,11 +320,11 @@ impl Task {
         let mut destination = self.destination(name, files, input.home());
         let in_place = matches!(destination, Destination::InPlace { .. });
         let stays_whole = in_place && migrates && found.format.plane.is_none();
-        if stays_whole && !stays {
+        if stays_whole && !stays && !found.format.migrates_in_place {
             return Err(not_in_place(found, to));
         }
         // Then nothing changes, and the input is only checked.
-        let only_checked = stays_whole && self.mending.is_none();
+        let only_checked = stays_whole && stays && self.mending.is_none();
         if only_checked {
             destination = Destination::Nowhere;
         }

@@ -3,6 +3,7 @@
 mod agent_orchestrator;
 mod ahead;
 mod codelia;
+mod codex;
 #[path = "../common/mod.rs"]
 mod common;
 mod connectonion;

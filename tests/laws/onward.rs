@@ -19,11 +19,12 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("/v3/lamps/in/", "a summary of runs, too"),
 ];
 
-/// Whether a rollout of Codex was summed up, at home or elsewhere: its own compactions contain the
-/// whole new history, so that the file is read alone where it goes on at an earlier message.
+/// Whether a rollout of Codex was summed up elsewhere, or messages of a new history were deleted:
+/// its own compactions contain the whole new history, so the file is read alone.
 fn replaces_history(other: &str) -> bool {
-    let elsewhere = [" summed up", "/compacted/in/"];
-    other.contains("/codex/v") && elsewhere.iter().any(|part| other.contains(part))
+    let inside = ["jsonl gone back", "jsonl branched"].iter().any(|deed| other.contains(deed));
+    other.contains("/codex/v") && other.contains(" summed up")
+        || other.contains("/codex/v2/compacted/") && inside
 }
 
 /// Whether a run of Codelia's alone lost its only question: it is not there without that.

@@ -90,9 +90,10 @@ impl Context for History {
         let Some((_, list)) = &self.replaced else { return Vec::new() };
         let of_user = |record: &Record| record.node.is(Field::Role, "user");
         let items = line::items(list).filter(|item| self.summed_up.is_none() || of_user(item));
+        let whole = hash(list.as_bytes());
         let named = |(number, mut item): (usize, Record)| {
             // A tree needs identifiers; these are as long as no others.
-            let name = hash(&[list.as_bytes(), &number.to_le_bytes()].concat());
+            let name = hash(&[whole.to_le_bytes(), (number as u64).to_le_bytes()].concat());
             item.node.set(Field::Id, Json::string(&format!("{name:016x}")));
             item.node.set(Field::IdMade, Json::constant("true"));
             item

@@ -5,22 +5,21 @@
 //! one is not on the screen. Identifiers of items are left out, because they belong to a server.
 //! Thoughts of other models are left out, too: only their provider can read them.
 
+use super::items::{adapted, owned};
 use super::twin::{self, Speaker, Turn};
 use super::{NAME, line, wire};
-use crate::diagnostic::{FieldOutcome, Log};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::dialect::responses;
 use crate::format::Cx;
 use crate::ids::hash;
 use crate::json::{Json, text};
-use crate::mapping::{Extra, Object};
-use crate::record::{Field, Kind, Node, Record, Value, block, identity};
+use crate::mapping::{Extra, Object, without};
+use crate::record::{Field, Kind, Node, Record, Value, identity};
 use crate::times;
 use jiff::Timestamp;
 
 /// Version that Codex claims for a session that no release wrote.
 const NO_RELEASE: &str = "0.0.0";
-/// Maximum length of the names of calls and tools that the interface accepts.
-const LONGEST: usize = 64;
 
 /// Takes a line without its ending.
 type To<'t> = &'t mut dyn FnMut(&[u8]);
@@ -35,6 +34,11 @@ pub struct Foreign {
     /// Whether the first line is still to be written.
     first: bool,
     time: Option<Timestamp>,
+    /// The time of the present line, in its spelling.
+    stamp: Option<Json>,
+    /// Records that wait until a folder of the session is found, and their size in bytes.
+    waiting: Vec<Record>,
+    waiting_size: usize,
     ordinal: u64,
     turn: Turn,
     asked: Option<String>,
@@ -51,27 +55,79 @@ impl Foreign {
         let mut session = session.clone();
         session.take(Field::Raw);
         lose(&session, version, own, cx.log);
-        Self { version, own, session, first: true, time, ordinal: 0, turn: Turn::default(), asked }
+        Self {
+            version,
+            own,
+            session,
+            first: true,
+            time,
+            stamp: None,
+            waiting: Vec::new(),
+            waiting_size: 0,
+            ordinal: 0,
+            turn: Turn::default(),
+            asked,
+        }
     }
 
     /// Writes the lines of a record.
-    pub fn record(&mut self, record: &Record, log: &Log, to: To<'_>) {
+    pub fn record(&mut self, record: &Record, cx: &Cx<'_>, to: To<'_>) {
         if record.kind == Kind::Session {
             return;
         }
         self.time = record.node.json(Field::Time).and_then(times::read).or(self.time);
+        if self.lacks_folder() {
+            let folder = folder_of(record);
+            folder.iter().for_each(|cwd| self.found(cwd, cx));
+            self.waiting_size += size_of(record);
+            self.waiting.push(record.clone());
+            if folder.is_some() || self.waiting_size > LONGEST_WAIT {
+                self.release(cx, to);
+            }
+            return;
+        }
+        self.lines(record, cx, to);
+    }
+
+    /// Writes what is still to be written.
+    pub fn finish(&mut self, cx: &Cx<'_>, to: To<'_>) {
+        self.release(cx, to);
+    }
+
+    /// Writes the first line, if no record did, and the records that wait for it.
+    fn release(&mut self, cx: &Cx<'_>, to: To<'_>) {
+        if self.lacks_folder() {
+            let message = "the session names no folder that it was held in; `/` is written";
+            cx.report(Diagnostic::new(Code::NoProject, message));
+        }
         self.head(to);
-        match record.kind {
-            _ if self.own && record.node.is_true(Field::Synthesized) => {}
-            Kind::Message if !record.is_aside() => self.message(record, log, to),
-            _ if self.own => self.line(record, log, to),
-            kind => log.count(FieldOutcome::Dropped, kind.name()),
+        for record in std::mem::take(&mut self.waiting) {
+            self.lines(&record, cx, to);
         }
     }
 
-    /// Writes the first line, if no record did.
-    pub fn finish(&mut self, to: To<'_>) {
+    /// Whether the first line waits for a folder, which version 1 does not name.
+    fn lacks_folder(&self) -> bool {
+        let folder = self.session.json(Field::Cwd);
+        self.first && self.own && self.version > 1 && folder.is_none()
+    }
+
+    fn found(&mut self, cwd: &Json, cx: &Cx<'_>) {
+        let text = cwd.text().unwrap_or_default();
+        let message = format!("the session's folder is that of its first command: {text}");
+        cx.report(Diagnostic::new(Code::FolderFound, message));
+        self.session.set(Field::Cwd, cwd.clone());
+    }
+
+    fn lines(&mut self, record: &Record, cx: &Cx<'_>, to: To<'_>) {
         self.head(to);
+        self.stamp = record.node.json(Field::Time).filter(|_| self.own).cloned();
+        match record.kind {
+            _ if self.own && record.node.is_true(Field::Synthesized) => {}
+            Kind::Message if !record.is_aside() => self.message(record, cx.log, to),
+            _ if self.own => self.line(record, cx.log, to),
+            kind => cx.log.count(FieldOutcome::Dropped, kind.name()),
+        }
     }
 
     fn head(&mut self, to: To<'_>) {
@@ -115,10 +171,14 @@ impl Foreign {
         }
         let payload = payload.member("payload").unwrap_or(payload);
         extra.add(b"\"payload\"", payload.as_bytes());
+        rest_of(node).into_iter().for_each(|rest| extra.add_members(&rest));
         extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
     }
 
     fn now(&self) -> Json {
+        if let Some(stamp) = &self.stamp {
+            return stamp.clone();
+        }
         Json::string(&times::with_millis(self.time.unwrap_or(Timestamp::UNIX_EPOCH)))
     }
 
@@ -130,18 +190,23 @@ impl Foreign {
         if record.kind == Kind::Event && data.is_some_and(twin::is_twin) {
             return log.count(FieldOutcome::Derived, "event");
         }
-        let item = record.kind == Kind::Extension || line::is_item(record);
+        // A line of version 1 that is no item says nothing of the conversation.
         let state = node.is(Field::Subtype, "state");
+        let bare = data.filter(|data| state && data.member("type").is_none());
+        if let Some(data) = bare {
+            let answer = data.member("previous_response_id").filter(|id| !id.is_null());
+            let outcome =
+                if answer.is_some() { FieldOutcome::Dropped } else { FieldOutcome::Derived };
+            return log.count(outcome, "notice");
+        }
+        let item = state || record.kind == Kind::Extension || line::is_item(record);
         match data {
-            Some(data) if item => self.payload(wire::ITEM, data.as_bytes(), to),
-            _ if self.version > 1 && record.kind != Kind::Opaque && !state => {
+            Some(data) if item => self.payload(wire::ITEM, data.as_bytes(), rest_of(node), to),
+            _ if self.version > 1 && record.kind != Kind::Opaque => {
                 let mut record = record.clone();
-                let extra = record.node.json(Field::Extra).cloned();
-                let payload = extra.and_then(|extra| extra.member("payload"));
+                let payload = node.json(Field::Extra).and_then(|extra| extra.member("payload"));
                 self.number(payload.unwrap_or(Json::constant("{}")), &mut record.node);
-                if record.node.json(Field::Time).is_none() {
-                    record.node.set(Field::Time, self.now());
-                }
+                record.node.set(Field::Time, self.now());
                 let mut out = Vec::new();
                 if line::write(&record, false, &mut out) { to(&out) } else { lost(&record, log) }
             }
@@ -157,7 +222,7 @@ impl Foreign {
                 lost(record, log);
                 continue;
             }
-            self.payload(wire::ITEM, &out, to);
+            self.payload(wire::ITEM, &out, rest_of(&record.node).filter(|_| self.own), to);
             let said = twin::of_message(&piece).filter(|_| self.version > 1);
             if let Some((speaker, said)) = said {
                 self.event(speaker, &said, to);
@@ -175,11 +240,11 @@ impl Foreign {
         }
         let turn = Some(&self.turn).filter(|_| self.version == 3);
         twin::write(speaker, said, turn, &mut payload);
-        self.payload(wire::EVENT, &payload, to);
+        self.payload(wire::EVENT, &payload, None, to);
     }
 
     /// Writes a line with this payload.
-    fn payload(&mut self, wire: &str, payload: &[u8], to: To<'_>) {
+    fn payload(&mut self, wire: &str, payload: &[u8], rest: Option<Json>, to: To<'_>) {
         if self.version == 1 {
             return to(payload);
         }
@@ -192,9 +257,42 @@ impl Foreign {
         }
         text::quote(wire, object.key("type"));
         object.member("payload", payload);
+        object.extra_members(rest.as_ref());
         object.close();
         to(&out);
     }
+}
+
+/// Returns the members around a payload, without those that a version decides on.
+fn rest_of(node: &Node) -> Option<Json> {
+    without(&without(node.json(Field::Extra)?, "ordinal")?, "payload")
+}
+
+/// Size in bytes of the records that wait for a folder at most.
+const LONGEST_WAIT: usize = 1 << 20;
+
+/// Returns the folder that a call names for its command.
+fn folder_of(record: &Record) -> Option<Json> {
+    let call = record.node.nodes(Field::Content)?.first()?.json(Field::Arguments)?;
+    let arguments = call.parsed().unwrap_or_else(|| call.clone());
+    let folder = ["workdir", "working_directory"].iter().find_map(|name| arguments.member(name));
+    folder.filter(|folder| folder.text().is_some_and(|folder| folder.starts_with('/')))
+}
+
+fn size_of(record: &Record) -> usize {
+    let size = |value: &Value| match value {
+        Value::Json(json) => json.as_bytes().len(),
+        Value::Node(_) => 64,
+        Value::Nodes(blocks) => blocks
+            .iter()
+            .flat_map(Node::iter)
+            .map(|(_, value)| match value {
+                Value::Json(json) => json.as_bytes().len(),
+                _ => 64,
+            })
+            .sum(),
+    };
+    64 + record.node.iter().map(|(_, value)| size(value)).sum::<usize>()
 }
 
 fn lost(record: &Record, log: &Log) {
@@ -279,151 +377,4 @@ fn digits(text: &[u8]) -> String {
     // Version 4 and its variant.
     let (third, fourth) = (cut(13, 16), cut(17, 20));
     format!("{}-{}-4{third}-a{fourth}-{}", cut(0, 8), cut(8, 12), cut(20, 32))
-}
-
-/// Returns the item of a message of another version.
-fn owned(message: &Node) -> Node {
-    let mut node = message.clone();
-    if let Some(Value::Json(extra)) = node.take(Field::Extra)
-        && let Some(own) = extra.member("payload")
-    {
-        node.set(Field::Extra, own);
-    }
-    node
-}
-
-/// Returns the messages, each one item, of a message of another format; counts what is left out.
-fn adapted(message: &Node, log: &Log) -> Vec<Node> {
-    let lose = |path: &str| log.count(FieldOutcome::Dropped, &format!("message.{path}"));
-    const HELD: &[Field] = &[
-        Field::Id,
-        Field::Parent,
-        Field::IdMade,
-        Field::Time,
-        Field::Role,
-        Field::Content,
-        Field::Raw,
-        Field::Layout,
-        Field::Eol,
-    ];
-    message.fields().filter(|field| !HELD.contains(field)).for_each(|field| lose(field.name()));
-    let mut pieces: Vec<Node> = Vec::new();
-    let role = message.text(Field::Role).unwrap_or_default();
-    if !["user", "assistant", "tool"].contains(&role.as_str()) {
-        log.count(FieldOutcome::Dropped, &format!("message of role {role}"));
-        return pieces;
-    }
-    let blocks = match message.get(Field::Content) {
-        Some(Value::Nodes(blocks)) => blocks.clone(),
-        Some(Value::Json(text)) if !text.is_null() => vec![block::text(text.clone())],
-        _ => Vec::new(),
-    };
-    for block in blocks {
-        let is = |kind| block.is(Field::Type, kind);
-        if is(block::THINKING) {
-            lose("content.*.thinking");
-        } else if is(block::TOOL_CALL) {
-            pieces.push(piece(&role, call(&block, &lose)));
-        } else if is(block::TOOL_RESULT) {
-            pieces.push(piece(&role, result(&block, &lose)));
-        } else {
-            let part = part(&block, role == "user", &lose);
-            match pieces.last_mut().and_then(|last| last.get_mut(Field::Content)) {
-                Some(Value::Nodes(parts)) if parts.iter().all(is_part) => parts.push(part),
-                _ => pieces.push(piece(&role, part)),
-            }
-        }
-    }
-    pieces
-}
-
-fn is_part(block: &Node) -> bool {
-    ![block::TOOL_CALL, block::TOOL_RESULT].iter().any(|kind| block.is(Field::Type, kind))
-}
-
-fn piece(role: &str, block: Node) -> Node {
-    let mut node = Node::with_capacity(2);
-    node.set(Field::Role, Json::string(role));
-    node.set(Field::Content, vec![block]);
-    node
-}
-
-/// Returns a text or an image; only users and tools show images.
-fn part(given: &Node, images: bool, lose: &dyn Fn(&str)) -> Node {
-    let image = given.is(Field::Type, block::IMAGE);
-    if given.json(Field::Extra).is_some() {
-        lose("content.*.extra");
-    }
-    if given.is(Field::Type, block::TEXT) {
-        return block::text(given.json(Field::Text).cloned().unwrap_or(Json::constant("\"\"")));
-    }
-    if image && images {
-        let mut node = given.clone();
-        node.take(Field::Extra);
-        return node;
-    }
-    lose(&format!("content.*.{}", given.text(Field::Type).unwrap_or_default()));
-    block::stand_in(given)
-}
-
-fn call(given: &Node, lose: &dyn Fn(&str)) -> Node {
-    let mut node = Node::with_capacity(4);
-    node.set(Field::Type, block::type_of(block::TOOL_CALL));
-    node.set(Field::Id, name_of_call(given.json(Field::Id)));
-    let name = given.text(Field::Name).unwrap_or_default();
-    node.set(Field::Name, Json::string(&plain(&name)));
-    let arguments = given.json(Field::Arguments).cloned().unwrap_or(Json::constant("{}"));
-    let text = match arguments.text() {
-        Some(_) => arguments,
-        None => Json::string(&String::from_utf8_lossy(arguments.as_bytes())),
-    };
-    node.set(Field::Arguments, text);
-    for field in [Field::Signature, Field::Namespace, Field::Extra] {
-        if given.json(field).is_some() {
-            lose(&format!("content.*.{}", field.name()));
-        }
-    }
-    if plain(&name) != name {
-        lose("content.*.name");
-    }
-    node
-}
-
-fn result(given: &Node, lose: &dyn Fn(&str)) -> Node {
-    let mut node = Node::with_capacity(3);
-    node.set(Field::Type, block::type_of(block::TOOL_RESULT));
-    node.set(Field::Call, name_of_call(given.json(Field::Call)));
-    let content = match given.get(Field::Content) {
-        Some(Value::Nodes(blocks)) if blocks.iter().any(|b| b.is(Field::Type, block::IMAGE)) => {
-            Value::Nodes(blocks.iter().map(|block| part(block, true, lose)).collect())
-        }
-        Some(Value::Nodes(blocks)) => {
-            let texts: Vec<Node> = blocks.iter().map(|block| part(block, true, lose)).collect();
-            Value::Json(block::all_text(&texts).unwrap_or(Json::constant("\"\"")))
-        }
-        Some(Value::Json(text)) if !text.is_null() => Value::Json(text.clone()),
-        _ => Value::Json(given.json(Field::Output).cloned().unwrap_or(Json::constant("\"\""))),
-    };
-    node.set(Field::Content, content);
-    for field in [Field::IsError, Field::Extra] {
-        if given.json(field).is_some_and(|value| value.as_bytes() != b"false") {
-            lose(&format!("content.*.{}", field.name()));
-        }
-    }
-    node
-}
-
-/// Returns an identifier of a call that the interface accepts: the same one for the call and its
-/// result.
-fn name_of_call(id: Option<&Json>) -> Json {
-    let id = id.and_then(Json::text).unwrap_or_default();
-    let fits = (1..=LONGEST).contains(&id.chars().count());
-    Json::string(&if fits { id } else { format!("call_{:016x}", hash(id.as_bytes())) })
-}
-
-/// Returns a name of a tool that the interface accepts.
-fn plain(name: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let name: String = name.chars().take(LONGEST).map(|c| if fits(c) { c } else { '_' }).collect();
-    if name.is_empty() { "tool".to_owned() } else { name }
 }

@@ -27,6 +27,7 @@
 mod chain;
 mod context;
 mod foreign;
+mod items;
 mod line;
 mod read;
 mod repair;
@@ -35,7 +36,7 @@ mod twin;
 mod wire;
 mod write;
 
-use crate::format::{Confidence, Format, Head, Named, Required, Sniffed, Version};
+use crate::format::{Confidence, Format, Head, Named, Required, Sniffed, Step, Version};
 use crate::json::{Json, text};
 use crate::record::{Field, Kind};
 use crate::times;
@@ -49,6 +50,11 @@ pub static FORMAT: Format = Format {
     usual: Some(2),
     home: Some(home),
     folders: &["cwd"],
+    steps: &[
+        Step { from: 1, to: 2, summary: "lines get a time, a type and a payload, and events" },
+        Step { from: 2, to: 3, summary: "lines get numbers, and events the form of items" },
+    ],
+    migrates_in_place: true,
     context: Some(context::open),
     native: Some(native),
     ..Format::new(Required {

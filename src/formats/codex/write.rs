@@ -90,7 +90,7 @@ impl Writer for Rollout<'_> {
             (Some(Session::Same), _) => self.same(located),
             (Some(Session::Other(foreign)), _) => {
                 let lines = &mut self.lines;
-                foreign.record(record, self.cx.log, &mut |line| {
+                foreign.record(record, self.cx, &mut |line| {
                     lines.begin(&Node::default()).extend_from_slice(line);
                 });
             }
@@ -107,7 +107,9 @@ impl Writer for Rollout<'_> {
             Some(Session::Same) => {}
             Some(Session::Other(foreign)) => {
                 let lines = &mut self.lines;
-                foreign.finish(&mut |line| lines.begin(&Node::default()).extend_from_slice(line));
+                foreign.finish(self.cx, &mut |line| {
+                    lines.begin(&Node::default()).extend_from_slice(line)
+                });
             }
         }
         if let Some(eol) = self.lines.pending.take().filter(|_| !self.lines.unterminated) {

@@ -1,0 +1,156 @@
+//! Messages of other formats as items of the Responses interface.
+
+use crate::diagnostic::{FieldOutcome, Log};
+use crate::ids::hash;
+use crate::json::Json;
+use crate::record::{Field, Node, Value, block};
+
+/// Maximum length of the names of calls and tools that the interface accepts.
+const LONGEST: usize = 64;
+
+/// Returns the item of a message of another version.
+pub fn owned(message: &Node) -> Node {
+    let mut node = message.clone();
+    if let Some(Value::Json(extra)) = node.take(Field::Extra)
+        && let Some(own) = extra.member("payload")
+    {
+        node.set(Field::Extra, own);
+    }
+    node
+}
+
+/// Returns the messages, each one item, of a message of another format; counts what is left out.
+pub fn adapted(message: &Node, log: &Log) -> Vec<Node> {
+    let lose = |path: &str| log.count(FieldOutcome::Dropped, &format!("message.{path}"));
+    const HELD: &[Field] = &[
+        Field::Id,
+        Field::Parent,
+        Field::IdMade,
+        Field::Time,
+        Field::Role,
+        Field::Content,
+        Field::Raw,
+        Field::Layout,
+        Field::Eol,
+    ];
+    message.fields().filter(|field| !HELD.contains(field)).for_each(|field| lose(field.name()));
+    let mut pieces: Vec<Node> = Vec::new();
+    let role = message.text(Field::Role).unwrap_or_default();
+    if !["user", "assistant", "tool"].contains(&role.as_str()) {
+        log.count(FieldOutcome::Dropped, &format!("message of role {role}"));
+        return pieces;
+    }
+    let blocks = match message.get(Field::Content) {
+        Some(Value::Nodes(blocks)) => blocks.clone(),
+        Some(Value::Json(text)) if !text.is_null() => vec![block::text(text.clone())],
+        _ => Vec::new(),
+    };
+    for block in blocks {
+        let is = |kind| block.is(Field::Type, kind);
+        if is(block::THINKING) {
+            lose("content.*.thinking");
+        } else if is(block::TOOL_CALL) {
+            pieces.push(piece(&role, call(&block, &lose)));
+        } else if is(block::TOOL_RESULT) {
+            pieces.push(piece(&role, result(&block, &lose)));
+        } else {
+            let part = part(&block, role == "user", &lose);
+            match pieces.last_mut().and_then(|last| last.get_mut(Field::Content)) {
+                Some(Value::Nodes(parts)) if parts.iter().all(is_part) => parts.push(part),
+                _ => pieces.push(piece(&role, part)),
+            }
+        }
+    }
+    pieces
+}
+
+fn is_part(block: &Node) -> bool {
+    ![block::TOOL_CALL, block::TOOL_RESULT].iter().any(|kind| block.is(Field::Type, kind))
+}
+
+fn piece(role: &str, block: Node) -> Node {
+    let mut node = Node::with_capacity(2);
+    node.set(Field::Role, Json::string(role));
+    node.set(Field::Content, vec![block]);
+    node
+}
+
+/// Returns a text or an image; only users and tools show images.
+fn part(given: &Node, images: bool, lose: &dyn Fn(&str)) -> Node {
+    let image = given.is(Field::Type, block::IMAGE);
+    if given.json(Field::Extra).is_some() {
+        lose("content.*.extra");
+    }
+    if given.is(Field::Type, block::TEXT) {
+        return block::text(given.json(Field::Text).cloned().unwrap_or(Json::constant("\"\"")));
+    }
+    if image && images {
+        let mut node = given.clone();
+        node.take(Field::Extra);
+        return node;
+    }
+    lose(&format!("content.*.{}", given.text(Field::Type).unwrap_or_default()));
+    block::stand_in(given)
+}
+
+fn call(given: &Node, lose: &dyn Fn(&str)) -> Node {
+    let mut node = Node::with_capacity(4);
+    node.set(Field::Type, block::type_of(block::TOOL_CALL));
+    node.set(Field::Id, name_of_call(given.json(Field::Id)));
+    let name = given.text(Field::Name).unwrap_or_default();
+    node.set(Field::Name, Json::string(&plain(&name)));
+    let arguments = given.json(Field::Arguments).cloned().unwrap_or(Json::constant("{}"));
+    let text = match arguments.text() {
+        Some(_) => arguments,
+        None => Json::string(&String::from_utf8_lossy(arguments.as_bytes())),
+    };
+    node.set(Field::Arguments, text);
+    for field in [Field::Signature, Field::Namespace, Field::Extra] {
+        if given.json(field).is_some() {
+            lose(&format!("content.*.{}", field.name()));
+        }
+    }
+    if plain(&name) != name {
+        lose("content.*.name");
+    }
+    node
+}
+
+fn result(given: &Node, lose: &dyn Fn(&str)) -> Node {
+    let mut node = Node::with_capacity(3);
+    node.set(Field::Type, block::type_of(block::TOOL_RESULT));
+    node.set(Field::Call, name_of_call(given.json(Field::Call)));
+    let content = match given.get(Field::Content) {
+        Some(Value::Nodes(blocks)) if blocks.iter().any(|b| b.is(Field::Type, block::IMAGE)) => {
+            Value::Nodes(blocks.iter().map(|block| part(block, true, lose)).collect())
+        }
+        Some(Value::Nodes(blocks)) => {
+            let texts: Vec<Node> = blocks.iter().map(|block| part(block, true, lose)).collect();
+            Value::Json(block::all_text(&texts).unwrap_or(Json::constant("\"\"")))
+        }
+        Some(Value::Json(text)) if !text.is_null() => Value::Json(text.clone()),
+        _ => Value::Json(given.json(Field::Output).cloned().unwrap_or(Json::constant("\"\""))),
+    };
+    node.set(Field::Content, content);
+    for field in [Field::IsError, Field::Extra] {
+        if given.json(field).is_some_and(|value| value.as_bytes() != b"false") {
+            lose(&format!("content.*.{}", field.name()));
+        }
+    }
+    node
+}
+
+/// Returns an identifier of a call that the interface accepts: the same one for the call and its
+/// result.
+fn name_of_call(id: Option<&Json>) -> Json {
+    let id = id.and_then(Json::text).unwrap_or_default();
+    let fits = (1..=LONGEST).contains(&id.chars().count());
+    Json::string(&if fits { id } else { format!("call_{:016x}", hash(id.as_bytes())) })
+}
+
+/// Returns a name of a tool that the interface accepts.
+fn plain(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let name: String = name.chars().take(LONGEST).map(|c| if fits(c) { c } else { '_' }).collect();
+    if name.is_empty() { "tool".to_owned() } else { name }
+}
