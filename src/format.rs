@@ -79,7 +79,7 @@ pub struct Format {
     pub pieces: Option<PiecesFn>,
     /// Names the members that a piece lacks and without which the software ends with an error,
     /// although its schema has always allowed that.
-    pub lacks: Option<fn(&[u8]) -> Vec<&'static str>>,
+    pub lacks: Option<LacksFn>,
     /// Steps of migration from one version to the next. Without a [`plane`](Self::plane) migration
     /// goes through records, to any version and back, and only where the user asks for it, unless
     /// the format [migrates in place](Self::migrates_in_place).
@@ -168,6 +168,8 @@ pub struct Step {
 pub type ReadFn = for<'a> fn(&'a mut dyn Parts, &'a Cx<'a>) -> Result<Reader<'a>>;
 /// Opens a session for reading from the record at this position on.
 pub type ResumeFn = for<'a> fn(&'a mut dyn Parts, Position, &'a Cx<'a>) -> Result<Reader<'a>>;
+/// Returns the members that the software needs and a line lacks, by their names.
+pub type LacksFn = fn(&[u8]) -> Vec<&'static str>;
 /// Opens a session for writing.
 pub type WriteFn =
     for<'a> fn(&'a mut dyn Sink, &'static Version, &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>>;

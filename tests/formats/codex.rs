@@ -66,7 +66,7 @@ fn repair_moves_the_first_line_and_numbers_the_last_ones() {
     dir.write("a.jsonl", format!("{}\n", lines.join("\n")).as_bytes());
     let (code, said) = dir.said(&["repair", "-o", "b.jsonl", "a.jsonl"]);
     assert_eq!(code, 0, "{said}");
-    assert!(said.contains("CY0812") && said.contains("CY0865"), "{said}");
+    assert!(said.contains("CY0812") && said.contains("CY0867"), "{said}");
     let repaired = String::from_utf8(read(&dir.path("b.jsonl"))).expect("UTF-8");
     assert!(repaired.lines().next().expect("a line").contains("session_meta"), "{repaired}");
     assert!(repaired.trim_end().lines().last().expect("a line").contains(r#""ordinal":14,"#));

@@ -171,7 +171,10 @@ fn validate_tells_sound_files_from_damaged_ones() {
     }
     let valid = run.inputs("pi/v1/").chain(run.inputs("pi/v3/everything"));
     for input in valid {
-        assert_eq!(text(input, "outcome"), "valid", "{input:#}");
+        // The first releases wrote results without `content`, with which today's pi ends.
+        let first = text(input, "path").contains("first-generation");
+        let outcome = if first { "invalid" } else { "valid" };
+        assert_eq!(text(input, "outcome"), outcome, "{input:#}");
         assert_ne!(input["records"], 0, "{input:#}");
     }
 }

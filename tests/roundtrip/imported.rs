@@ -366,7 +366,7 @@ fn what_is_kept_out_of_a_session_of_any_format_is_sent_nowhere() {
             assert_eq!(told(&dir, "s.copyist.jsonl"), says, "{source}");
             let (code, words) =
                 dir.exit(&["convert", "-t", &to, "--out-dir", "away", "s.copyist.jsonl"]);
-            if to == source && source.starts_with("codex") {
+            if to.starts_with("codex") && source.starts_with("codex") {
                 // A rollout is a list, which has no place beside the conversation.
                 assert!(code == 1 && words.contains("CY0627"), "{source}: {words}");
                 continue;

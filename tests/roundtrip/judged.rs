@@ -199,6 +199,7 @@ fn what_is_converted_is_valid() {
         "mut",
         "edge*",
         "*edge_cases*",
+        "odd_items",
         "probes",
         "expected",
         "*forked*",

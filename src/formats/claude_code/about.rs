@@ -141,7 +141,7 @@ pub fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     }
     // A process that went on with another session leaves a file with such lines only.
     let confidence = if clean { Confidence::Strong } else { Confidence::Buried };
-    (beside > 0).then(|| Sniffed { confidence, version: VERSION })
+    (beside > 0).then_some(Sniffed { confidence, version: VERSION })
 }
 
 /// Maximum number of lines that detection looks at.

@@ -205,7 +205,7 @@ impl Foreign {
         let answer = node.is(Field::Role, "assistant");
         for field in node.fields() {
             let held = HELD.contains(&field) || (answer && ANSWERED.contains(&field));
-            if !held && !(record.kind != Kind::Message || !plain) {
+            if !held && (record.kind == Kind::Message && plain) {
                 lost(field.name());
             }
         }

@@ -184,7 +184,7 @@ impl Lineage {
                 answer.calls.extend(id.cloned());
             }
             if !call.is(Field::Type, block::TOOL_CALL)
-                || !wire::AGENT_TOOLS.iter().any(|n| named(&n))
+                || !wire::AGENT_TOOLS.iter().any(named)
             {
                 continue;
             }

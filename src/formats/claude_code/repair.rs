@@ -15,6 +15,9 @@ const BEGINS: &[&[u8]] = &[b"{\"parentUuid\":", b"{\"type\":", b"{\"logicalParen
 
 /// Whether an object is a line, not an object from inside a line.
 fn recognise(object: &[u8]) -> bool {
+    if std::str::from_utf8(object).is_err() {
+        return false;
+    }
     let mut cursor = Cursor::new(object);
     let (mut typed, mut linked) = (false, false);
     if cursor.begin_object().is_err() {
@@ -34,6 +37,14 @@ fn recognise(object: &[u8]) -> bool {
     typed && linked
 }
 
+/// Whether a line is one JSON object in UTF-8.
+fn is_whole(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    let mut cursor = Cursor::new(line);
+    let object = line.starts_with(b"{") && std::str::from_utf8(line).is_ok();
+    object && cursor.skip_value().is_ok() && cursor.end().is_ok()
+}
+
 /// Repairs a session.
 ///
 /// # Errors
@@ -43,13 +54,13 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut lines)?;
     let found = walk.found();
-    if found.records == 0 {
+    if lines.after.entries == 0 {
         return Err(nothing_back());
     }
     bench.begin(walk.removes(&lines))?;
     let changed = walk.changes(&lines);
     walk.write(bench, &mut lines)?;
-    let (records, rescued) = (found.records, found.rescued);
+    let (records, rescued) = (lines.after.entries, found.rescued);
     Ok(Repaired { changed, records, rescued, ..Repaired::default() }
         .reaching(lines.before, lines.after))
 }
@@ -62,6 +73,9 @@ struct Lines {
 
 impl Mend for Lines {
     fn look(&mut self, record: &Rescued<'_>) -> bool {
+        if !is_whole(record.bytes) {
+            return false;
+        }
         self.after.entries += 1;
         self.before.entries += u64::from(record.read);
         true

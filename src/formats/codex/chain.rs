@@ -65,7 +65,7 @@ impl Chain {
 
     fn roll_back(&mut self, event: &Node) {
         let Some(data) = event.json(Field::Data) else { return };
-        if !data.member("type").is_some_and(|wire| wire.text().as_deref() == Some(ROLLED_BACK)) {
+        if data.member("type").is_none_or(|wire| wire.text().as_deref() != Some(ROLLED_BACK)) {
             return;
         }
         let turns = data.member("num_turns").and_then(|turns| turns.float()).unwrap_or(0.0);
