@@ -26,9 +26,11 @@ mod entries;
 mod file;
 mod fork;
 mod open;
+mod work;
 mod write;
 
 pub use append::{Compaction, CustomMessage, Noted};
+pub use work::{Work, convert};
 
 use crate::context::{self, Form, Request};
 use crate::diagnostic::{Code, Log};
