@@ -11,8 +11,12 @@
 //!     println!("{}: {}", message["role"], message["content"]);
 //! }
 //! session.append_message(serde_json::json!({"role": "user", "content": "Go on."}))?;
+//! copyist::convert("session.jsonl", "connectonion", "session.yaml")?;
 //! # Ok::<(), copyist::error::Error>(())
 //! ```
+//!
+//! [`manager::Work`] does on folders what the command does. A program that has its own command line
+//! leaves out the feature `cli`, and with it clap and what draws on terminals.
 //!
 //! Everything below works on sessions of any size, record by record. A [`format::Format`] is a row of the table in [`formats`]. Its reader turns a session's
 //! [parts](format::Parts) into [records](record::Record), its writer turns records into parts:
@@ -117,7 +121,8 @@ pub mod batch;
 
 pub mod manager;
 
-pub use manager::Session;
+pub use manager::{Session, convert};
 
+#[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;

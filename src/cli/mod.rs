@@ -40,7 +40,7 @@ use crate::format::Sink;
 use crate::store::{Destination, Output, Policy};
 use clap::builder::Resettable;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
@@ -126,13 +126,13 @@ fn save(path: &Path, text: &[u8], force: bool) -> Result<(), Stop> {
     written.map_err(|error| Stop::broken(format!("{path}: {error}")))
 }
 
-/// Parses the arguments of the program.
-fn parsed() -> Result<Cli, Stop> {
+/// Parses the arguments of the program, its name first.
+fn parsed(args: Vec<OsString>) -> Result<Cli, Stop> {
     let mut command = without_empty(program());
-    if config::is_needed(std::env::args_os()) {
+    if config::is_needed(args.iter().cloned()) {
         command = config::with_defaults(command, config::settings()?)?;
     }
-    let matches = command.get_matches_mut();
+    let matches = command.try_get_matches_from_mut(args).unwrap_or_else(|error| error.exit());
     Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit()))
 }
 
@@ -155,7 +155,13 @@ fn without_empty(command: clap::Command) -> clap::Command {
 /// Runs the program. Its exit codes are listed in `copyist --help`.
 #[must_use]
 pub fn main() -> ExitCode {
-    let done = parsed().and_then(|cli| match cli.command {
+    ExitCode::from(run(std::env::args_os().collect()))
+}
+
+/// Runs the program with these arguments, its name first; returns the exit code.
+#[must_use]
+pub fn run(args: Vec<OsString>) -> u8 {
+    let done = parsed(args).and_then(|cli| match cli.command {
         Command::Migrate(args) => args.run(),
         Command::Convert(args) => args.run(),
         Command::Repair(args) => args.run(),
@@ -179,11 +185,11 @@ pub fn main() -> ExitCode {
         Command::Config(args) => args.run(),
     });
     match done {
-        Ok(code) => ExitCode::from(code),
+        Ok(code) => code,
         Err(stop) => {
             // With a closed stderr the message is lost.
             let _ = writeln!(std::io::stderr(), "copyist: {}", stop.message);
-            ExitCode::from(stop.code)
+            stop.code
         }
     }
 }

@@ -7,7 +7,6 @@ use crate::error::{Error, Result};
 use crate::formats::canonical;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
-use crate::validate;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -241,15 +240,4 @@ fn parsed(members: &Map<String, Value>) -> Result<Record> {
     let line = serde_json::to_vec(members)
         .map_err(|error| Error::request(Code::BadRecord, error.to_string()))?;
     canonical::whole_record(&line.into())
-}
-
-/// Returns a record as an object of the canonical stream. Half of a surrogate pair reads as U+FFFD.
-pub fn to_value(record: &Record) -> Value {
-    let mut object = Vec::new();
-    canonical::object_of(record, &mut object);
-    let mut value = validate::value(&object).unwrap_or_default();
-    if let Value::Object(members) = &mut value {
-        members.shift_remove("kind");
-    }
-    value
 }

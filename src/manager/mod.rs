@@ -26,17 +26,23 @@ mod entries;
 mod file;
 mod fork;
 mod open;
+mod stream;
+mod work;
 mod write;
 
 pub use append::{Compaction, CustomMessage, Noted};
+pub use stream::each_record;
+pub use work::{Work, convert};
 
 use crate::context::{self, Form, Request};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Options, Version};
+use crate::formats::canonical;
 use crate::json::Json;
 use crate::memory::{Buffer, Bytes};
 use crate::record::{Kind, Record};
+use crate::validate;
 use entries::Entries;
 use file::Files;
 use serde_json::Value;
@@ -74,6 +80,14 @@ pub struct TreeNode {
     pub children: Vec<usize>,
 }
 
+/// Returns a record as an object of the canonical stream. Half of a surrogate pair reads as U+FFFD.
+#[must_use]
+pub fn to_value(record: &Record) -> Value {
+    let mut object = Vec::new();
+    canonical::object_of(record, &mut object);
+    validate::value(&object).unwrap_or_default()
+}
+
 impl Session {
     /// Returns the name of the format, and the version.
     #[must_use]
@@ -106,7 +120,7 @@ impl Session {
     pub fn messages(&self) -> Result<Vec<Value>> {
         let path = self.path(None)?;
         let messages = path.into_iter().filter(|record| record.kind == Kind::Message);
-        Ok(messages.map(append::to_value).collect())
+        Ok(messages.map(to_value).collect())
     }
 
     /// Returns the identifier of the entry that the next one follows; `None` before the first.
@@ -200,7 +214,7 @@ impl Session {
 
     /// Returns the session as the parts of a canonical stream.
     fn as_stream(&self, cx: &Cx<'_>) -> Result<(&'static Format, Bytes)> {
-        let format = &crate::formats::canonical::FORMAT;
+        let format = &canonical::FORMAT;
         let mut sink = Buffer::default();
         let version =
             format.versions.last().ok_or_else(|| Error::request(Code::NoContext, "no version"))?;

@@ -100,7 +100,7 @@ fn canonical(message: &Value) -> Value {
     let file = dir.write("message.jsonl", format!("{header}\n{entry}\n").as_bytes());
     let mut message = Session::open(file).expect("a session").messages().expect("one").remove(0);
     let members = message.as_object_mut().expect("an object");
-    for name in ["id", "parent", "time"] {
+    for name in ["kind", "id", "parent", "time"] {
         members.shift_remove(name);
     }
     message

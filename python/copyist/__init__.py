@@ -1,0 +1,51 @@
+"""Sessions of AI coding agents: read them, go on with them, convert, migrate and repair them.
+
+>>> import copyist
+>>> s = copyist.in_memory("pi", "/work")
+>>> s.append_message({"role": "user", "content": "Hello"}) == s.leaf
+True
+>>> [m["role"] for m in s.messages()]
+['user']
+"""
+
+from ._copyist import (
+    CopyistError,
+    RecordStream,
+    Session,
+    convert,
+    detect,
+    migrate,
+    read_arrow,
+    repair,
+    run,
+    validate,
+)
+
+open = Session.open
+create = Session.create
+in_memory = Session.in_memory
+continue_recent = Session.continue_recent
+
+
+def list(paths, *, threads=0):
+    """The sessions in files and folders: path, format and what was found."""
+    return [report for report in detect(paths, threads=threads) if report["outcome"] == "detected"]
+
+
+__all__ = [
+    "CopyistError",
+    "RecordStream",
+    "Session",
+    "continue_recent",
+    "convert",
+    "create",
+    "detect",
+    "in_memory",
+    "list",
+    "migrate",
+    "open",
+    "read_arrow",
+    "repair",
+    "run",
+    "validate",
+]

@@ -1,0 +1,26 @@
+//! Errors as exceptions, with code and place.
+
+use copyist::error::Error;
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+
+create_exception!(
+    copyist,
+    CopyistError,
+    PyException,
+    "What kept copyist from its work.\n\n`code` is the permanent code, which `copyist explain` \
+     knows; `line` and `byte` are the place in the file, or None."
+);
+
+/// Makes the exception for an error.
+pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
+    let made = CopyistError::new_err(error.to_string());
+    let place = error.position().filter(|place| place.line > 0);
+    let value = made.value(py);
+    let set = value
+        .setattr("code", error.code().name())
+        .and_then(|()| value.setattr("line", place.map(|place| place.line)))
+        .and_then(|()| value.setattr("byte", place.map(|place| place.byte)));
+    set.err().unwrap_or(made)
+}

@@ -1,0 +1,20 @@
+//! copyist for Python: sessions to read and to go on with, work on files, and batches of records.
+
+mod arrow;
+mod error;
+mod session;
+mod work;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _copyist {
+    #[pymodule_export]
+    use crate::arrow::{RecordStream, read_arrow};
+    #[pymodule_export]
+    use crate::error::CopyistError;
+    #[pymodule_export]
+    use crate::session::Session;
+    #[pymodule_export]
+    use crate::work::{convert, detect, migrate, repair, run, validate};
+}

@@ -1,0 +1,45 @@
+//! The records of a session one by one, for sessions that memory does not hold.
+
+use crate::batch::{JobSource, Opened, Said};
+use crate::diagnostic::{Code, Log};
+use crate::error::{Error, Result};
+use crate::format::{Cx, OnError, Options};
+use crate::formats;
+use crate::position::Located;
+use crate::record::Record;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Shows every record of the session in a file, in the order of the file, until `show` breaks off.
+/// Damaged lines are shown as records that hold them. Returns the name and version of the format.
+///
+/// ```no_run
+/// use std::ops::ControlFlow;
+/// let mut messages = 0;
+/// copyist::manager::each_record("session.jsonl", &mut |record| {
+///     messages += u64::from(record.value.kind == copyist::record::Kind::Message);
+///     ControlFlow::Continue(())
+/// })?;
+/// # Ok::<(), copyist::error::Error>(())
+/// ```
+///
+/// # Errors
+/// If the file cannot be read, or no format recognises it.
+pub fn each_record(
+    path: impl AsRef<Path>,
+    show: &mut dyn FnMut(&Located<Record>) -> ControlFlow<()>,
+) -> Result<(&'static str, u32)> {
+    let source = JobSource::File(path.as_ref().into());
+    let options = Options { on_error: OnError::Keep, ..Options::default() }.unspelled();
+    let opened = Opened::new(&source, Said::new(None, &options), true)?;
+    let none = || Error::request(Code::UnknownFormat, Code::UnknownFormat.title());
+    let Opened { found, mut input, .. } = opened.ok_or_else(none)?;
+    let log = Log::default();
+    let cx = Cx { options: &options, log: &log };
+    for item in formats::records(found.format, &mut input, &cx)? {
+        if show(&item?).is_break() {
+            break;
+        }
+    }
+    Ok((found.format.name, found.sniffed.version))
+}

@@ -1,0 +1,197 @@
+//! Operations on files and folders, as the command carries them out.
+
+use crate::batch::{
+    self, Action, Commit, FileReport, Filter, Gather, Job, Listed, Mending, Namer, Outcome, Place,
+    Task, Workers,
+};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{OnError, Options, RepairOptions};
+use crate::formats::Spec;
+use crate::store::{Backup, Claims, Policy};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Work on files and folders: what to do, and where the outputs go.
+///
+/// ```no_run
+/// use copyist::manager::Work;
+/// for report in Work::migrate().out_dir("new").run(["sessions"])? {
+///     println!("{}: {}", &*report.path, report.outcome.name());
+/// }
+/// # Ok::<(), copyist::error::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Work {
+    task: Task,
+    threads: usize,
+}
+
+impl Work {
+    fn new(action: Action, on_error: OnError) -> Self {
+        let options = Options { on_error, ..Options::default() };
+        Self { task: Task::looking(action, options, &None), threads: 0 }
+    }
+
+    /// Converts to a format, such as `pi` or `connectonion@2`.
+    ///
+    /// # Errors
+    /// If there is no such format.
+    pub fn convert(to: &str) -> Result<Self> {
+        let mut work = Self::new(Action::Convert(spec(to)?), OnError::Keep);
+        work.task.options.force_version = true;
+        Ok(work)
+    }
+
+    /// Migrates to the newest version.
+    #[must_use]
+    pub fn migrate() -> Self {
+        Self::new(Action::Migrate(None), OnError::Stop)
+    }
+
+    /// Repairs damaged sessions; with `resumable`, also those that a model's interface refuses.
+    #[must_use]
+    pub fn repair(resumable: bool) -> Self {
+        let wanted = RepairOptions { resumable, ..RepairOptions::default() };
+        Self::new(Action::Repair(Mending { wanted, quarantine: None }), OnError::Keep)
+    }
+
+    /// Checks sessions, and describes at most 100 errors of each.
+    #[must_use]
+    pub fn validate() -> Self {
+        Self::new(Action::Validate(100), OnError::Keep)
+    }
+
+    /// Detects formats.
+    #[must_use]
+    pub fn detect() -> Self {
+        Self::new(Action::Detect, OnError::Keep)
+    }
+
+    /// Writes the output of the only input to this file.
+    #[must_use]
+    pub fn output(mut self, file: impl Into<PathBuf>) -> Self {
+        self.task.place = Place::One(file.into());
+        self
+    }
+
+    /// Writes outputs below this folder.
+    #[must_use]
+    pub fn out_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.task.place = Place::Folder(folder.into());
+        self
+    }
+
+    /// Replaces the inputs, and keeps the originals with `.bak` behind their names.
+    #[must_use]
+    pub fn in_place(mut self) -> Self {
+        self.task.place = Place::InPlace(Backup::Suffix(crate::store::BACKUP.to_owned()));
+        self
+    }
+
+    /// Allows that existing files are replaced.
+    #[must_use]
+    pub fn force(mut self) -> Self {
+        self.task.policy = Policy { force: true, ..self.task.policy };
+        self
+    }
+
+    /// Does everything except writing.
+    #[must_use]
+    pub fn dry_run(mut self) -> Self {
+        self.task.policy = Policy { dry: true, ..self.task.policy };
+        self
+    }
+
+    /// Writes no origins beside converted files.
+    #[must_use]
+    pub fn without_origin(mut self) -> Self {
+        self.task.options.origin = false;
+        self
+    }
+
+    /// Works on this many inputs at a time; 0, the default, is one for each processor.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Does the work, and returns a report on each session, in the order of the inputs. What is
+    /// wrong with one session does not end the work on the others.
+    ///
+    /// # Errors
+    /// If the work cannot begin: several inputs for one output, or no threads.
+    pub fn run<P: AsRef<Path>>(
+        mut self,
+        paths: impl IntoIterator<Item = P>,
+    ) -> Result<Vec<FileReport>> {
+        let paths: Vec<_> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
+        let Listed { jobs, errors, left } =
+            batch::expand(&paths, &Filter::default(), &self.task.place.written());
+        let jobs = batch::group(jobs, &Gather::default());
+        if matches!(self.task.place, Place::One(_)) && jobs.len() > 1 {
+            return Err(Error::request(Code::Io, "one output file for several sessions"));
+        }
+        let files = jobs.iter().flat_map(Job::files).cloned().collect();
+        self.task.claims = Arc::new(Claims::of(files, None));
+        let workers = Workers::new(batch::threads(self.threads).min(jobs.len()).max(1));
+        let workers = workers.map_err(|e| Error::request(Code::Io, format!("no threads: {e}")))?;
+        let mut reports: Vec<_> =
+            left.into_iter().map(|(path, note)| FileReport::left(path, note)).collect();
+        for (path, why) in errors {
+            let mut report = FileReport::new(path);
+            let why = report.fail(why);
+            report.findings.add(why);
+            reports.push(report);
+        }
+        let task = &self.task;
+        let to = match &task.action {
+            Action::Convert(spec) => Some(spec.format),
+            _ => None,
+        };
+        let mut namer = Namer::of(jobs.len());
+        let planned: Vec<_> = jobs.iter().map(|job| (job, namer.name(job, to))).collect();
+        let commit = Commit::new(None, None, workers.count());
+        workers.each(
+            planned.into_iter(),
+            |place, (job, name)| commit.push(place, job, task.run(job, &name)),
+            || commit.finish(),
+            |report| reports.push(report),
+        );
+        Ok(reports)
+    }
+
+    /// Does the work on one session, and returns the report on it.
+    ///
+    /// # Errors
+    /// If there is no output, or nothing could be read.
+    pub fn run_one(self, path: impl AsRef<Path>) -> Result<FileReport> {
+        let report = self.run([path.as_ref()])?.pop();
+        let report = report.ok_or_else(|| Error::request(Code::UnknownFormat, "no session"))?;
+        if report.outcome == Outcome::Failed {
+            let why = report.findings.diagnostics.last().cloned();
+            let unknown = || Diagnostic::new(Code::UnknownFormat, Code::UnknownFormat.title());
+            return Err(Error::unfit(why.unwrap_or_else(unknown)));
+        }
+        Ok(report)
+    }
+}
+
+/// Converts a session to a format, into a file; what the format cannot hold goes into an origin
+/// beside it.
+///
+/// ```no_run
+/// copyist::convert("session.jsonl", "connectonion", "session.yaml")?;
+/// # Ok::<(), copyist::error::Error>(())
+/// ```
+///
+/// # Errors
+/// If the session cannot be read or the file cannot be written.
+pub fn convert(from: impl AsRef<Path>, to: &str, into: impl Into<PathBuf>) -> Result<FileReport> {
+    Work::convert(to)?.output(into).run_one(from)
+}
+
+fn spec(name: &str) -> Result<Spec> {
+    Spec::parse(name).map_err(|why| Error::request(Code::WrongFormat, why))
+}
