@@ -13,7 +13,7 @@ use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired,
 use crate::json::{Json, text};
 use crate::mapping::Extra;
 use crate::record::{Field, Kind, Node};
-use crate::repair::{Walk, nothing_back};
+use crate::repair::{Fixes, Walk, mark, nothing_back};
 use bytes::Bytes;
 
 static RECORDS: Records = Records {
@@ -122,7 +122,12 @@ impl Rollout {
             None => (self.header_of_name(), Code::HeaderRebuilt),
         };
         cx.report(Diagnostic::new(code, code.title()));
-        self.begin = Some(line);
+        let mut begin = Vec::new();
+        match code {
+            Code::HeaderRebuilt => mark(&line, code, &mut begin),
+            _ => begin = line,
+        }
+        self.begin = Some(begin);
     }
 
     /// Makes a line about the session of the file's name and what the lines tell.
@@ -241,12 +246,19 @@ impl Mend for Rollout {
             return None;
         }
         let late = self.numbered.is_some_and(|(_, last)| place > last);
-        match object.filter(|object| late && is_counted(object)) {
-            Some(object) => {
-                number(&object, self.next, out);
-                self.next += 1;
-            }
-            None => out.extend_from_slice(record.bytes),
+        let mut fixes = Fixes::default();
+        record.repaired.into_iter().for_each(|code| fixes.note(code, None));
+        let mut line = record.bytes.to_vec();
+        if let Some(object) = object.filter(|object| late && is_counted(object)) {
+            line.clear();
+            number(&object, self.next, &mut line);
+            self.next += 1;
+            fixes.note(Code::LineNumbered, None);
+        }
+        if fixes.is_empty() {
+            out.extend_from_slice(&line);
+        } else {
+            fixes.apply(&line, out);
         }
         out.push(b'\n');
         None
