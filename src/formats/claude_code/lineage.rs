@@ -183,9 +183,7 @@ impl Lineage {
             if let Some(answer) = &mut self.answer {
                 answer.calls.extend(id.cloned());
             }
-            if !call.is(Field::Type, block::TOOL_CALL)
-                || !wire::AGENT_TOOLS.iter().any(named)
-            {
+            if !call.is(Field::Type, block::TOOL_CALL) || !wire::AGENT_TOOLS.iter().any(named) {
                 continue;
             }
             let prompt = call.json(Field::Arguments).and_then(|given| given.member("prompt"));

@@ -5,7 +5,7 @@ use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
 use crate::json::{Cursor, text};
-use crate::repair::{Walk, nothing_back};
+use crate::repair::{Walk, mark, nothing_back};
 
 /// Recognition of lines. What is left of a torn one is set aside.
 static RECORDS: Records = Records { begins: BEGINS, recognise, restore: |_| None };
@@ -86,7 +86,10 @@ impl Mend for Lines {
     }
 
     fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
-        out.extend_from_slice(record.bytes);
+        match record.repaired {
+            Some(code) => mark(record.bytes, code, out),
+            None => out.extend_from_slice(record.bytes),
+        }
         out.push(b'\n');
         None
     }
