@@ -200,6 +200,7 @@ fn what_is_converted_is_valid() {
         "edge*",
         "*edge_cases*",
         "odd_items",
+        "sshkeda__claude-code*",
         "migrated",
         "probes",
         "expected",
