@@ -331,7 +331,9 @@ impl Code {
             Self::NoId => Some("`copyist repair` gives it one"),
             Self::Unreached => Some("`copyist repair` links it"),
             Self::LeafAside => Some("`copyist repair` moves it to the end"),
-            Self::TornRecord => Some("`--salvage` restores the members that are complete"),
+            Self::TornRecord => {
+                Some("`--salvage` restores the members that are complete, if they make a record")
+            }
             Self::NoQuarantine => Some("`--quarantine FILE` names one"),
             Self::WideDamaged => {
                 Some("`iconv -c -f UTF-16 -t UTF-8 FILE > NEW` makes a file that can be repaired")

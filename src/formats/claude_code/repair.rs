@@ -4,11 +4,11 @@ use super::wire;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
-use crate::json::{Cursor, text};
+use crate::json::{Cursor, Json, salvage, text};
 use crate::repair::{Walk, mark, nothing_back};
 
-/// Recognition of lines. What is left of a torn one is set aside.
-static RECORDS: Records = Records { begins: BEGINS, recognise, restore: |_| None };
+/// Recognition of lines, and restoration of torn ones.
+static RECORDS: Records = Records { begins: BEGINS, recognise, restore };
 
 /// Beginnings of lines.
 const BEGINS: &[&[u8]] = &[b"{\"parentUuid\":", b"{\"type\":", b"{\"logicalParentUuid\":"];
@@ -35,6 +35,18 @@ fn recognise(object: &[u8]) -> bool {
         }
     }
     typed && linked
+}
+
+/// Returns the complete members of a torn line, if they make a line. A message without content is
+/// none: older releases end with an error on it.
+fn restore(torn: &[u8]) -> Option<Vec<u8>> {
+    let object = salvage(String::from_utf8_lossy(torn).as_bytes()).filter(|o| recognise(o))?;
+    let line = Json::checked(object.clone().into());
+    let kind = line.member("type").and_then(|kind| kind.text());
+    let spoken = kind.is_some_and(|kind| ["user", "assistant"].contains(&kind.as_str()));
+    let content = || line.member("message")?.member("content");
+    let empty = |content: Json| matches!(content.as_bytes(), b"" | b"\"\"" | b"[]" | b"null");
+    (!spoken || content().is_some_and(|content| !empty(content))).then_some(object)
 }
 
 /// Whether a line is one JSON object in UTF-8.
