@@ -77,6 +77,49 @@ fn permute(number: u32, key: u64) -> u32 {
     left << 16 | right
 }
 
+/// Returns a UUID with these bits, in lower case.
+///
+/// ```
+/// let uuid = copyist::ids::uuid(0x0123_4567_89ab_4def, 0x8123_4567_89ab_cdef);
+/// assert_eq!(uuid, "01234567-89ab-4def-8123-456789abcdef");
+/// assert!(copyist::ids::is_uuid(&uuid));
+/// ```
+#[must_use]
+pub fn uuid(high: u64, low: u64) -> String {
+    let (first, second, third) = (high >> 32, high >> 16 & 0xffff, high & 0xffff);
+    format!(
+        "{first:08x}-{second:04x}-{third:04x}-{:04x}-{:012x}",
+        low >> 48,
+        low & 0xffff_ffff_ffff
+    )
+}
+
+/// Whether a text has the form of a UUID, of any version and in either case.
+#[must_use]
+pub fn is_uuid(text: &str) -> bool {
+    let hyphen = |place: usize| matches!(place, 8 | 13 | 18 | 23);
+    let fits =
+        |(place, c): (usize, char)| if hyphen(place) { c == '-' } else { c.is_ascii_hexdigit() };
+    text.len() == 36 && text.chars().enumerate().all(fits)
+}
+
+/// Returns a number in base 36, in lower case.
+///
+/// ```
+/// assert_eq!(copyist::ids::base36(1295), "zz");
+/// ```
+#[must_use]
+pub fn base36(mut number: u32) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.extend(char::from_digit(number % 36, 36));
+        number /= 36;
+        if number == 0 {
+            return digits.iter().rev().collect();
+        }
+    }
+}
+
 /// Returns a 64-bit hash that stays the same in every release (FNV-1a, finished by splitmix64):
 /// identifiers in users' files are derived from it.
 #[must_use]

@@ -333,18 +333,7 @@ fn short_hash(text: &str) -> String {
     };
     first = mixed(first, second);
     second = mixed(second, first);
-    base36(second) + &base36(first)
-}
-
-fn base36(mut number: u32) -> String {
-    let mut digits = Vec::new();
-    loop {
-        digits.extend(char::from_digit(number % 36, 36));
-        number /= 36;
-        if number == 0 {
-            return digits.iter().rev().collect();
-        }
-    }
+    ids::base36(second) + &ids::base36(first)
 }
 
 #[cfg(test)]

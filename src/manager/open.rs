@@ -8,6 +8,7 @@ use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Named, OnError, Options, Parts, Version};
 use crate::formats::{self, Spec};
+use crate::ids;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
@@ -163,14 +164,9 @@ pub fn header(format: &'static Format, version: &Version, cwd: &str) -> Located<
     Located { value: header, at: Position::default() }
 }
 
-/// Returns a random UUID (version 4).
+/// Returns a random UUID (version 4 of RFC 9562).
 pub fn uuid() -> String {
-    let digits = format!("{:016x}{:016x}", random(), random());
-    let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
-    // 8 to b in the fourth group: the variant of RFC 9562.
-    let variant = ["8", "9", "a", "b"][(random() % 4) as usize];
-    let (a, b, c) = (part(0, 8), part(8, 12), part(13, 16));
-    format!("{a}-{b}-4{c}-{variant}{}-{}", part(17, 20), part(20, 32))
+    ids::uuid(random() & 0xffff_ffff_ffff_0fff | 0x4000, random() & 0x3fff_ffff_ffff_ffff | 1 << 63)
 }
 
 /// Returns a random number: the standard library seeds its hash tables with them.

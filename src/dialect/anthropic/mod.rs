@@ -1,6 +1,7 @@
 //! Messages of Anthropic's Messages interface, as Claude's programs store and print them.
 
 pub mod block;
+pub mod context;
 pub mod members;
 mod split;
 

@@ -10,7 +10,6 @@
 //! written is in `wire.rs`. A log without metadata is a session as well, as `claude` itself makes
 //! it; so are metadata without a log, which a run leaves that has just begun.
 
-mod context;
 mod health;
 mod line;
 mod lineage;
@@ -23,6 +22,7 @@ mod wire;
 mod write;
 
 use crate::diagnostic::Log;
+use crate::dialect::anthropic::context;
 use crate::error::Result;
 use crate::format::{
     Confidence, Cx, Format, Head, Named, Parts, Piece, Required, Sniffed, Version,
@@ -44,6 +44,8 @@ pub static FORMAT: Format = Format {
     beside: &[".jsonl", meta::ENDING, meta::TEMPORARY],
     stem,
     pieces: Some(pieces),
+    // A log begins with its session and is never cut, so its messages are the conversation. The form to
+    // which Claude Code compacts it is in Claude Code's own transcript only.
     context: Some(context::open),
     native: Some(native),
     ..Format::new(Required {

@@ -11,7 +11,7 @@ use super::{line, wire};
 use crate::context_rules;
 use crate::diagnostic::FieldOutcome;
 use crate::format::Cx;
-use crate::ids::hash;
+use crate::ids::{self, hash};
 use crate::json::{Json, text};
 use crate::mapping::Object;
 use crate::record::{Field, Kind, Node, Record, Value, block, calls, identity, is_broken};
@@ -69,25 +69,17 @@ pub fn session_id(session: &Node, asked: Option<&str>) -> String {
     own.unwrap_or_else(|| uuid_of(&identity(session, asked)))
 }
 
-/// Whether a text is shaped as a UUID in lower case.
+/// Whether a text is a UUID in lower case.
 #[must_use]
 pub fn is_uuid(text: &str) -> bool {
-    let hyphen = |place: usize| [8, 13, 18, 23].contains(&place);
-    let fits = |(place, c): (usize, char)| match hyphen(place) {
-        true => c == '-',
-        false => matches!(c, '0'..='9' | 'a'..='f'),
-    };
-    text.len() == 36 && text.chars().enumerate().all(fits)
+    ids::is_uuid(text) && !text.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
 /// Returns a UUID that follows from these bytes.
 fn uuid_of(bytes: &[u8]) -> String {
     let (a, b) = (hash(bytes), hash(&[bytes, b"2"].concat()));
     // Version 8 of RFC 9562: the bits are the maker's own.
-    let (high, low) = (a & 0xffff_ffff_ffff_0fff | 0x8000, b & 0x3fff_ffff_ffff_ffff | 1 << 63);
-    let digits = format!("{high:016x}{low:016x}");
-    let cut = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
-    [cut(0, 8), cut(8, 12), cut(12, 16), cut(16, 20), cut(20, 32)].join("-")
+    ids::uuid(a & 0xffff_ffff_ffff_0fff | 0x8000, b & 0x3fff_ffff_ffff_ffff | 1 << 63)
 }
 
 impl Foreign {

@@ -25,7 +25,6 @@
 //! `parentUuid`.
 
 mod about;
-mod context;
 mod foreign;
 mod kept;
 mod line;
@@ -35,7 +34,9 @@ mod repair;
 mod wire;
 mod write;
 
+use crate::dialect::anthropic::context;
 use crate::format::{Format, Named, Required, Version};
+use crate::ids;
 use crate::record::{Field, Kind};
 
 const NAME: &str = "claude-code";
@@ -45,6 +46,9 @@ pub static FORMAT: Format = Format {
     aliases: &["claude", "cc"],
     folders: &["cwd"],
     home: Some(home),
+    // By the rules of release 2.1.332: the path to the leaf, which begins at the last compaction. What
+    // the program renders anew (attachments) or adds when it resumes (results of interrupted calls, the
+    // answer "No response requested.") is not contained.
     context: Some(context::open),
     native: Some(native),
     ..Format::new(Required {
@@ -79,7 +83,7 @@ fn native(named: &Named<'_>) -> String {
     let mut slug: String = cwd.encode_utf16().map(plain).collect();
     if slug.len() > LONGEST {
         slug.truncate(LONGEST);
-        slug = format!("{slug}-{}", base36(djb2(&cwd)));
+        slug = format!("{slug}-{}", ids::base36(djb2(&cwd)));
     }
     format!("/{slug}/{}", foreign::session_id(named.session, named.asked))
 }
@@ -91,18 +95,6 @@ const LONGEST: usize = 200;
 fn djb2(path: &str) -> u32 {
     let add = |sum: i32, unit: u16| sum.wrapping_mul(31).wrapping_add(i32::from(unit));
     path.encode_utf16().fold(0, add).unsigned_abs()
-}
-
-fn base36(mut number: u32) -> String {
-    let mut digits = Vec::new();
-    loop {
-        digits.extend(char::from_digit(number % 36, 36));
-        number /= 36;
-        if number == 0 {
-            break;
-        }
-    }
-    digits.iter().rev().collect()
 }
 
 /// Returns the folder in which Claude Code keeps all sessions.

@@ -11,7 +11,7 @@ use super::{NAME, line, wire};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::dialect::responses;
 use crate::format::Cx;
-use crate::ids::hash;
+use crate::ids::{self, hash, is_uuid};
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, without};
 use crate::record::{Field, Kind, Node, Record, Value, identity};
@@ -361,20 +361,9 @@ pub fn uuid(session: &Node, asked: Option<&str>) -> String {
     id.unwrap_or_else(|| digits(&identity(session, asked)))
 }
 
-/// Whether a text is a UUID in its usual spelling.
-#[must_use]
-pub fn is_uuid(id: &str) -> bool {
-    let dash = |at| matches!(at, 8 | 13 | 18 | 23);
-    let fits = |(at, c): (usize, char)| if dash(at) { c == '-' } else { c.is_ascii_hexdigit() };
-    id.len() == 36 && id.chars().enumerate().all(fits)
-}
-
 /// Returns a UUID that follows from a text.
 fn digits(text: &[u8]) -> String {
     let (a, b) = (hash(text), hash(&[text, b"2"].concat()));
-    let digits = format!("{a:016x}{b:016x}");
-    let cut = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
     // Version 4 and its variant.
-    let (third, fourth) = (cut(13, 16), cut(17, 20));
-    format!("{}-{}-4{third}-a{fourth}-{}", cut(0, 8), cut(8, 12), cut(20, 32))
+    ids::uuid(a & 0xffff_ffff_ffff_0fff | 0x4000, b & 0x0fff_ffff_ffff_ffff | 0xa << 60)
 }

@@ -5,11 +5,12 @@
 //! appended, the lines behind the last number get numbers: newer releases refuse the file
 //! otherwise. Calls without results stay, because Codex completes them itself.
 
-use super::foreign::{is_uuid, uuid};
+use super::foreign::uuid;
 use super::{line, read, template, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
+use crate::ids::is_uuid;
 use crate::json::{Json, text};
 use crate::mapping::Extra;
 use crate::record::{Field, Kind, Node};
@@ -24,9 +25,15 @@ static RECORDS: Records = Records {
         b"{\"type\":\"function_call",
         b"{\"type\":\"reasoning\",",
     ],
-    recognise: |object| object_of(object).is_some_and(|object| super::what(&object).is_some()),
+    recognise,
+    // Of a torn item the releases need more than its complete members, so it is set aside.
     restore: |_| None,
 };
+
+/// Whether an object is a line of a rollout.
+fn recognise(object: &[u8]) -> bool {
+    object_of(object).is_some_and(|object| super::what(&object).is_some())
+}
 
 fn object_of(bytes: &[u8]) -> Option<Json> {
     let bytes = Bytes::copy_from_slice(bytes.trim_ascii());

@@ -10,7 +10,7 @@ use super::{FORMAT, NAME, kept, migrated, read, was, write};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
-use crate::ids::hash;
+use crate::ids::{self, hash};
 use crate::json::Json;
 use crate::lines::{BOM, empty};
 use crate::mapping::can_write;
@@ -465,10 +465,7 @@ fn with_id(node: &Node, asked: Option<&str>) -> Node {
     if node.json(Field::Id).is_none() {
         let said = identity(&node, asked);
         let (a, b) = (hash(&said), hash(&[said.as_slice(), b"2"].concat()));
-        let digits = format!("{a:016x}{b:016x}");
-        let cut = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
-        let id = [cut(0, 8), cut(8, 12), cut(12, 16), cut(16, 20), cut(20, 32)].join("-");
-        node.set(Field::Id, Json::string(&id));
+        node.set(Field::Id, Json::string(&ids::uuid(a, b)));
     }
     node
 }

@@ -1,15 +1,12 @@
-//! Messages that Claude was sent, as far as the log contains them: those of its own interface,
-//! without those of sub-agents.
-//!
-//! A log begins with its session and is never cut, so its messages are the conversation; the form
-//! to which Claude Code compacted the conversation is in Claude Code's own transcript only.
+//! Context of formats whose lines hold the messages as the interface gets them.
 
-use crate::dialect::anthropic::block::{self, Types};
+use super::block::{self, Types};
 use crate::format::Context;
 use crate::mapping::Object;
 use crate::record::{Field, Kind, Record};
 
-/// Begins a context.
+/// Begins the context of a session: its messages as they are, without those of sub-agents and those
+/// that are excluded.
 #[must_use]
 pub fn open(_session: &Record) -> Box<dyn Context> {
     Box::new(Messages)
