@@ -41,7 +41,7 @@ fn maybe(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Value>> {
 
 /// Does work without the lock of the interpreter.
 fn freely<T: Send>(py: Python<'_>, work: impl FnOnce() -> Outcome<T> + Send) -> PyResult<T> {
-    // An error is told with the lock, where it can become an exception.
+    // An exception can be made only while the interpreter's lock is held.
     py.detach(|| work().map_err(Box::new)).map_err(|error| raised(py, &error))
 }
 
@@ -143,8 +143,8 @@ impl Session {
         self.0.label(id)
     }
 
-    /// What the agent would send to a model: in its own shape, or `as_` "openai", "anthropic" or
-    /// "canonical".
+    /// Return the messages that the agent would send to a model, in its own shape or, with `as_`, as
+    /// "openai", "anthropic" or "canonical".
     #[pyo3(signature = (as_=None))]
     fn context(&self, py: Python<'_>, as_: Option<&str>) -> PyResult<Any> {
         let form = match as_ {

@@ -25,7 +25,7 @@ impl Paths {
     }
 }
 
-/// Where outputs go.
+/// Destination of the outputs.
 #[derive(Default)]
 struct Into_ {
     output: Option<PathBuf>,
@@ -71,7 +71,7 @@ fn reports(
 }
 
 /// Convert sessions to a format, such as "pi" or "connectonion@2", into a file or below a folder.
-/// What the format cannot hold goes into an origin beside the output. Returns a report on each.
+/// Data that the format cannot hold go into an origin beside the output. Return a report on each.
 #[pyfunction]
 #[pyo3(signature = (paths, to, *, output=None, out_dir=None, force=false, dry_run=false, origin=true, threads=0))]
 #[allow(clippy::too_many_arguments)] // They are Python's keywords.

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 /// Append messages to a session, as its agent would
 ///
 /// Messages are read from standard input, one JSON object a line, with `role` and `content` as in
-/// the canonical stream (`copyist schema canonical`). What the agent requires of a message and the
-/// object lacks is added. The identifier of each message is printed once the message is on the
+/// the canonical stream (`copyist schema canonical`). Members that the agent requires and the
+/// object lacks are added. The identifier of each message is printed once the message is on the
 /// disk. Other processes of copyist wait meanwhile; what other programs appended is read first.
 #[derive(Debug, clap::Args)]
 pub struct Append {
@@ -22,7 +22,7 @@ pub struct Append {
     /// Append this one text instead of reading standard input
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
-    /// Who says the text: `user`, `assistant` or `system`
+    /// Role of the text's author: `user`, `assistant` or `system`
     #[arg(long, value_name = "ROLE", default_value = "user", requires = "text")]
     role: String,
     /// Begin a branch behind this entry instead of following the last one

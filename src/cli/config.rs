@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 /// names another file. A flag wins over a variable, a variable over the file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// As JSON Lines
+    /// Print JSON Lines
     #[arg(long)]
     json: bool,
     /// Print the JSON Schema of the file, for editors
@@ -111,7 +111,7 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Where the file stands, if it is there.
+/// Returns the path of the settings file, if there is one.
 fn place() -> Option<PathBuf> {
     if let Some(named) = variable("COPYIST_CONFIG") {
         return Some(named.into());

@@ -66,11 +66,11 @@ enum Shape {
     Anthropic(anthropic::Messages),
 }
 
-/// How messages become those that are written.
+/// Preparation of messages before they are written.
 enum Way {
-    /// As they stand, consecutive answers joined.
+    /// Consecutive answers are joined; nothing else changes.
     Joined(Joined),
-    /// As the format's software makes them fit for the interface.
+    /// The agent's own changes for the interface are applied.
     Resent(Box<dyn Resent>),
 }
 

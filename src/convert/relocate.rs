@@ -13,8 +13,7 @@ pub struct Moves<'m> {
     /// Names of members whose values are folders or files, in data for which the model has no
     /// fields.
     pub names: Vec<&'static str>,
-    /// How the target's software names the folders of projects, where outputs stand in such
-    /// folders.
+    /// Naming of project folders by the target's software, if outputs are written to such folders.
     pub native: Option<Native>,
 }
 

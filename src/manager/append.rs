@@ -48,7 +48,7 @@ pub struct Noted {
 impl Session {
     /// Appends a message and returns its identifier. It is an object of the canonical stream:
     /// `role` is `user`, `assistant`, `tool` or `system`, `content` a text or a list of blocks.
-    /// What the agent requires of a message and the object lacks is added.
+    /// Members that the agent requires and the object lacks are added.
     ///
     /// ```
     /// # use copyist::Session;
@@ -81,7 +81,7 @@ impl Session {
     /// Appends the choice of another thinking level.
     ///
     /// # Errors
-    /// As [`append_message`](Self::append_message).
+    /// Fails like [`append_message`](Self::append_message).
     pub fn append_thinking_change(&mut self, level: &str) -> Result<String> {
         self.append(record(Kind::ThinkingChange, [(Field::Level, level.into())]))
     }
@@ -89,7 +89,7 @@ impl Session {
     /// Appends the choice of another model.
     ///
     /// # Errors
-    /// As [`append_message`](Self::append_message).
+    /// Fails like [`append_message`](Self::append_message).
     pub fn append_model_change(&mut self, provider: &str, model: &str) -> Result<String> {
         let values = [(Field::Provider, provider.into()), (Field::Model, model.into())];
         self.append(record(Kind::ModelChange, values))
@@ -98,7 +98,7 @@ impl Session {
     /// Appends a compaction.
     ///
     /// # Errors
-    /// As [`append_message`](Self::append_message), and if the first kept entry does not exist.
+    /// Fails like [`append_message`](Self::append_message), and if the first kept entry does not exist.
     pub fn append_compaction(&mut self, compaction: Compaction) -> Result<String> {
         let Compaction { summary, first_kept, tokens_before, noted } = compaction;
         if let Some(kept) = &first_kept {
@@ -116,7 +116,7 @@ impl Session {
     /// Appends data of an extension, which the model does not see.
     ///
     /// # Errors
-    /// As [`append_message`](Self::append_message).
+    /// Fails like [`append_message`](Self::append_message).
     pub fn append_extension(&mut self, custom_type: &str, data: Option<Value>) -> Result<String> {
         let mut made = record(Kind::Extension, [(Field::CustomType, custom_type.into())]);
         if let Some(data) = data {
@@ -128,7 +128,7 @@ impl Session {
     /// Appends a message of an extension, which the model sees.
     ///
     /// # Errors
-    /// As [`append_message`](Self::append_message).
+    /// Fails like [`append_message`](Self::append_message).
     pub fn append_custom_message(&mut self, message: CustomMessage) -> Result<String> {
         let CustomMessage { custom_type, content, display, details } = message;
         let Value::Object(mut members) = json!({
@@ -145,7 +145,7 @@ impl Session {
     /// Puts a label on an entry, or takes it away.
     ///
     /// # Errors
-    /// As [`append_message`](Self::append_message), and if there is no such entry.
+    /// Fails like [`append_message`](Self::append_message), and if there is no such entry.
     pub fn append_label(&mut self, target: &str, label: Option<&str>) -> Result<String> {
         self.entries.must_have(&Json::string(target))?;
         let mut made = record(Kind::Label, [(Field::Target, target.into())]);
@@ -158,7 +158,7 @@ impl Session {
     /// Gives the session a name.
     ///
     /// # Errors
-    /// As [`append_message`](Self::append_message).
+    /// Fails like [`append_message`](Self::append_message).
     pub fn append_name(&mut self, name: &str) -> Result<String> {
         let name = name.replace(['\r', '\n'], " ");
         self.append(record(Kind::SessionInfo, [(Field::Name, name.trim().into())]))
@@ -168,7 +168,7 @@ impl Session {
     /// left.
     ///
     /// # Errors
-    /// As [`branch`](Self::branch) and [`append_message`](Self::append_message).
+    /// Fails like [`branch`](Self::branch) and [`append_message`](Self::append_message).
     pub fn branch_with_summary(
         &mut self,
         from: Option<&str>,
