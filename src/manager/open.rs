@@ -3,6 +3,7 @@
 use super::Session;
 use super::entries::Entries;
 use super::file::Files;
+use super::stream::each_record;
 use crate::batch::{JobSource, Opened, Said};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
@@ -15,6 +16,7 @@ use crate::record::{Field, Kind, Record};
 use crate::times;
 use jiff::Timestamp;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// A session as it was read from its files.
@@ -120,10 +122,17 @@ impl Session {
         }
         files.sort();
         let spec = Spec::parse(format).map_err(|why| Error::request(Code::WrongFormat, why))?;
+        // The session record stands near the beginning, so that no file is read whole.
         let fits = |path: PathBuf| {
-            let kept = Kept::read(&path).ok()?;
-            let same = kept.format.name == spec.format.name;
-            let here = kept.entries.header().node.is(Field::Cwd, cwd);
+            let mut here = false;
+            let read = each_record(&path, &mut |record| {
+                here = record.value.node.is(Field::Cwd, cwd);
+                match record.value.kind {
+                    Kind::Session => ControlFlow::Break(()),
+                    _ => ControlFlow::Continue(()),
+                }
+            });
+            let same = read.is_ok_and(|(format, _)| format == spec.format.name);
             (same && here).then_some(path)
         };
         match files.into_iter().rev().find_map(|(_, path)| fits(path)) {

@@ -474,3 +474,21 @@ fn a_program_killed_two_hundred_times_loses_nothing_that_it_acknowledged() {
     println!("200 kills: {acknowledged} acknowledged, {kept} kept");
     assert_eq!(acknowledged, kept);
 }
+
+#[test]
+fn the_newest_session_of_a_folder_is_continued() {
+    let dir = Dir::in_memory();
+    let begin = |cwd: &str, text: &str| {
+        let mut session = Session::create("pi", cwd, dir.root()).expect("a session");
+        session.append_message(json!({"role": "user", "content": text})).expect("a message");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    };
+    begin("/work", "old");
+    begin("/work", "new");
+    begin("/other", "other");
+    dir.write("notes.jsonl", b"not a session\n");
+    let recent = |cwd: &str| Session::continue_recent("pi", cwd, dir.root()).expect("a session");
+    assert_eq!(said(&recent("/work")), [("user".to_owned(), "new".to_owned())]);
+    assert_eq!(said(&recent("/other")), [("user".to_owned(), "other".to_owned())]);
+    assert!(said(&recent("/nowhere")).is_empty(), "a new one");
+}
