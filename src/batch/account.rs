@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug)]
 pub struct Account {
     path: PathBuf,
-    journal: Mutex<Journal>,
+    /// The journal, if entries are added to it.
+    journal: Option<Mutex<Journal>>,
     /// The folder that paths are relative to.
     root: PathBuf,
     /// The last entry of each input.
@@ -55,6 +56,13 @@ impl Account {
     /// Creates an account that continues after `entries`. Their paths are relative to `root`.
     #[must_use]
     pub fn new(path: &Path, journal: Journal, root: PathBuf, entries: Vec<Entry>) -> Self {
+        let journal = Some(Mutex::new(journal));
+        Self { path: real(path), journal, ..Self::of(root, entries) }
+    }
+
+    /// Creates an account that only knows `entries`. Their paths are relative to `root`.
+    #[must_use]
+    pub fn of(root: PathBuf, entries: impl IntoIterator<Item = Entry>) -> Self {
         let mut earlier: HashMap<Key, Entry> = HashMap::new();
         for mut entry in entries {
             let key = (root.join(entry.path.path()), entry.session.clone());
@@ -63,7 +71,13 @@ impl Account {
             entry.outputs.extend(before.into_iter().flat_map(|before| before.outputs));
             earlier.insert(key, entry);
         }
-        Self { path: real(path), journal: Mutex::new(journal), root, earlier }
+        Self { path: PathBuf::new(), journal: None, root, earlier }
+    }
+
+    /// Returns the last entry of an input.
+    #[must_use]
+    pub fn last(&self, job: &Job) -> Option<&Entry> {
+        self.earlier.get(&key(job)?)
     }
 
     /// Returns the path of the journal.
@@ -85,13 +99,13 @@ impl Account {
 
     /// Returns the entry of an input on which the earlier run did not fail.
     fn entry_of(&self, job: &Job) -> Option<&Entry> {
-        self.earlier.get(&key(job)?).filter(|entry| !is_failed(entry))
+        self.last(job).filter(|entry| !is_failed(entry))
     }
 
     /// Returns the files that earlier runs wrote for an input and that have not changed since.
     #[must_use]
     pub fn untouched(&self, job: &Job) -> Vec<PathBuf> {
-        let entry = key(job).and_then(|key| self.earlier.get(&key));
+        let entry = self.last(job);
         let outputs = entry.into_iter().flat_map(|entry| &entry.outputs);
         let untouched = outputs.filter(|made| self.is(made) && self.has_hash(made));
         untouched.map(|made| self.root.join(made.path.path())).collect()
@@ -196,10 +210,12 @@ impl Account {
     /// # Errors
     /// If the system refuses; then none was added.
     pub fn record(&self, entries: &[Entry]) -> Result<()> {
-        if entries.is_empty() {
-            return Ok(());
+        match &self.journal {
+            Some(journal) if !entries.is_empty() => {
+                journal.lock().unwrap_or_else(PoisonError::into_inner).append(entries)
+            }
+            _ => Ok(()),
         }
-        self.journal.lock().unwrap_or_else(PoisonError::into_inner).append(entries)
     }
 }
 

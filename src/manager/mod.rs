@@ -26,12 +26,14 @@ mod entries;
 mod file;
 mod fork;
 mod open;
+mod plan;
 mod stream;
 mod work;
 mod write;
 
 pub use append::{Compaction, CustomMessage, Noted};
-pub use stream::each_record;
+pub use plan::Plan;
+pub use stream::{FormatName, each_record, each_record_of};
 pub use work::{Work, convert};
 
 use crate::context::{self, Form, Request};

@@ -10,6 +10,9 @@ use crate::record::Record;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+/// The name and version of a format.
+pub type FormatName = (&'static str, u32);
+
 /// Shows every record of the session in a file, in the order of the file, until `show` breaks off.
 /// Damaged lines are shown as records that hold them. Returns the name and version of the format.
 ///
@@ -28,18 +31,32 @@ use std::path::Path;
 pub fn each_record(
     path: impl AsRef<Path>,
     show: &mut dyn FnMut(&Located<Record>) -> ControlFlow<()>,
-) -> Result<(&'static str, u32)> {
-    let source = JobSource::File(path.as_ref().into());
-    let options = Options { on_error: OnError::Keep, ..Options::default() }.unspelled();
-    let opened = Opened::new(&source, Said::new(None, &options), true)?;
+) -> Result<FormatName> {
     let none = || Error::request(Code::UnknownFormat, Code::UnknownFormat.title());
-    let Opened { found, mut input, .. } = opened.ok_or_else(none)?;
+    let source = JobSource::File(path.as_ref().into());
+    each_record_of(&source, true, &mut |_, record| show(record))?.ok_or_else(none)
+}
+
+/// Shows every record of a session with the name and version of its format, until `show` breaks off.
+/// Returns the format, or `None` if a source that was not `named` is no session.
+///
+/// # Errors
+/// If it cannot be read, or is named and no format recognises it.
+pub fn each_record_of(
+    source: &JobSource,
+    named: bool,
+    show: &mut dyn FnMut(FormatName, &Located<Record>) -> ControlFlow<()>,
+) -> Result<Option<FormatName>> {
+    let options = Options { on_error: OnError::Keep, ..Options::default() }.unspelled();
+    let opened = Opened::new(source, Said::new(None, &options), named)?;
+    let Some(Opened { found, mut input, .. }) = opened else { return Ok(None) };
+    let format = (found.format.name, found.sniffed.version);
     let log = Log::default();
     let cx = Cx { options: &options, log: &log };
     for item in formats::records(found.format, &mut input, &cx)? {
-        if show(&item?).is_break() {
+        if show(format, &item?).is_break() {
             break;
         }
     }
-    Ok((found.format.name, found.sniffed.version))
+    Ok(Some(format))
 }

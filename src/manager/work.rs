@@ -1,8 +1,8 @@
 //! Operations on files and folders, as the command carries them out.
 
 use crate::batch::{
-    self, Action, Commit, FileReport, Filter, Gather, Job, Listed, Mending, Namer, Outcome, Place,
-    Task, Workers,
+    self, Account, Action, Commit, FileReport, Filter, Gather, Job, Listed, Mending, Name, Outcome,
+    Place, Task, Workers, planned,
 };
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -11,6 +11,7 @@ use crate::formats::Spec;
 use crate::store::{Backup, Claims, Policy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Work on files and folders: what to do, and where the outputs go.
 ///
@@ -23,14 +24,15 @@ use std::sync::Arc;
 /// ```
 #[derive(Debug)]
 pub struct Work {
-    task: Task,
+    pub(super) task: Task,
     threads: usize,
+    stop: Arc<AtomicBool>,
 }
 
 impl Work {
     fn new(action: Action, on_error: OnError) -> Self {
         let options = Options { on_error, ..Options::default() };
-        Self { task: Task::looking(action, options, &None), threads: 0 }
+        Self { task: Task::looking(action, options, &None), threads: 0, stop: Arc::default() }
     }
 
     /// Converts to a format, such as `pi` or `connectonion@2`.
@@ -117,45 +119,69 @@ impl Work {
         self
     }
 
+    /// Begins no further input once the flag is set. There are no reports on the inputs that are
+    /// left.
+    #[must_use]
+    pub fn until(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = stop;
+        self
+    }
+
     /// Does the work, and returns a report on each session, in the order of the inputs. What is
     /// wrong with one session does not end the work on the others.
     ///
     /// # Errors
     /// If the work cannot begin: several inputs for one output, or no threads.
     pub fn run<P: AsRef<Path>>(
-        mut self,
+        self,
         paths: impl IntoIterator<Item = P>,
     ) -> Result<Vec<FileReport>> {
         let paths: Vec<_> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
-        let Listed { jobs, errors, left } =
-            batch::expand(&paths, &Filter::default(), &self.task.place.written());
-        let jobs = batch::group(jobs, &Gather::default());
+        let (jobs, mut reports) = self.listed(&paths);
         if matches!(self.task.place, Place::One(_)) && jobs.len() > 1 {
             return Err(Error::request(Code::Io, "one output file for several sessions"));
         }
-        let files = jobs.iter().flat_map(Job::files).cloned().collect();
-        self.task.claims = Arc::new(Claims::of(files, None));
-        let workers = Workers::new(batch::threads(self.threads).min(jobs.len()).max(1));
-        let workers = workers.map_err(|e| Error::request(Code::Io, format!("no threads: {e}")))?;
-        let mut reports: Vec<_> =
-            left.into_iter().map(|(path, note)| FileReport::left(path, note)).collect();
-        for (path, why) in errors {
+        let named: Vec<_> =
+            planned(&self.task, &jobs, None).map(|planned| planned.output).collect();
+        reports.append(&mut self.finish(jobs.into_iter().zip(named).collect(), None)?);
+        Ok(reports)
+    }
+
+    /// Returns the inputs that the paths mean, and reports on what is no input.
+    pub(super) fn listed(&self, paths: &[PathBuf]) -> (Vec<Job>, Vec<FileReport>) {
+        let Listed { jobs, errors, left } =
+            batch::expand(paths, &Filter::default(), &self.task.place.written());
+        let left = left.into_iter().map(|(path, note)| FileReport::left(path, note));
+        let failed = errors.into_iter().map(|(path, why)| {
             let mut report = FileReport::new(path);
             let why = report.fail(why);
             report.findings.add(why);
-            reports.push(report);
-        }
+            report
+        });
+        (batch::group(jobs, &Gather::default()), left.chain(failed).collect())
+    }
+
+    /// Works on inputs whose outputs have names, and returns the reports in their order.
+    pub(super) fn finish(
+        mut self,
+        inputs: Vec<(Job, Name)>,
+        account: Option<&Account>,
+    ) -> Result<Vec<FileReport>> {
+        let files = inputs.iter().flat_map(|(job, _)| job.files()).cloned().collect();
+        let claims = Claims::of(files, account.map(|account| account.path().to_owned()));
+        self.task.claims = Arc::new(claims);
+        let workers = Workers::new(batch::threads(self.threads).min(inputs.len()).max(1));
+        let workers = workers.map_err(|e| Error::request(Code::Io, format!("no threads: {e}")))?;
         let task = &self.task;
-        let to = match &task.action {
-            Action::Convert(spec) => Some(spec.format),
-            _ => None,
-        };
-        let mut namer = Namer::of(jobs.len());
-        let planned: Vec<_> = jobs.iter().map(|job| (job, namer.name(job, to))).collect();
-        let commit = Commit::new(None, None, workers.count());
+        if let Some(account) = account {
+            let made = inputs.iter().flat_map(|(job, _)| account.untouched(job));
+            made.for_each(|made| task.claims.own(&made));
+        }
+        let commit = Commit::new(account, None, workers.count());
+        let mut reports = Vec::with_capacity(inputs.len());
         workers.each(
-            planned.into_iter(),
-            |place, (job, name)| commit.push(place, job, task.run(job, &name)),
+            inputs.iter().take_while(|_| !self.stop.load(Ordering::Relaxed)),
+            |place, (job, name)| commit.push(place, job, task.run(job, name)),
             || commit.finish(),
             |report| reports.push(report),
         );

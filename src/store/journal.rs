@@ -202,7 +202,8 @@ impl Journal {
             return Err(no_journal());
         }
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            return Err(failed(io::Error::other("another run writes to it")));
+            let busy = io::Error::new(io::ErrorKind::WouldBlock, "another run writes to it");
+            return Err(failed(busy));
         }
         let read = read(&file)?;
         let end = read.as_ref().map_or(0, |read| read.end);

@@ -21,4 +21,5 @@ mod pipes;
 mod report;
 mod resume;
 mod safety;
+mod shares;
 mod sweep;

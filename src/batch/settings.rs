@@ -1,0 +1,65 @@
+//! The settings of a run, as its journal names them.
+
+use super::place::Place;
+use super::task::{Action, Task};
+use crate::format::Options;
+use crate::store::{Backup, real, real_folder};
+
+impl Task {
+    /// Lists the settings that determine the outputs besides the inputs, in the words of the command
+    /// line. Two runs with different settings make different outputs, so neither can resume the
+    /// other. `join` tells whether the run joins the sessions of an agent, and `ids` how it makes
+    /// identifiers.
+    #[must_use]
+    pub fn settings(&self, join: bool, ids: &str) -> String {
+        let task = self;
+        let mut words: Vec<String> = Vec::new();
+        match &task.action {
+            Action::Migrate(Some(to)) => {
+                words.push(format!("--to {}", to.format.at(to.version().number)))
+            }
+            Action::Convert(to) => words.push(format!("-t {}", to.format.at(to.version().number))),
+            _ => {}
+        }
+        if let (Action::Repair(mending), _) | (_, Some(mending)) = (&task.action, &task.mending) {
+            let wanted = &mending.wanted;
+            words.extend(task.mending.is_some().then(|| "--repair".to_owned()));
+            words.extend(wanted.resumable.then(|| "--resumable".to_owned()));
+            words.extend(wanted.salvage.then(|| "--salvage".to_owned()));
+            words
+                .extend(wanted.relink.iter().map(|(id, parent)| format!("--relink {id}={parent}")));
+        }
+        words.extend(join.then(|| "--join agent".to_owned()));
+        words.extend(reading(task));
+        words.extend((!task.options.origin).then(|| "--no-origin".to_owned()));
+        words.extend(task.options.ignore_origin.then(|| "--ignore-origin".to_owned()));
+        let maps = task.options.map_paths.iter();
+        words.extend(maps.map(|map| format!("--map-path {}={}", map.old, map.new)));
+        words.push(match &task.place {
+            Place::InPlace(Backup::Suffix(suffix)) => format!("--in-place --backup={suffix}"),
+            Place::InPlace(Backup::None) => "--in-place --no-backup".to_owned(),
+            Place::Folder(folder) => format!("--out-dir {}", real_folder(folder).display()),
+            Place::Native(folder) => {
+                format!("--layout native --out-dir {}", real_folder(folder).display())
+            }
+            Place::One(file) => format!("-o {}", real(file).display()),
+            Place::None => String::new(),
+        });
+        words.push(format!("--on-error {:?}", task.options.on_error).to_lowercase());
+        words.push(format!("--ids {ids}"));
+        words.join(" ")
+    }
+}
+
+/// Lists the reading options that the user gave.
+fn reading(task: &Task) -> Vec<String> {
+    let Options { encoding, max_line, .. } = task.options;
+    let from = task.from.map(|from| match from.version {
+        Some(version) => format!("-f {}", from.format.at(version.number)),
+        None => format!("-f {}", from.format.name),
+    });
+    let encoding = encoding.map(|encoding| format!("--encoding {}", encoding.name()));
+    let usual = Options::default().max_line;
+    let max_line = (max_line != usual).then(|| format!("--max-line {max_line}"));
+    [from, encoding, max_line].into_iter().flatten().collect()
+}
