@@ -28,7 +28,13 @@ continue_recent = Session.continue_recent
 
 
 def list(paths, *, threads=0):
-    """The sessions in files and folders: path, format and what was found."""
+    """List the sessions in files and folders: path, format and what was found.
+
+    >>> s = copyist.create("pi", "/work", "listed")
+    >>> hello = s.append_message({"role": "user", "content": "Hello"})
+    >>> [session["format"] for session in copyist.list("listed")]
+    ['pi@3']
+    """
     return [report for report in detect(paths, threads=threads) if report["outcome"] == "detected"]
 
 

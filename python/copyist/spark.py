@@ -1,194 +1,263 @@
 """Sessions on a Spark cluster, with the same core on every worker.
 
->>> from copyist import spark as cs                              # doctest: +SKIP
->>> records = cs.read_sessions(spark, "/data/sessions")          # doctest: +SKIP
->>> report = cs.migrate_sessions(spark, "/data/sessions", "/data/new")  # doctest: +SKIP
+>>> from copyist import spark as sessions                                    # doctest: +SKIP
+>>> records = sessions.read_sessions(spark, "/data/sessions")                # doctest: +SKIP
+>>> table = sessions.migrate_sessions(spark, "/data/sessions", "/data/new")  # doctest: +SKIP
 
-Every worker must reach the files under the same paths (a shared or mounted file system), and must
-have this package.
+The driver and all workers need this package, and must reach the files under the same paths: a shared
+or mounted file system.
+
+The driver plans: it finds the sessions and their sizes, assigns names to the outputs, and divides the
+work into portions. A worker does a portion as the command does, so outputs appear whole or not at
+all, and records it in a journal below `out_dir/copyist-run`. A portion is done when its report is
+there. What is done is not done again, whether the driver, a worker or the whole cluster was killed
+before the end: call the function again with the same arguments.
 """
 
-import hashlib
 import json
 import os
-import stat
+import zlib
 
-import copyist
+from . import _copyist
 
 RECORDS = (
     "path string, format string, line long, kind string, id string, parent string, time string, "
     "role string, text string, provider string, model string, input_tokens long, "
     "output_tokens long, synthesized boolean, record string, error string"
 )
-REPORT = "path string, outcome string, output string, bytes long, report string"
+"""The columns of `read_sessions`. `record` is the record as an object of the canonical stream."""
 
-# So many bytes of input make a task: some seconds of work, so that a lost worker costs little.
-TASK_BYTES = 64 << 20
+REPORT = "path string, outcome string, output string, bytes long, run int, report string"
+"""The columns of the table on a run. `report` is the report of the command as JSON."""
 
+PORTION_BYTES = 64 << 20
+"""Number of bytes of sessions in a portion: about a second of work, so that a lost worker costs
+little."""
 
-def manifest(paths):
-    """The files below folders, and files that are named, with their sizes: `[(path, size)]`.
+PORTION_SESSIONS = 4096
+"""Largest number of sessions in a portion."""
 
-    Links are not followed, as by the command. Temporary files of runs that were killed, origins,
-    backups and quarantines are left out.
-    """
-    own = (".origin", ".bak", ".quarantine.jsonl", ".tmp")
-    found = {}
-    for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
-        path = os.fspath(path)
-        if not os.path.isdir(path):
-            found[path] = os.stat(path).st_size
-            continue
-        for folder, folders, files in os.walk(path):
-            folders.sort()
-            for name in sorted(files):
-                file = os.path.join(folder, name)
-                state = os.lstat(file)
-                if stat.S_ISREG(state.st_mode) and not name.endswith(own):
-                    found[file] = state.st_size
-    return sorted(found.items())
+FOLDER = "copyist-run"
+"""The folder below `out_dir` for journals and reports, with a folder for each run."""
 
 
-def units(files):
-    """What is worked on together: files of one folder whose names agree up to the first point, such
-    as the two files of a pair. Their outputs could have one name, so one task gives them theirs.
-    `[([path, …], size)]`."""
-    together = {}
-    for path, size in files:
-        folder, name = os.path.split(path)
-        unit = together.setdefault((folder, name.split(".")[0]), ([], []))
-        unit[0].append(path)
-        unit[1].append(size)
-    return [(paths, sum(sizes)) for paths, sizes in together.values()]
-
-
-def tasks(units, size=TASK_BYTES, most=4096):
-    """Groups of units of about `size` bytes: the large ones alone and first, then small ones together,
-    so that no worker waits for one huge task at the end."""
-    groups, group, room = [], [], size
-    for paths, length in sorted(units, key=lambda unit: (-unit[1], unit[0])):
-        if group and (length > room or len(group) == most):
-            groups.append(group)
-            group, room = [], size
-        group.append(paths)
-        room -= length
-    return groups + [group] if group else groups
-
-
-def _spread(spark, files):
-    """One row a task, one partition a row."""
-    rows = [(number, json.dumps(group)) for number, group in enumerate(tasks(units(files)))]
-    frame = spark.createDataFrame(rows, "number int, units string")
-    return frame.repartitionByRange(max(1, len(rows)), "number").select("units")
-
-
-def read_sessions(spark, paths):
-    """A DataFrame of the records of all sessions; see `RECORDS` for its columns. A file that cannot
-    be read is one row with an `error`."""
+def read_sessions(spark, paths, *, portion_bytes=PORTION_BYTES):
+    """Return a DataFrame of the records of all sessions in files and folders, with the columns
+    `RECORDS`. A file that cannot be read is one row with an `error`."""
+    wish = _wish("detect")
+    portions, _, _, reports, _ = _copyist.plan(
+        wish, paths, [], portion_bytes, PORTION_SESSIONS
+    )
+    failed = [report for report in reports if report["outcome"] == "failed"]
+    if failed:
+        raise OSError(json.dumps(failed[0]))
 
     def read(batches):
         import pyarrow
 
-        for batch in batches:
-            for group in batch.column(0).to_pylist():
-                paths = [path for unit in json.loads(group) for path in unit]
-                stream = copyist.read_arrow(paths)
-                reader = pyarrow.RecordBatchReader.from_stream(stream)
-                for records in reader:
-                    columns = [
-                        column.cast("int64") if column.type == pyarrow.uint64() else column
-                        for column in records.columns
-                    ]
-                    yield pyarrow.RecordBatch.from_arrays(columns, names=records.schema.names)
+        for _, portion in _rows(batches):
+            stream = _copyist.read_portion(portion)
+            for records in pyarrow.RecordBatchReader.from_stream(stream):
+                signed = [
+                    column.cast("int64") if column.type == pyarrow.uint64() else column
+                    for column in records.columns
+                ]
+                yield pyarrow.RecordBatch.from_arrays(signed, names=records.schema.names)
 
-    return _spread(spark, manifest(paths)).mapInArrow(read, RECORDS)
+    return _spread(spark, portions).mapInArrow(read, RECORDS)
 
 
-def convert_sessions(spark, paths, out_dir, to, origin=True):
-    """Convert sessions below `out_dir`, and return a DataFrame of reports (`REPORT`)."""
-    return _work(spark, paths, out_dir, "convert", {"to": to, "origin": origin})
+def convert_sessions(spark, paths, out_dir, to, *, origin=True, portion_bytes=PORTION_BYTES):
+    """Convert sessions to a format below `out_dir`, and return a DataFrame with a row for each input
+    (`REPORT`)."""
+    wish = _wish("convert", out_dir, to=to, origin=origin)
+    return _run(spark, wish, paths, portion_bytes)
 
 
-def migrate_sessions(spark, paths, out_dir):
-    """Migrate sessions below `out_dir`, and return a DataFrame of reports (`REPORT`)."""
-    return _work(spark, paths, out_dir, "migrate", {})
+def migrate_sessions(spark, paths, out_dir, *, portion_bytes=PORTION_BYTES):
+    """Migrate sessions to the newest versions of their formats below `out_dir`, and return a DataFrame
+    with a row for each input (`REPORT`)."""
+    return _run(spark, _wish("migrate", out_dir), paths, portion_bytes)
 
 
-def repair_sessions(spark, paths, out_dir, resumable=False):
-    """Repair sessions below `out_dir`, and return a DataFrame of reports (`REPORT`)."""
-    return _work(spark, paths, out_dir, "repair", {"resumable": resumable})
+def repair_sessions(spark, paths, out_dir, *, resumable=False, portion_bytes=PORTION_BYTES):
+    """Repair sessions below `out_dir`, and return a DataFrame with a row for each input (`REPORT`).
+    With `resumable`, also repair what the interface of a model refuses."""
+    wish = _wish("repair", out_dir, resumable=resumable)
+    return _run(spark, wish, paths, portion_bytes)
 
 
-def _work(spark, paths, out_dir, name, options):
-    """Each unit of files is worked on by one task, and its outputs appear whole or not at all. A task
-    that is done again finds what it did the first time and leaves it: the outcome is `done`."""
-    files = manifest(paths)
-    named = [paths] if isinstance(paths, (str, os.PathLike)) else paths
-    roots = [os.path.abspath(root) for root in named if os.path.isdir(root)]
-    out_dir = os.path.abspath(os.fspath(out_dir))
-
-    def place(path):
-        folder = os.path.dirname(os.path.abspath(path))
-        for root in roots:
-            if folder == root or folder.startswith(root + os.sep):
-                return os.path.normpath(os.path.join(out_dir, os.path.relpath(folder, root)))
-        return out_dir
-
-    def work_on(frames):
-        import pandas
-
-        for frame in frames:
-            rows = []
-            for group in frame["units"]:
-                for unit in json.loads(group):
-                    mark = _mark(out_dir, name, unit[0])
-                    rows += _unit(unit, place(unit[0]), mark, name, options)
-            yield pandas.DataFrame(rows, columns=["path", "outcome", "output", "bytes", "report"])
-
-    return _spread(spark, files).mapInPandas(work_on, REPORT)
+def _wish(command, out_dir=None, to=None, origin=True, resumable=False):
+    """Describe work to the processes that do it."""
+    out_dir = None if out_dir is None else os.path.abspath(os.fspath(out_dir))
+    return {
+        "command": command, "to": to, "origin": origin, "resumable": resumable, "out_dir": out_dir
+    }
 
 
-def _mark(out_dir, name, path):
-    """The file that says that the work on a unit is done."""
-    print_ = hashlib.sha256(f"{name}:{path}".encode("utf-8", "surrogateescape")).hexdigest()
-    return os.path.join(out_dir, "_copyist", print_[:2], print_[2:4], print_[4:32] + ".json")
+def _spread(spark, portions):
+    """Return a DataFrame with a partition for each portion."""
+    rows = [(number, zlib.compress(portion, 1)) for number, portion in enumerate(portions)]
+    spread = spark.sparkContext.parallelize(rows, max(1, len(rows)))
+    return spark.createDataFrame(spread, "number int, portion binary")
 
 
-def _unit(unit, folder, mark, name, options):
-    """Does the work on one unit, unless it is done; returns rows of the report."""
-    states = [os.stat(path) for path in unit]
-    state = [[name, options]] + [[s.st_size, s.st_mtime_ns] for s in states]
-    size = sum(s.st_size for s in states)
+def _rows(batches):
+    """The numbers and portions in batches of rows."""
+    for batch in batches:
+        for number, portion in zip(*(column.to_pylist() for column in batch.columns)):
+            yield number, zlib.decompress(portion)
+
+
+def _run(spark, wish, paths, portion_bytes):
+    """Do what earlier runs left to do, and return the table on all runs."""
+    _check_apart(paths, wish["out_dir"])
+    folder = os.path.join(wish["out_dir"], FOLDER)
+    portions, _, header, reports, _ = _copyist.plan(
+        wish, paths, list(_journals(folder)), portion_bytes, PORTION_SESSIONS
+    )
+    run = _new_run(folder)
+    _save_rows(os.path.join(folder, str(run), "plan.report.jsonl"), run, reports)
+
+    def work(batches):
+        import pyarrow
+        from pyspark import TaskContext
+
+        attempt = TaskContext.get().attemptNumber()
+        for number, portion in _rows(batches):
+            place = os.path.join(folder, str(run), f"{number:06}")
+            _work(wish, portion, place, run, header, attempt)
+            yield pyarrow.RecordBatch.from_pydict({"number": pyarrow.array([number], "int32")})
+
+    if portions:
+        _spread(spark, portions).mapInArrow(work, "number int").collect()
+    return _table(spark, folder, run)
+
+
+def _check_apart(paths, out_dir):
+    """Outputs must not get the places of inputs, of which a worker knows its own portion only."""
+    out = os.path.realpath(out_dir)
+    for path in [paths] if isinstance(paths, (str, os.PathLike)) else paths:
+        path = os.path.realpath(path)
+        folder = path if os.path.isdir(path) else os.path.dirname(path)
+        if os.path.commonpath([out, folder]) == out:
+            raise ValueError(f"{path} is in the output folder {out_dir}")
+
+
+def _journals(folder):
+    """The journals of earlier runs in their order, each with whether its portion was done."""
+    runs = sorted((int(name) for name in _names(folder) if name.isdigit()))
+    for run in map(str, runs):
+        names = set(_names(os.path.join(folder, run)))
+        for name in sorted(names):
+            if name.endswith(".journal.jsonl"):
+                done = name.replace(".journal.", ".report.") in names
+                yield os.path.join(folder, run, name), done
+
+
+def _names(folder):
     try:
-        with open(mark, encoding="utf-8") as file:
-            before = json.load(file)
-        if before["state"] == state and all(os.path.exists(o) for o in before["outputs"]):
-            return [(unit[0], "done", o, size, None) for o in before["outputs"]]
-    except (OSError, ValueError, KeyError):
-        pass
-    try:
-        # What an earlier attempt of this task wrote is whole, and is replaced by the same.
-        work = getattr(copyist, name)
-        reports = work(unit, out_dir=folder, force=True, threads=1, **options)
-    except copyist.CopyistError as error:
-        report = {"error": str(error), "code": error.code}
-        return [(unit[0], "failed", None, size, json.dumps(report))]
-    outputs = [report["output"] for report in reports if report.get("output")]
-    if outputs and all(report["outcome"] != "failed" for report in reports):
-        os.makedirs(os.path.dirname(mark), exist_ok=True)
-        _save(mark, json.dumps({"state": state, "outputs": outputs}))
-    sizes = dict(zip(unit, (s.st_size for s in states)))
-    return [
-        (r["path"], r["outcome"], r.get("output"), sizes.get(r["path"], 0), json.dumps(r))
-        for r in reports
-    ]
+        return os.listdir(folder)
+    except FileNotFoundError:
+        return []
+
+
+def _new_run(folder):
+    """Make the folder of a run, whose name is the next number."""
+    os.makedirs(folder, exist_ok=True)
+    run = max((int(name) for name in _names(folder) if name.isdigit()), default=0)
+    while True:
+        run += 1
+        try:
+            os.mkdir(os.path.join(folder, str(run)))
+            return run
+        except FileExistsError:
+            pass
+
+
+def _work(wish, portion, place, run, header, attempt):
+    """Do a portion. The first attempt does it as a whole. If that killed the process, the next ones
+    work on one session at a time, and leave out those that killed it again."""
+    sizes = [share["bytes"] for share in json.loads(portion)]
+    journal = place + ".journal.jsonl"
+    if attempt == 0:
+        reports = _copyist.run_portion(wish, portion, journal, header)
+    else:
+        reports = _one_by_one(wish, portion, place + ".attempt.json", journal, header)
+    _save_rows(place + ".report.jsonl", run, reports, sizes)
+
+
+def _one_by_one(wish, portion, note, journal, header):
+    """Do each session by itself. The file `note` names the one that is in work."""
+    suspects = []
+    if os.path.exists(note):
+        with open(note, encoding="utf-8") as file:
+            suspects = json.load(file)
+    reports = []
+    for number, share in enumerate(json.loads(portion)):
+        if number in suspects:
+            why = "the process that worked on it was killed; start the run again to try once more"
+            reports.append(_failed(share, why))
+            continue
+        _save(note, json.dumps(suspects + [number]))
+        try:
+            one = json.dumps([share]).encode()
+            reports += _copyist.run_portion(wish, one, journal, header)
+        except BaseException as error:
+            # A fault of copyist in one session is none of the others'.
+            if type(error).__name__ != "PanicException":
+                raise
+            reports.append(_failed(share, f"copyist has a fault: {error}"))
+    _save(note, json.dumps(suspects))
+    return reports
+
+
+def _failed(share, why):
+    finding = {"severity": "error", "message": why}
+    return {"path": share["files"][0][1], "outcome": "failed", "diagnostics": [finding]}
+
+
+def _save_rows(path, run, reports, sizes=None):
+    """Save rows of the table on a run."""
+    sizes = sizes or [0] * len(reports)
+    rows = (
+        {
+            "path": _shown(report["path"]),
+            "outcome": report["outcome"],
+            "output": _shown(report.get("output")),
+            "bytes": size,
+            "run": run,
+            "report": json.dumps(report),
+        }
+        for report, size in zip(reports, sizes)
+    )
+    _save(path, "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def _shown(path):
+    """A path as text; reports hold the bytes of one that is not valid UTF-8."""
+    return bytes(path).decode("utf-8", "replace") if isinstance(path, list) else path
 
 
 def _save(path, text):
-    """A file that appears whole."""
+    """Write a file that appears whole."""
     temporary = f"{path}.{os.getpid()}.tmp"
     with open(temporary, "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
     os.replace(temporary, path)
+
+
+def _table(spark, folder, run):
+    """The newest row on each input. Reports of all runs are in the folder."""
+    from pyspark.sql import Window, functions
+
+    # The characters of patterns mean themselves.
+    place = "".join("\\" + c if c in "*?[]{}\\" else c for c in folder)
+    reader = spark.read.schema(REPORT).option("recursiveFileLookup", "true")
+    table = reader.option("pathGlobFilter", "*.report.jsonl").json("file://" + place)
+    if run == 1:
+        return table
+    newest = functions.max("run").over(Window.partitionBy("path"))
+    return table.withColumn("newest", newest).where("run = newest").drop("newest")

@@ -5,8 +5,10 @@ use arrow_array::builder::{BooleanBuilder, StringBuilder, UInt64Builder};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Field as Column, Schema, SchemaRef};
+use copyist::batch::{FileReport, Outcome as FileOutcome, Share};
+use copyist::error::Result as Outcome;
 use copyist::formats::canonical;
-use copyist::manager::{Work, each_record};
+use copyist::manager::{Work, each_record_of};
 use copyist::position::Located;
 use copyist::record::{Field, Node, Record, block};
 use pyo3::exceptions::PyRuntimeError;
@@ -30,18 +32,52 @@ const BYTES: usize = 64 << 20;
 /// >>> copyist.read_arrow([]).schema_names()[:3]
 /// ['path', 'format', 'line']
 #[pyclass(module = "copyist")]
-pub struct RecordStream(Mutex<Option<Vec<PathBuf>>>);
+pub struct RecordStream(Mutex<Option<Source>>);
+
+/// Sessions whose records are read.
+pub enum Source {
+    Paths(Vec<PathBuf>),
+    Shares(Vec<Share>),
+}
+
+impl Source {
+    /// Returns the sessions, and reports on inputs that are none.
+    fn sessions(self) -> Outcome<(Vec<Share>, Vec<FileReport>)> {
+        match self {
+            Self::Paths(paths) if paths.is_empty() => Ok((Vec::new(), Vec::new())),
+            Self::Paths(paths) => {
+                Work::detect().plan(paths, &[]).map(|plan| (plan.shares, plan.reports))
+            }
+            Self::Shares(shares) => Ok((shares, Vec::new())),
+        }
+    }
+}
+
+impl RecordStream {
+    pub fn of(source: Source) -> Self {
+        Self(Mutex::new(Some(source)))
+    }
+}
 
 /// Read the records of the sessions in files and folders as Arrow batches. A file that cannot be
 /// read is one row, with the reason in `error`.
+///
+/// >>> s = copyist.create("pi", "/work", "rows")
+/// >>> hello = s.append_message({"role": "user", "content": "Hello"})
+/// >>> import pyarrow
+/// >>> pyarrow.table(copyist.read_arrow("rows")).column("kind").to_pylist()
+/// ['session', 'message']
 #[pyfunction]
 pub fn read_arrow(paths: Paths) -> RecordStream {
-    RecordStream(Mutex::new(Some(paths.all())))
+    RecordStream::of(Source::Paths(paths.all()))
 }
 
 #[pymethods]
 impl RecordStream {
     /// The names of the columns.
+    ///
+    /// >>> copyist.read_arrow([]).schema_names()[:2]
+    /// ['path', 'format']
     fn schema_names(&self) -> Vec<String> {
         schema().fields().iter().map(|field| field.name().clone()).collect()
     }
@@ -55,11 +91,12 @@ impl RecordStream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         // The protocol allows to ignore a wish for other types.
         drop(requested_schema);
-        let paths = self.0.lock().map_err(|error| PyRuntimeError::new_err(error.to_string()))?.take();
-        let Some(paths) = paths else {
+        let source =
+            self.0.lock().map_err(|error| PyRuntimeError::new_err(error.to_string()))?.take();
+        let Some(source) = source else {
             return Err(PyRuntimeError::new_err("the stream was read already"));
         };
-        let stream = FFI_ArrowArrayStream::new(Box::new(Batches::of(paths)));
+        let stream = FFI_ArrowArrayStream::new(Box::new(Batches::of(source)));
         PyCapsule::new_with_value(py, stream, c"arrow_array_stream")
     }
 }
@@ -91,9 +128,14 @@ fn schema() -> SchemaRef {
 struct Batches(Receiver<Result<RecordBatch, ArrowError>>);
 
 impl Batches {
-    fn of(paths: Vec<PathBuf>) -> Self {
+    fn of(source: Source) -> Self {
         let (sender, receiver) = sync_channel(2);
-        std::thread::spawn(move || send(paths, &sender));
+        std::thread::spawn(move || {
+            if let Err(error) = send(source, &sender) {
+                // If nobody takes batches any more, nobody asks why there are none.
+                let _ = sender.send(Err(ArrowError::ExternalError(error.to_string().into())));
+            }
+        });
         Self(receiver)
     }
 }
@@ -115,46 +157,35 @@ impl RecordBatchReader for Batches {
 type Sender = SyncSender<Result<RecordBatch, ArrowError>>;
 
 /// Sends the records of all sessions, until nobody takes them any more.
-fn send(paths: Vec<PathBuf>, to: &Sender) {
-    let sessions = match Work::detect().threads(1).run(paths) {
-        Ok(sessions) => sessions,
-        Err(error) => {
-            let _ = to.send(Err(ArrowError::ExternalError(Box::new(error_text(&error)))));
-            return;
-        }
-    };
+fn send(source: Source, to: &Sender) -> Outcome<()> {
+    let (shares, failed) = source.sessions()?;
     let mut rows = Rows::default();
-    for session in &sessions {
-        let path = &*session.path;
-        let Some(format) = session.format.map(|format| format.to_string()) else {
-            let findings = session.findings.diagnostics.iter();
-            let why: Vec<_> = findings.map(|found| found.message.to_string()).collect();
-            if !why.is_empty() {
-                rows.error(path, &why.join("; "));
-            }
+    failed.iter().for_each(|report| rows.failed(report));
+    let found = Work::detect().threads(1).run_shares(shares.clone(), None)?;
+    for (Share { job, .. }, report) in shares.iter().zip(&found) {
+        if report.outcome != FileOutcome::Detected {
+            rows.failed(report);
             continue;
-        };
+        }
+        let path = job.name();
         let mut gone = false;
-        let read = each_record(path, &mut |located| {
-            rows.record(path, &format, located);
+        let read = each_record_of(&job.source, job.named, &mut |(format, version), located| {
+            rows.record(&path, &format!("{format}@{version}"), located);
             gone = rows.is_full() && to.send(rows.batch()).is_err();
             if gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         if gone {
-            return;
+            return Ok(());
         }
         if let Err(error) = read {
-            rows.error(path, &error.to_string());
+            rows.error(&path, &error.to_string());
         }
     }
     if rows.count > 0 {
         // Whoever does not take the last batch does not miss it.
         let _ = to.send(rows.batch());
     }
-}
-
-fn error_text(error: &copyist::error::Error) -> std::io::Error {
-    std::io::Error::other(error.to_string())
+    Ok(())
 }
 
 /// Rows of the next batch.
@@ -190,7 +221,20 @@ impl Rows {
         let [provider, model] = model;
         let own = |text: &str| Some(text.to_owned());
         let kind = own(record.kind.name());
-        self.texts([own(path), own(format), kind, id, parent, time, role, said, provider, model, Some(object), None]);
+        self.texts([
+            own(path),
+            own(format),
+            kind,
+            id,
+            parent,
+            time,
+            role,
+            said,
+            provider,
+            model,
+            Some(object),
+            None,
+        ]);
         let usage = node.node(Field::Usage);
         let [line, sent, received] = &mut self.numbers;
         line.append_value(at.line);
@@ -198,6 +242,15 @@ impl Rows {
         received.append_option(tokens(usage, Field::OutputTokens));
         self.synthesized.append_value(record.is_restored());
         self.count += 1;
+    }
+
+    /// A row for an input of which nothing can be read, with the reasons.
+    fn failed(&mut self, report: &FileReport) {
+        if matches!(report.outcome, FileOutcome::Failed | FileOutcome::Unreadable) {
+            let found = report.findings.diagnostics.iter();
+            let why: Vec<_> = found.map(|found| found.message.to_string()).collect();
+            self.error(&report.path, &why.join("; "));
+        }
     }
 
     /// A row for a file that cannot be read.
@@ -221,7 +274,8 @@ impl Rows {
     fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
         self.count = 0;
         let mut texts = self.texts.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef);
-        let mut numbers = self.numbers.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef);
+        let mut numbers =
+            self.numbers.iter_mut().map(|column| Arc::new(column.finish()) as ArrayRef);
         let synthesized = Arc::new(self.synthesized.finish()) as ArrayRef;
         let schema = schema();
         let columns = schema.fields().iter().map(|field| match field.data_type() {
@@ -230,7 +284,8 @@ impl Rows {
             _ => texts.next(),
         });
         let columns = columns.collect::<Option<Vec<_>>>();
-        let columns = columns.ok_or_else(|| ArrowError::SchemaError("a column is missing".into()))?;
+        let columns =
+            columns.ok_or_else(|| ArrowError::SchemaError("a column is missing".into()))?;
         RecordBatch::try_new(Arc::clone(&schema), columns)
     }
 }

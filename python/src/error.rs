@@ -10,7 +10,12 @@ create_exception!(
     CopyistError,
     PyException,
     "What kept copyist from its work.\n\n`code` is the permanent code, which `copyist explain` \
-     knows; `line` and `byte` are the place in the file, or None."
+     knows; `line` and `byte` are the place in the file, or None.\n\n\
+     >>> try:\n\
+     ...     copyist.open(\"none.jsonl\")\n\
+     ... except copyist.CopyistError as error:\n\
+     ...     print(error.code, error.line)\n\
+     CY0705 None"
 );
 
 /// Makes the exception for an error.

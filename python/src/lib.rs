@@ -3,6 +3,7 @@
 mod arrow;
 mod error;
 mod session;
+mod shared;
 mod work;
 
 use pyo3::prelude::*;
@@ -15,6 +16,8 @@ mod _copyist {
     use crate::error::CopyistError;
     #[pymodule_export]
     use crate::session::Session;
+    #[pymodule_export]
+    use crate::shared::{plan, read_portion, run_portion};
     #[pymodule_export]
     use crate::work::{convert, detect, migrate, repair, run, validate};
 }

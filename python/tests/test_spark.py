@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -10,11 +11,12 @@ import time
 import copyist
 import pytest
 
-pyspark = pytest.importorskip("pyspark")
+pytest.importorskip("pyspark")
 from copyist import spark as sessions  # noqa: E402
 from pyspark.sql import SparkSession  # noqa: E402
 
-SESSIONS = 600
+TESTDATA = os.path.join(os.path.dirname(__file__), "..", "..", "testdata")
+SESSIONS, MESSAGES = 600, 40
 
 
 @pytest.fixture(scope="module")
@@ -22,62 +24,228 @@ def spark():
     spark = (
         SparkSession.builder.master("local-cluster[2,1,1024]")
         .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "4")
-        .config("spark.sql.adaptive.enabled", "false")
         .getOrCreate()
     )
+    spark.sparkContext.setLogLevel("OFF")
+    print(f"\nSpark {spark.version}, {spark.sparkContext.master}")
     yield spark
     spark.stop()
 
 
+def session(number):
+    lines = [{"type": "session", "id": f"s{number}", "timestamp": "2025-11-20T10:00:00.000Z", "cwd": "/w"}]
+    for turn in range(MESSAGES):
+        message = {"role": "user", "content": f"{number} {turn} " + "x" * 400, "timestamp": 1}
+        lines.append({"type": "message", "timestamp": "2025-11-20T10:00:00.000Z", "message": message})
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("sessions")
-    for n in range(SESSIONS):
-        lines = [{"type": "session", "id": f"s{n}", "timestamp": "2025-11-20T10:00:00.000Z", "cwd": "/w"}]
-        for m in range(40):
-            message = {"role": "user", "content": f"{n} {m} " + "x" * 400, "timestamp": 1}
-            lines.append({"type": "message", "timestamp": "2025-11-20T10:00:00.000Z", "message": message})
-        path = folder / f"part{n % 7}" / f"s{n}.jsonl"
+    """Sessions of pi 1, a file that is poison, and one that is no session."""
+    folder = tmp_path_factory.mktemp("data")
+    for number in range(SESSIONS):
+        path = folder / f"part{number % 7}" / f"s{number}.jsonl"
         path.parent.mkdir(exist_ok=True)
-        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (folder / "poisoned.jsonl").write_bytes(b'{"type":"session"\x00\xff' * 50)
+        path.write_text(session(number))
+    (folder / "poisoned.jsonl").write_bytes(session(0).encode()[:5000] + b'\x00\xff{"' * 50 + b"\n")
+    (folder / "README.md").write_text("No session.")
     return folder
 
 
-def test_totals_are_those_of_one_machine(spark, data):
-    records = sessions.read_sessions(spark, str(data))
+def command(tmp_path, *arguments):
+    """Do the same by the command line; return the outcomes by path."""
+    report = tmp_path / "command.json"
+    copyist.run([*map(str, arguments), "--report", str(report), "-q"])
+    inputs = json.loads(report.read_text())["inputs"]
+    report.unlink()
+    return sorted((one["path"], one["outcome"]) for one in inputs)
+
+
+def rows(table):
+    return sorted((row["path"], row["outcome"]) for row in table.collect())
+
+
+def tree(folder):
+    """The files below a folder and their bytes, without the journals and reports of runs."""
+    found = {}
+    for place, folders, files in os.walk(folder):
+        if sessions.FOLDER in folders:
+            folders.remove(sessions.FOLDER)
+        for name in files:
+            path = os.path.join(place, name)
+            with open(path, "rb") as file:
+                found[os.path.relpath(path, folder)] = file.read()
+    return found
+
+
+def count(pairs, *outcomes):
+    return sum(outcome in outcomes for _, outcome in pairs)
+
+
+def children(process):
+    """The processes that a process started, and those that they started."""
+    listed = subprocess.run(["ps", "-eww", "-o", "pid=,ppid=,args="], capture_output=True, text=True)
+    below, found = {process}, []
+    for line in sorted(listed.stdout.splitlines(), key=lambda line: int(line.split()[0])):
+        pid, parent, *arguments = line.split(None, 2)
+        if int(parent) in below:
+            below.add(int(pid))
+            found.append((int(pid), " ".join(arguments)))
+    return found
+
+
+class Killer(threading.Thread):
+    """Kills a worker, and its Python processes if `all_of_it`, once some portions are done."""
+
+    def __init__(self, spark, out, portions, all_of_it=True):
+        super().__init__()
+        self.driver = spark.sparkContext._gateway.proc.pid
+        self.out, self.portions, self.all_of_it, self.killed = out, portions, all_of_it, 0
+
+    def run(self):
+        end = time.time() + 120
+        while len(list(self.out.glob(f"{sessions.FOLDER}/*/0*.report.jsonl"))) < self.portions:
+            if time.time() > end:
+                return
+            time.sleep(0.01)
+        workers = [pid for pid, name in children(self.driver) if "CoarseGrainedExecutorBackend" in name]
+        doomed = workers[:1] + [pid for pid, _ in children(workers[0]) if self.all_of_it]
+        for pid in doomed:
+            os.kill(pid, signal.SIGKILL)
+        self.killed += 1
+
+
+def test_records_equal_those_of_one_machine(spark, data):
+    records = sessions.read_sessions(spark, str(data), portion_bytes=1_000_000).cache()
     good = records.where("error is null")
-    assert good.where("kind = 'message'").count() == SESSIONS * 40
-    assert good.where("kind = 'session'").count() == SESSIONS
+    assert good.where("kind = 'session' and path not like '%poisoned%'").count() == SESSIONS
+    assert good.where("kind = 'message' and path not like '%poisoned%'").count() == SESSIONS * MESSAGES
+    import pyarrow
+
+    alone = pyarrow.table(copyist.read_arrow(data))
+    assert records.count() == alone.num_rows
+    assert sorted(r["record"] or "" for r in records.collect()) == sorted(
+        r["record"] or "" for r in alone.to_pylist()
+    )
+    print(f"\nread: {SESSIONS} sessions and 1 poisoned, {records.count()} records, 0 differ from one machine")
 
 
-def test_a_killed_worker_costs_nothing(spark, data, tmp_path, monkeypatch):
-    monkeypatch.setattr(sessions, "TASK_BYTES", 200_000)
-    monkeypatch.setattr(sessions.tasks, "__defaults__", (200_000, 4096))
-    killed = []
+@pytest.mark.parametrize("all_of_it", [True, False])
+def test_killed_worker_costs_nothing(spark, data, tmp_path, all_of_it):
+    out, alone = tmp_path / "out", tmp_path / "alone"
+    out.mkdir()
+    killer = Killer(spark, out, 5, all_of_it)
+    killer.start()
+    table = sessions.migrate_sessions(spark, data, out, portion_bytes=300_000)
+    killer.join()
+    done = rows(table)
+    assert killer.killed == 1
+    assert done == command(tmp_path, "migrate", data, "--out-dir", alone)
+    assert tree(out) == tree(alone)
+    assert count(done, "migrated") == SESSIONS
+    assert dict(done)[str(data / "poisoned.jsonl")] == "failed"
+    migrated = [path for path, outcome in done if outcome == "migrated"]
+    print(f"\nmigrate: {SESSIONS} sessions, {killer.killed} worker killed"
+          f"{' with its Python processes' if all_of_it else ''}, "
+          f"{len(migrated) - len(set(migrated))} twice, {SESSIONS - len(set(migrated))} lost, "
+          f"{count(done, 'failed')} poisoned file failed; {len(tree(out))} files equal the command's")
 
-    def kill():
-        time.sleep(2)
-        found = subprocess.run(["pgrep", "-f", "CoarseGrainedExecutorBackend"], capture_output=True, text=True)
-        for process in found.stdout.split()[:1]:
-            os.kill(int(process), signal.SIGKILL)
-            killed.append(process)
 
-    thread = threading.Thread(target=kill)
-    thread.start()
-    report = sessions.migrate_sessions(spark, str(data), str(tmp_path)).toPandas()
-    thread.join()
-    done = report[report["outcome"].isin(["migrated", "done"])]
-    assert len(done) == SESSIONS
-    assert done["path"].nunique() == SESSIONS
-    alone = tmp_path / "alone"
-    copyist.migrate(str(data), out_dir=alone)
-    for path in done["path"]:
-        below = os.path.relpath(path, data)
-        with open(tmp_path / below, "rb") as ours, open(alone / below, "rb") as theirs:
-            assert ours.read() == theirs.read()
-    again = sessions.migrate_sessions(spark, str(data), str(tmp_path)).toPandas()
-    assert (again["outcome"] == "done").sum() == SESSIONS
-    print(f"\n{SESSIONS} sessions, {len(killed)} executors killed, {len(done)} done, "
-          f"{len(done) - done['path'].nunique()} twice, {SESSIONS - done['path'].nunique()} lost")
+def test_restarted_run_does_nothing_twice(spark, data, tmp_path):
+    copy, out, alone = tmp_path / "data", tmp_path / "out", tmp_path / "alone"
+    shutil.copytree(data, copy)
+    sessions.migrate_sessions(spark, copy, out, portion_bytes=300_000)
+    times = {path: path.stat().st_mtime_ns for path in out.glob("part*/*")}
+    inodes = {path: path.stat().st_ino for path in out.glob("part*/*")}
+    # What a run leaves that was killed between outputs and reports.
+    for report in sorted(out.glob(f"{sessions.FOLDER}/1/0*.report.jsonl"))[:3]:
+        report.unlink()
+    with open(copy / "part0" / "s0.jsonl", "a") as file:
+        file.write(session(0).splitlines()[1] + "\n")
+    (copy / "part1" / "new.jsonl").write_text(session(1000))
+    table = sessions.migrate_sessions(spark, copy, out, portion_bytes=300_000)
+    assert rows(table) == command(tmp_path, "migrate", copy, "--out-dir", alone)
+    assert tree(out) == tree(alone)
+    again = [path for path in inodes if path.stat().st_ino != inodes[path]]
+    portion = 300_000 // len(session(0)) + 1
+    assert 1 <= len(again) <= 3 * portion + 1
+    kept = set(inodes) - set(again)
+    assert all(path.stat().st_mtime_ns == times[path] for path in kept)
+    third = sessions.migrate_sessions(spark, copy, out, portion_bytes=300_000)
+    assert rows(third) == rows(table)
+    assert all(path.stat().st_ino in inodes.values() for path in kept)
+    print(f"\nrestart: {len(kept)} sessions left alone, {len(again)} done again "
+          f"(3 portions without a report, 1 session that grew), 1 new")
+
+
+def test_other_work_on_the_same_folder_is_refused(spark, data, tmp_path):
+    sessions.migrate_sessions(spark, data / "part0", tmp_path / "out")
+    with pytest.raises(copyist.CopyistError, match="and this is"):
+        sessions.convert_sessions(spark, data / "part0", tmp_path / "out", "canonical")
+    with pytest.raises(ValueError):
+        sessions.migrate_sessions(spark, data / "part0", data)
+
+
+def test_files_of_others_are_not_replaced(spark, data, tmp_path):
+    (tmp_path / "s0.jsonl").write_text("mine")
+    table = sessions.migrate_sessions(spark, data / "part0", tmp_path)
+    assert (tmp_path / "s0.jsonl").read_text() == "mine"
+    assert count(rows(table), "failed") == 1
+
+
+@pytest.mark.parametrize("work", ["convert", "migrate", "repair"])
+def test_every_format_gives_what_the_command_gives(spark, tmp_path, work):
+    out, alone = tmp_path / "out", tmp_path / "alone"
+    if work == "convert":
+        table = sessions.convert_sessions(spark, TESTDATA, out, "pi", portion_bytes=20_000)
+        told = command(tmp_path, "convert", "-t", "pi", TESTDATA, "--out-dir", alone)
+    elif work == "migrate":
+        table = sessions.migrate_sessions(spark, TESTDATA, out, portion_bytes=20_000)
+        told = command(tmp_path, "migrate", TESTDATA, "--out-dir", alone)
+    else:
+        table = sessions.repair_sessions(spark, TESTDATA, out, portion_bytes=20_000)
+        told = command(tmp_path, "repair", TESTDATA, "--out-dir", alone)
+    assert rows(table) == told
+    ours, theirs = tree(out), tree(alone)
+    assert sorted(ours) == sorted(theirs)
+    differ = [path for path in ours if ours[path] != theirs[path]]
+    # A database has times and pages of its own.
+    assert all(path.endswith(".db") for path in differ), differ
+    outcomes = {outcome: count(told, outcome) for outcome in sorted({o for _, o in told})}
+    print(f"\n{work} of testdata: {outcomes}, {len(ours)} files, equal to the command's")
+
+
+def test_session_that_kills_its_process_costs_itself_only(tmp_path, monkeypatch):
+    """Without a cluster: each attempt is a process that one session kills."""
+    for number in range(5):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / f"s{number}.jsonl").write_text(session(number))
+    wish = sessions._wish("migrate", tmp_path / "out")
+    portions, count, header, _, _ = copyist._copyist.plan(wish, tmp_path / "in", [], 1 << 20, 99)
+    assert (len(portions), count) == (1, 5)
+    whole = copyist._copyist.run_portion
+
+    def deadly(wish, portion, journal, header):
+        if b"s3.jsonl" in portion:
+            os._exit(9)
+        return whole(wish, portion, journal, header)
+
+    monkeypatch.setattr(copyist._copyist, "run_portion", deadly)
+    (tmp_path / "out" / "1").mkdir(parents=True)
+    place = str(tmp_path / "out" / "1" / "000000")
+    ends = []
+    for attempt in range(4):
+        child = os.fork()
+        if child == 0:
+            sessions._work(wish, portions[0], place, 1, header, attempt)
+            os._exit(0)
+        ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        if ends[-1] == 0:
+            break
+    assert ends == [9, 9, 0]
+    with open(place + ".report.jsonl") as file:
+        outcomes = [json.loads(line)["outcome"] for line in file]
+    assert outcomes == ["migrated"] * 3 + ["failed", "migrated"]
