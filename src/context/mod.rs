@@ -120,10 +120,10 @@ pub fn count(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Res
     let quiet = Cx { options: cx.options, log: &log };
     let route = Route::of(&session, None)?;
     let (context, route) = look(&mut session, route, &quiet, &mut |_| {})?;
+    let mut messages = Messages::open(session, context, route, &quiet)?;
     let mut count = 0;
-    for message in Messages::open(session, context, route, &quiet)? {
-        message?;
-        count += 1;
+    while let Some(message) = messages.next() {
+        count += messages.context.count(&message?.value);
     }
     Ok(count)
 }

@@ -43,6 +43,11 @@ pub trait Context {
     /// format's own shape; nothing, if the software drops it in this shape only.
     fn own(&self, message: &Record, out: &mut Vec<u8>);
 
+    /// Returns the number of messages that [`own`](Self::own) writes of a record.
+    fn count(&self, _message: &Record) -> u64 {
+        1
+    }
+
     /// Returns a record of [`begin`](Self::begin) or [`message`](Self::message) as the model gets
     /// it: a message by its role and content; `None` for a record that is not sent.
     fn sent(&mut self, message: &Record) -> Option<Node> {

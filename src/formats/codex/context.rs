@@ -3,7 +3,7 @@
 //! Source: `reconstruct_history_from_rollout` and `normalize_history` of openai/codex, and requests
 //! of releases 0.34.0 to 0.169.0.
 
-use super::line;
+use super::{items, line};
 use super::twin::is_harness;
 use crate::dialect::responses;
 use crate::error::Result;
@@ -49,6 +49,41 @@ impl History {
     fn reset(&mut self) {
         self.calls.clear();
         self.results.clear();
+    }
+
+    /// Returns the item of a message; `None` for one that Codex drops when it sends the others: the
+    /// result of a call that is not there, and a line that its parser does not take, such as one
+    /// with half of a character.
+    fn item(&self, message: &Record) -> Option<Json> {
+        if let Some(item) = message.node.json(Field::Data) {
+            return Some(item.clone());
+        }
+        let result = first_block(message).filter(|b| b.is(Field::Type, block::TOOL_RESULT));
+        let call = result.and_then(|result| result.json(Field::Call));
+        if call.is_some_and(|call| !self.calls.contains(&name_of(call))) {
+            return None;
+        }
+        let mut node = message.node.clone();
+        if let Some(Value::Json(extra)) = node.take(Field::Extra) {
+            // A message of a new history has the members of its item at the top.
+            let own = extra.member("payload").unwrap_or(extra);
+            let mut sent = Extra::default();
+            for (key, value) in own.members().filter(|(key, _)| SENT.contains(key)) {
+                sent.add(key, value);
+            }
+            sent.finish().into_iter().for_each(|sent| node.set(Field::Extra, sent));
+        }
+        let mut spelled = Vec::new();
+        let written = responses::write(&node, &mut spelled);
+        let taken = serde_json::from_slice::<serde_json::Value>(&spelled).is_ok();
+        (written && taken).then(|| Json::checked(spelled.into()))
+    }
+
+    /// Returns the identifier of a message's call if nothing answers it: Codex itself puts a result
+    /// behind it.
+    fn unanswered<'m>(&self, message: &'m Record) -> Option<&'m Json> {
+        let call = first_block(message).filter(|b| b.is(Field::Type, block::TOOL_CALL))?;
+        call.json(Field::Id).filter(|id| !self.results.contains(&name_of(id)))
     }
 
     /// Whether the position is before the last compaction.
@@ -132,49 +167,18 @@ impl Context for History {
     }
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {
-        if let Some(item) = message.node.json(Field::Data) {
-            return without_names(item, out);
-        }
-        let first = first_block(message);
-        let call = first.filter(|block| block.is(Field::Type, block::TOOL_RESULT));
-        let call = call.and_then(|result| result.json(Field::Call));
-        if call.is_some_and(|call| !self.calls.contains(&name_of(call))) {
-            // Codex drops the result of a call that is not there.
-            return;
-        }
-        let mut node = message.node.clone();
-        if let Some(Value::Json(extra)) = node.take(Field::Extra) {
-            // A message of a new history has the members of its item at the top.
-            let own = extra.member("payload").unwrap_or(extra);
-            let mut sent = Extra::default();
-            for (key, value) in own.members().filter(|(key, _)| SENT.contains(key)) {
-                sent.add(key, value);
-            }
-            sent.finish().into_iter().for_each(|sent| node.set(Field::Extra, sent));
-        }
-        let mut spelled = Vec::new();
-        if !responses::write(&node, &mut spelled) {
-            return out.extend_from_slice(b"null");
-        }
-        // Codex drops a line that its parser does not take, such as one with half of a character.
-        if serde_json::from_slice::<serde_json::Value>(&spelled).is_err() {
-            return;
-        }
-        without_names(&Json::checked(spelled.into()), out);
-        let Some(call) = first_block(message).filter(|b| b.is(Field::Type, block::TOOL_CALL))
-        else {
-            return;
-        };
-        let name = call.json(Field::Id).filter(|id| !self.results.contains(&name_of(id)));
-        if let Some(name) = name {
-            let custom = node.is(Field::Subtype, "custom_tool_call");
-            let wire = if custom { "custom_tool_call_output" } else { "function_call_output" };
+        let Some(item) = self.item(message) else { return };
+        without_names(&item, out);
+        if let Some(name) = self.unanswered(message) {
             out.push(b',');
-            let mut object = Object::open(out);
-            object.member("type", Json::string(wire).as_bytes());
-            object.member("call_id", name.as_bytes());
-            object.member("output", b"\"aborted\"");
-            object.close();
+            items::aborted(message.node.is(Field::Subtype, "custom_tool_call"), name, out);
+        }
+    }
+
+    fn count(&self, message: &Record) -> u64 {
+        match self.item(message) {
+            Some(_) => 1 + u64::from(self.unanswered(message).is_some()),
+            None => 0,
         }
     }
 

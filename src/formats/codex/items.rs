@@ -3,10 +3,23 @@
 use crate::diagnostic::{FieldOutcome, Log};
 use crate::ids::hash;
 use crate::json::Json;
+use crate::mapping::Object;
 use crate::record::{Field, Node, Value, block};
 
 /// Maximum length of the names of calls and tools that the interface accepts.
 const LONGEST: usize = 64;
+
+/// Appends the result that Codex itself puts behind a call without one.
+///
+/// Source: `normalize_history` of openai/codex, and requests of releases 0.34.0 to 0.169.0.
+pub fn aborted(custom: bool, call: &Json, out: &mut Vec<u8>) {
+    let wire = if custom { "custom_tool_call_output" } else { "function_call_output" };
+    let mut object = Object::open(out);
+    object.member("type", Json::string(wire).as_bytes());
+    object.member("call_id", call.as_bytes());
+    object.member("output", b"\"aborted\"");
+    object.close();
+}
 
 /// Returns the item of a message of another version.
 pub fn owned(message: &Node) -> Node {
