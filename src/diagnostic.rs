@@ -196,7 +196,7 @@ codes! {
     LineEnded "CY0810" Warning "line ending added behind the last record" "The last record is complete but had no line ending, so the next record that the agent appends would have ended up on the same line. copyist added the line ending."
     HeaderRebuilt "CY0811" Warning "session header rebuilt" "The session had no header, or one without an identifier, and the agent discards such a file. copyist rebuilt the header from its remains, from the names of the file and its folder, and from the first records. The header is marked."
     HeaderMoved "CY0812" Warning "session header moved to the front" "Other records stood before the session header, and the agent discards such a file. copyist moved the header to the front."
-    HeaderRemoved "CY0813" Warning "further session header set aside" "The file has more than one header. The agent reads the first and ignores the others. copyist moved the others to the quarantine file."
+    HeaderRemoved "CY0813" Warning "further session header set aside" "The file has more than one header. The agent reads the first and ignores the others, or loses what stands before the last. copyist moved all but the first to the quarantine file."
     VersionRestored "CY0814" Warning "version put back into the session header" "The header names no version, as in version 1, but every entry has an identifier and a parent, as from version 2 on. The agent would replace them all by one chain, and the branches of the session would be lost. copyist wrote the newest version into the header, or version 2 if a message has a name that only this version uses."
     IdGiven "CY0821" Warning "identifier given" "The entry had no identifier, so nothing could refer to it and the agent lost it from the conversation. copyist gave it a new one. If it had no parent, copyist linked it to the entry before it."
     IdChanged "CY0822" Warning "identifier changed" "Another entry had the same identifier. copyist gave the later one a new identifier, and changed the references in the entries that follow it. The old identifier is stored under `copyist.repaired`."
@@ -235,6 +235,7 @@ codes! {
     EscapeRead "CY0865" Warning "escape that JSON does not know read as a backslash" "A string of the record contains a backslash before a character that JSON does not escape, as a program leaves it that masks names or replaces text in the file. The agent drops such a line. copyist reads the backslash as itself and keeps the whole record, which is marked."
     LinesJoined "CY0866" Warning "record on several lines joined" "A line ended inside of a string, and together with the lines after it, joined by line endings, it is one record: an editor or a program turned the escapes of line endings into line endings. The agent drops all of these lines. copyist put the record on one line and marked it; the lines as they were are in the quarantine file."
     LineNumbered "CY0867" Warning "lines without a number got one" "An older release of Codex appended to a rollout whose lines are numbered, and newer releases refuse a rollout whose last line has no number. copyist numbered the lines behind the last number on from there."
+    Retyped "CY0868" Warning "member of the wrong type rewritten" "A member has a value of another type than the agent reads, such as an object where it wants the text of one, and the agent drops the whole record. copyist wrote the value in the type that the agent reads. The record is marked, and the mark contains the old value."
 }
 
 impl Code {
@@ -279,6 +280,7 @@ impl Code {
                 Self::EscapeRead,
                 Self::LinesJoined,
                 Self::LineNumbered,
+                Self::Retyped,
             ]
             .contains(&self)
     }

@@ -1,6 +1,6 @@
 //! One checked JSON value in its source spelling.
 
-use super::{Cursor, Fault, text};
+use super::{Cursor, Fault, Span, text};
 use bytes::Bytes;
 use std::fmt;
 
@@ -76,6 +76,21 @@ impl Json {
     #[must_use]
     pub fn into_bytes(self) -> Bytes {
         self.0
+    }
+
+    /// Returns the place of a value inside this one, of which it is a slice.
+    ///
+    /// ```
+    /// use copyist::json::{Json, Span};
+    /// let object: Json = r#"{"a":[7]}"#.parse()?;
+    /// let inner = object.member("a").expect("a member");
+    /// assert_eq!(object.place_of(&inner), Span { start: 5, end: 8 });
+    /// # Ok::<(), copyist::json::Fault>(())
+    /// ```
+    #[must_use]
+    pub fn place_of(&self, inner: &Self) -> Span {
+        let start = inner.0.as_ptr().addr().wrapping_sub(self.0.as_ptr().addr());
+        Span { start, end: start.saturating_add(inner.0.len()) }
     }
 
     /// The spelling as a shared buffer.

@@ -1,6 +1,8 @@
 //! What the tests share: the corpus, the testdata, and conversions in memory.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod codex;
+
 use copyist::context::{self, Request};
 use copyist::diagnostic::{Findings, Log};
 use copyist::error::Error;

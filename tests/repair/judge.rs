@@ -99,6 +99,13 @@ fn payload(record: &[u8]) -> Option<String> {
     let changed =
         ["id", "parentId", "firstKeptEntryId", "firstKeptEntryIndex", "targetId", "copyist"];
     let header = object.get("type").is_some_and(|kind| kind == "session");
+    // What is no UUID there opens no rollout of Codex.
+    if object.get("type").is_some_and(|kind| kind == "session_meta") {
+        object
+            .get_mut("payload")
+            .and_then(Value::as_object_mut)
+            .map(|payload| payload.remove("id"));
+    }
     for path in put_in(object) {
         let (inside, key) = path.rsplit_once('.').unwrap_or(("", &path));
         let holder = inside.split('.').filter(|key| !key.is_empty());

@@ -16,6 +16,7 @@ mod onions;
 mod pairs;
 mod pi;
 mod program;
+mod rollouts;
 mod runs;
 mod spaces;
 mod talks;

@@ -3,8 +3,8 @@
 //! Source: `reconstruct_history_from_rollout` and `normalize_history` of openai/codex, and requests
 //! of releases 0.34.0 to 0.169.0.
 
-use super::{items, line};
 use super::twin::is_harness;
+use super::{items, line};
 use crate::dialect::responses;
 use crate::error::Result;
 use crate::format::Context;

@@ -19,7 +19,7 @@ use crate::times;
 use jiff::Timestamp;
 
 /// Version that Codex claims for a session that no release wrote.
-const NO_RELEASE: &str = "0.0.0";
+pub const NO_RELEASE: &str = "0.0.0";
 
 /// Takes a line without its ending.
 type To<'t> = &'t mut dyn FnMut(&[u8]);

@@ -176,7 +176,7 @@ fn what(object: &Json) -> Option<(bool, u32)> {
     }
     let wire = object.member("type")?.text()?;
     let numbered = object.member("ordinal").is_some();
-    let enveloped = object.member("timestamp").is_some() && object.member("payload").is_some();
+    let enveloped = object.member("payload").is_some();
     if enveloped && LINES.contains(&wire.as_str()) {
         return Some((false, if numbered { 3 } else { 2 }));
     }

@@ -78,11 +78,9 @@ pub fn of_message(message: &Node) -> Option<(Speaker, Json)> {
 /// Returns the payload with another text.
 #[must_use]
 pub fn with_text(payload: &Json, old: &Json, new: &Json) -> Json {
-    let all = payload.as_bytes();
-    // The text is a part of the payload.
-    let start = (old.as_bytes().as_ptr() as usize).wrapping_sub(all.as_ptr() as usize);
-    let before = all.get(..start).unwrap_or_default();
-    let after = all.get(start.saturating_add(old.as_bytes().len())..).unwrap_or_default();
+    let (all, place) = (payload.as_bytes(), payload.place_of(old));
+    let before = all.get(..place.start).unwrap_or_default();
+    let after = all.get(place.end..).unwrap_or_default();
     Json::checked([before, new.as_bytes(), after].concat().into())
 }
 

@@ -361,26 +361,7 @@ impl Resume {
 
 /// Finds escapes of surrogates without their other half, except in thoughts that carry a signature.
 fn lone_halves(record: &[u8]) -> Vec<Span> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    let half = |at: usize| {
-        let digits = record.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        let digits = std::str::from_utf8(digits).ok()?;
-        u32::from_str_radix(digits, 16).ok().filter(|point| (0xd800..0xe000).contains(point))
-    };
-    while let Some(next) = record.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
-        at += next;
-        match half(at) {
-            Some(high) if high < 0xdc00 && half(at + 6).is_some_and(|low| low >= 0xdc00) => {
-                at += 12
-            }
-            Some(_) => {
-                found.push(Span { start: at, end: at + 6 });
-                at += 6;
-            }
-            None => at += 2,
-        }
-    }
+    let mut found = text::lone_halves(record);
     if !found.is_empty() {
         let signed = signed_thoughts(record);
         found.retain(|half| !signed.iter().any(|s| s.start <= half.start && half.end <= s.end));

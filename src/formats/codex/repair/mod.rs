@@ -1,0 +1,330 @@
+//! Repair of a rollout.
+//!
+//! Every whole line stays. The line about the session goes to the front, gets the members that it
+//! lacks, or is made of the file's name, because Codex opens no file without one. In a numbered
+//! rollout to which an older release appended, the lines behind the last number get numbers, and
+//! further lines about the session are set aside: newer releases refuse the file or lose what stands
+//! before them. Calls without results stay, because Codex completes them itself, unless the session
+//! is to be accepted by any interface (`--resumable`).
+
+mod calls;
+mod first;
+mod members;
+
+use super::{line, read, wire};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::Result;
+use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
+use crate::json::{Json, Span, salvage};
+use crate::position::Position;
+use crate::record::{Field, Kind};
+use crate::repair::{Fixes, Walk, mark, nothing_back};
+use bytes::Bytes;
+use calls::{Calls, Verdict};
+use first::First;
+
+static RECORDS: Records = Records {
+    begins: &[
+        b"{\"timestamp\":",
+        b"{\"record_type\":",
+        b"{\"type\":\"message\",",
+        b"{\"type\":\"function_call",
+        b"{\"type\":\"reasoning\",",
+    ],
+    recognise,
+    restore,
+};
+
+/// Whether an object is a line of a rollout.
+fn recognise(object: &[u8]) -> bool {
+    object_of(object).is_some_and(|object| super::what(&object).is_some())
+}
+
+fn object_of(bytes: &[u8]) -> Option<Json> {
+    let bytes = Bytes::copy_from_slice(bytes.trim_ascii());
+    std::str::from_utf8(&bytes).ok()?;
+    read::value(&bytes).ok().filter(|value| value.as_bytes().starts_with(b"{"))
+}
+
+/// Returns the complete members of a torn line, if they make a line that says something: an item
+/// with content, or what is left of the line about the session.
+fn restore(torn: &[u8]) -> Option<Vec<u8>> {
+    let object = salvage(String::from_utf8_lossy(torn).as_bytes())?;
+    let line = object_of(&object)?;
+    if line.member("payload").is_some() && !is_of(&line, wire::ITEM) {
+        return first::is_first(&line).then_some(object);
+    }
+    let item = line::read_item(&payload_of(&line))?;
+    let says = item.node.nodes(Field::Content).is_some_and(|blocks| !blocks.is_empty());
+    says.then_some(object)
+}
+
+/// Repairs a rollout.
+///
+/// # Errors
+/// If nothing of it is left, or reading or writing fails.
+pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    let mut mend = Rollout::new(wanted, cx);
+    let mut walk = Walk::new("", &RECORDS, wanted, cx);
+    walk.look(bench, &mut mend)?;
+    let found = walk.found();
+    if mend.after.entries == 0 {
+        return Err(nothing_back());
+    }
+    mend.decide();
+    bench.begin(walk.removes(&mend))?;
+    let changed = walk.changes(&mend);
+    walk.write(bench, &mut mend)?;
+    let (records, rescued) = (mend.after.entries, found.rescued);
+    Ok(Repaired { changed, records, rescued, ..Repaired::default() }
+        .reaching(mend.before, mend.after))
+}
+
+/// Facts about a rollout, and what is written of it.
+struct Rollout<'a> {
+    cx: &'a Cx<'a>,
+    before: Reach,
+    after: Reach,
+    first: First,
+    /// Calls and results, if they are to be in pairs.
+    calls: Option<Calls>,
+    /// Whether the lines are bare items.
+    bare: bool,
+    /// The last number of a line, and the place of that line among the records.
+    numbered: Option<(u64, u64)>,
+    /// Whether a line behind the last number lacks one.
+    lacks_numbers: bool,
+    /// Whether Codex refuses the file as a whole.
+    refused: bool,
+    /// Whether members of lines are changed.
+    changes: bool,
+    /// Number of lines about the session, and whether all but the first are set aside.
+    firsts: u64,
+    is_single: bool,
+    /// Place of the record that is written next, its number, and the time of the line before.
+    place: u64,
+    next: u64,
+    time: Json,
+    /// Whether records are set aside.
+    removes: bool,
+    /// The line to be written first.
+    begin: Option<Vec<u8>>,
+}
+
+impl<'a> Rollout<'a> {
+    fn new(wanted: &RepairOptions, cx: &'a Cx<'a>) -> Self {
+        Self {
+            cx,
+            before: Reach::default(),
+            after: Reach::default(),
+            first: First::of(&wanted.name),
+            calls: wanted.resumable.then(Calls::default),
+            bare: false,
+            numbered: None,
+            lacks_numbers: false,
+            refused: false,
+            changes: false,
+            firsts: 0,
+            is_single: false,
+            place: 0,
+            next: 0,
+            time: Json::default(),
+            removes: false,
+            begin: None,
+        }
+    }
+
+    fn note(&mut self, object: &Json, record: &Rescued<'_>) {
+        let place = self.after.entries;
+        let number = object.member("ordinal").and_then(|number| number.float());
+        if let Some(number) = number {
+            self.numbered = Some((number as u64, place));
+            self.lacks_numbers = false;
+        } else if self.numbered.is_some() && is_counted(object) {
+            self.lacks_numbers = true;
+        }
+        if place == 0 {
+            self.bare = object.member("payload").is_none();
+        }
+        self.first.note(object, place, record.repaired);
+        let first = first::is_first(object);
+        self.firsts += u64::from(first);
+        self.changes |= !first && members::needs(object);
+        self.refused |= record.repaired == Some(Code::Utf8Replaced);
+        self.calls.iter_mut().for_each(|calls| calls.note(object));
+    }
+
+    /// Whether an object is set aside: a replaced byte in a name makes another member of it, and a
+    /// bare item in a torn line of a later version is a part of that line.
+    fn is_refused(&self, record: &Rescued<'_>, object: &Json) -> bool {
+        let part = !record.read && !self.bare && object.member("payload").is_none();
+        part || (record.repaired.is_some() && has_spoiled_name(object, DEEPEST))
+    }
+
+    /// Decides on the first line, on further ones, and on numbers.
+    fn decide(&mut self) {
+        let numbered = self.numbered.is_some();
+        let paginated = self.first.is_paginated().unwrap_or(numbered);
+        self.lacks_numbers &= paginated;
+        if self.lacks_numbers {
+            self.cx.report(Diagnostic::new(Code::LineNumbered, Code::LineNumbered.title()));
+        }
+        self.begin = self.first.decide(self.bare, numbered, self.cx);
+        self.is_single = paginated && self.firsts > 1;
+        if self.refused || self.lacks_numbers || self.begin.is_some() {
+            self.before = Reach::default();
+        }
+        self.time = self.first.time();
+        self.next = self.numbered.map_or(0, |(last, _)| last + 1);
+    }
+
+    /// Takes the next number, if a line at this place among the records gets one.
+    fn number(&mut self, place: u64) -> Option<u64> {
+        let behind = self.numbered.is_some_and(|(_, last)| place >= last);
+        let paginated = || self.first.is_paginated().unwrap_or(true);
+        (behind && paginated()).then(|| {
+            self.next += 1;
+            self.next - 1
+        })
+    }
+
+    fn say(&self, code: Code, at: Position) {
+        self.cx.report(Diagnostic::new(code, code.title()).at(at));
+    }
+
+    /// Returns why a line is set aside, if it is.
+    fn removed(&self, object: &Json, place: u64, verdict: &Verdict) -> Option<Code> {
+        let further =
+            self.is_single && first::is_first(object) && self.first.place() != Some(place);
+        let orphan = *verdict == Verdict::Orphan;
+        further.then_some(Code::HeaderRemoved).or(orphan.then_some(Code::OrphanResult))
+    }
+}
+
+/// Maximum depth at which names of members are looked at.
+const DEEPEST: usize = 8;
+
+/// Whether a name of a member holds a replaced byte.
+fn has_spoiled_name(value: &Json, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let spoiled = |key: &Json| key.text().is_none_or(|name| name.contains('\u{fffd}'));
+    let inside = |value: &Json| has_spoiled_name(value, depth);
+    value.pairs().iter().any(|(key, value)| spoiled(key) || inside(value))
+        || value.elements().any(|value| inside(&value))
+}
+
+/// Returns a string with bytes of its own, so that it does not keep its line in memory.
+fn own(value: Option<Json>) -> Option<Json> {
+    let value = value.filter(|value| value.as_bytes().starts_with(b"\""))?;
+    Some(Json::checked(value.as_bytes().to_vec().into()))
+}
+
+fn is_of(object: &Json, wire: &str) -> bool {
+    object.member("type").is_some_and(|kind| kind.text().as_deref() == Some(wire))
+}
+
+/// Returns the payload of a line; a bare item is its own.
+fn payload_of(object: &Json) -> Json {
+    object.member("payload").unwrap_or_else(|| object.clone())
+}
+
+/// Whether a line must have a number in a numbered rollout: lines of unknown types need none.
+fn is_counted(object: &Json) -> bool {
+    super::LINES.iter().any(|wire| is_of(object, wire)) && object.member("payload").is_some()
+}
+
+impl Mend for Rollout<'_> {
+    fn look(&mut self, record: &Rescued<'_>) -> bool {
+        let Some(object) = object_of(record.bytes) else { return false };
+        if self.is_refused(record, &object) {
+            self.removes = true;
+            return true;
+        }
+        self.note(&object, record);
+        let message = line::read(&object, object.member("payload").is_none()).kind == Kind::Message;
+        for reach in [Some(&mut self.after), record.read.then_some(&mut self.before)] {
+            let Some(reach) = reach else { continue };
+            reach.entries += 1;
+            reach.messages += u64::from(message);
+        }
+        true
+    }
+
+    fn aside(&mut self, _bytes: &[u8], code: Code) {
+        self.refused |= code == Code::MarkRemoved;
+    }
+
+    fn changes(&self) -> bool {
+        self.begin.is_some()
+            || self.lacks_numbers
+            || self.changes
+            || self.calls.as_ref().is_some_and(Calls::changes)
+            || self.removes()
+    }
+
+    fn removes(&self) -> bool {
+        self.removes || self.is_single || self.calls.as_ref().is_some_and(Calls::removes)
+    }
+
+    fn begin(&mut self, out: &mut Vec<u8>) {
+        if let Some(line) = &self.begin {
+            out.extend_from_slice(line);
+            out.push(b'\n');
+        }
+    }
+
+    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+        let object = object_of(record.bytes)?;
+        if self.is_refused(record, &object) {
+            return Some(record.repaired.unwrap_or(Code::TornRecord));
+        }
+        let place = self.place;
+        self.place += 1;
+        if self.begin.is_some() && self.first.place() == Some(place) {
+            return None;
+        }
+        let verdict = self.calls.as_mut().map_or(Verdict::Stays, |calls| calls.decide(&object));
+        if let Some(code) = self.removed(&object, place, &verdict) {
+            self.say(code, record.at);
+            return Some(code);
+        }
+        let mut fixes = Fixes::default();
+        record.repaired.into_iter().for_each(|code| fixes.note(code, None));
+        let codes = members::mend(&object, &self.time, &mut fixes);
+        codes.into_iter().for_each(|code| self.say(code, record.at));
+        if self.lacks_numbers
+            && is_counted(&object)
+            && object.member("ordinal").is_none()
+            && let Some(number) = self.number(place)
+        {
+            add_number(&object, number, &mut fixes);
+        }
+        if let Some(time) = own(object.member("timestamp")) {
+            self.time = time;
+        }
+        if fixes.is_empty() {
+            out.extend_from_slice(record.bytes);
+        } else {
+            fixes.apply(object.as_bytes(), out);
+        }
+        out.push(b'\n');
+        if let Verdict::Lacks(custom, call) = verdict {
+            let line = calls::result(&object, (custom, &call), self.number(place));
+            mark(&line, Code::ResultSynthesized, out);
+            out.push(b'\n');
+            self.say(Code::ResultSynthesized, record.at);
+        }
+        None
+    }
+}
+
+/// Puts a number behind the time of a line.
+fn add_number(line: &Json, number: u64, fixes: &mut Fixes) {
+    fixes.note(Code::LineNumbered, None);
+    let Some(time) = line.member("timestamp") else {
+        return fixes.edits.add("ordinal", number.to_string().as_bytes());
+    };
+    let place = line.place_of(&time).end;
+    let number = format!(",\"ordinal\":{number}");
+    fixes.edits.replace(Span { start: place, end: place }, number.as_bytes());
+}
