@@ -32,7 +32,8 @@ use damage::{Random, damage};
 use judge::{holds, invalid, repaired, resumable, salvaging};
 use std::path::PathBuf;
 
-/// The sessions of our own, with their formats; damaged ones, too.
+/// The sessions of our own, with their formats; damaged ones, too. `COPYIST_ONLY` names a part of
+/// the paths of those that are wanted.
 fn inputs() -> Vec<(PathBuf, &'static Format, Vec<u8>)> {
     let all = own_inputs().into_iter().chain(inputs_below(&testdata().join("damaged")));
     let input = |path: PathBuf| {
@@ -42,7 +43,8 @@ fn inputs() -> Vec<(PathBuf, &'static Format, Vec<u8>)> {
             .find(|format| path.components().any(|piece| piece.as_os_str() == format.name));
         Some((path, *named?, source))
     };
-    all.filter_map(input).collect()
+    let only = std::env::var("COPYIST_ONLY").unwrap_or_default();
+    all.filter(|path| path.to_string_lossy().contains(&only)).filter_map(input).collect()
 }
 
 /// Larger files are cut at so many places.

@@ -67,11 +67,11 @@ impl History {
         if let Some(Value::Json(extra)) = node.take(Field::Extra) {
             // A message of a new history has the members of its item at the top.
             let own = extra.member("payload").unwrap_or(extra);
-            let mut sent = Extra::default();
-            for (key, value) in own.members().filter(|(key, _)| SENT.contains(key)) {
-                sent.add(key, value);
-            }
-            sent.finish().into_iter().for_each(|sent| node.set(Field::Extra, sent));
+            only(&own, |key, value| SENT.contains(&key) || is_raw_thought(key, value), &mut node);
+        }
+        if let Some(Value::Nodes(parts)) = node.get_mut(Field::Content) {
+            let texts = parts.iter_mut().filter(|part| part.is(Field::Type, block::TEXT));
+            texts.for_each(|part| drop(part.take(Field::Extra)));
         }
         let mut spelled = Vec::new();
         let written = responses::write(&node, &mut spelled);
@@ -185,6 +185,20 @@ impl Context for History {
     fn sent(&mut self, message: &Record) -> Option<Node> {
         (message.kind == Kind::Message && !is_harness(&message.node)).then(|| message.node.clone())
     }
+}
+
+/// Sets those members without a field that are sent.
+fn only(extra: &Json, is_sent: impl Fn(&[u8], &[u8]) -> bool, node: &mut Node) {
+    let mut sent = Extra::default();
+    for (key, value) in extra.members().filter(|(key, value)| is_sent(key, value)) {
+        sent.add(key, value);
+    }
+    sent.finish().into_iter().for_each(|sent| node.set(Field::Extra, sent));
+}
+
+/// Whether a member is the text of a thought that its provider shows.
+fn is_raw_thought(key: &[u8], value: &[u8]) -> bool {
+    key == b"\"content\"" && memchr::memmem::find(value, b"\"reasoning_text\"").is_some()
 }
 
 /// Members without a field that Codex sends.

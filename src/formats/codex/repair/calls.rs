@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 /// Number of calls, and of results, of one identifier.
 type Pair = [u32; 2];
 
-/// What becomes of a line.
+/// Outcome of a line in which a call or a result stands.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing is to be done.
@@ -28,7 +28,7 @@ pub enum Verdict {
 #[derive(Default)]
 pub struct Calls {
     all: HashMap<u64, Pair>,
-    /// Those of the lines that were written.
+    /// The calls and results of the lines that were written.
     written: HashMap<u64, Pair>,
     /// Calls of the histories that compactions begin, which are no lines of their own.
     begun: HashSet<u64>,
