@@ -22,6 +22,10 @@ pub struct Args {
     /// Also migrate files with a version newer than all known ones
     #[arg(long)]
     force_version: bool,
+    /// Folder of a session that names none and needs one, such as a Codex rollout of 2025; the
+    /// default is that of its first command, else `/`
+    #[arg(long, value_name = "DIR", value_parser = folder)]
+    cwd: Option<String>,
     /// Repair damaged sessions first; lines that are no part of a session go to a quarantine file
     #[arg(long)]
     repair: bool,
@@ -44,6 +48,12 @@ pub struct Args {
     telling: Telling,
 }
 
+/// Parses an absolute path.
+fn folder(text: &str) -> Result<String, &'static str> {
+    let whole = text.starts_with('/') || PathBuf::from(text).is_absolute();
+    if whole { Ok(text.to_owned()) } else { Err("expected an absolute path") }
+}
+
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let inputs = self.batch.inputs()?;
@@ -62,6 +72,7 @@ impl Args {
         let options = Options {
             ids: self.writing.ids(),
             force_version: self.force_version,
+            folder: self.cwd,
             ..self.tolerance.options(self.reading.options())
         };
         let action = Action::Migrate(self.to);

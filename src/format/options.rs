@@ -54,6 +54,8 @@ pub struct Options {
     pub contents: bool,
     /// Paths by which sessions are found, old and new: paths below the old one move.
     pub map_paths: Vec<Map>,
+    /// The folder of a session that names none, where its format's newer version needs one.
+    pub folder: Option<String>,
     /// The user's first question, for a session without an identifier. Where the target makes an
     /// identifier, it distinguishes sessions of one agent, folder and second.
     pub asked: Option<String>,
@@ -80,6 +82,7 @@ impl Default for Options {
             spelling: true,
             contents: true,
             map_paths: Vec::new(),
+            folder: None,
             asked: None,
             plain: false,
             hands: ThreadBudget::default(),

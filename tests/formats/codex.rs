@@ -146,3 +146,90 @@ fn contexts_are_those_that_the_real_releases_send() {
     println!("{equal} contexts equal");
     assert!(equal > 200 && wrong.is_empty(), "{equal} equal\n{}", wrong.join("\n"));
 }
+
+/// What a line says, in the words of either version: the payload without members that are null, or
+/// the text of an event that repeats an item.
+fn told(line: &[u8]) -> Option<String> {
+    let line: Value = serde_json::from_slice(line).ok()?;
+    let payload = line["payload"].as_object()?;
+    let item = &line["payload"]["item"];
+    let texts = [
+        &line["payload"]["message"],
+        &line["payload"]["text"],
+        &item["content"][0]["text"],
+        item["summary_text"].as_array().and_then(|list| list.last()).unwrap_or(&Value::Null),
+    ];
+    if line["type"] == "event_msg"
+        && let Some(text) = texts.into_iter().find_map(Value::as_str)
+    {
+        return Some(format!("event: {text}"));
+    }
+    let kept: BTreeMap<_, _> = payload.iter().filter(|(_, value)| !value.is_null()).collect();
+    (line["type"] != "session_meta").then(|| format!("{}: {kept:?}", line["type"]))
+}
+
+/// Number of lines of `old` that say what no line of `new` says.
+fn missing(old: &[u8], new: &[u8]) -> usize {
+    let mut there: BTreeMap<String, usize> = BTreeMap::new();
+    let lines =
+        |text: &[u8]| -> Vec<String> { text.split(|b| *b == b'\n').filter_map(told).collect() };
+    lines(new).into_iter().for_each(|said| *there.entry(said).or_default() += 1);
+    let gone = |said: &String| match there.get_mut(said).filter(|count| **count > 0) {
+        Some(count) => {
+            *count -= 1;
+            false
+        }
+        None => true,
+    };
+    lines(old).into_iter().filter(gone).count()
+}
+
+#[test]
+fn a_migration_to_numbered_lines_loses_nothing_and_goes_back() {
+    let Some(corpus) = corpus("a_migration_to_numbered_lines_loses_nothing") else { return };
+    let options = options(OnError::Stop, Choice::Derived);
+    let (mut lines, mut theirs) = (0, 0);
+    for file in files(&corpus.join("codex/migrated/before")) {
+        let source = read(&file);
+        if recognise(&source).is_some_and(|(_, version)| version == 1) {
+            continue;
+        }
+        let path = file.display();
+        let numbered = alone(&migrated(&source, "codex@3", &options).0.expect("undamaged"));
+        assert_eq!(missing(&source, &numbered), 0, "{path}");
+        let back = alone(&migrated(&numbered, "codex@2", &options).0.expect("undamaged"));
+        assert_eq!(missing(&source, &back), 0, "{path}");
+        let last = std::str::from_utf8(&numbered).expect("UTF-8").lines().enumerate().last();
+        let (number, last) = last.expect("a line");
+        assert!(last.contains(&format!(r#""ordinal":{number},"#)), "{path}: {last}");
+        let own = Request::default();
+        let said = |text: &[u8]| context(text, &own, &options).0.expect("a context");
+        assert_eq!(said(&numbered), said(&source), "{path}");
+        let after = read(&corpus.join("codex/migrated/after").join(crate::common::name(&file)));
+        lines += source.split(|b| *b == b'\n').filter_map(told).count();
+        theirs += missing(&source, &after);
+    }
+    println!("of {lines} lines Codex's own migration loses {theirs}, copyist none");
+    assert!(theirs > 0);
+}
+
+#[test]
+fn a_bare_rollout_migrates_to_the_folder_that_the_user_names() {
+    let dir = Dir::new();
+    dir.copy("codex/v1/orrery", "a.jsonl");
+    let head = |file: &str| {
+        let text = String::from_utf8(read(&dir.path(file))).expect("UTF-8");
+        text.lines().next().expect("a line").to_owned()
+    };
+    assert_eq!(dir.exit(&["migrate", "--cwd", "/srv/moons", "-o", "b.jsonl", "a.jsonl"]).0, 0);
+    assert!(head("b.jsonl").contains(r#""cwd":"/srv/moons""#), "{}", head("b.jsonl"));
+    assert_eq!(dir.exit(&["migrate", "--cwd", "moons", "-o", "c.jsonl", "a.jsonl"]).0, 2);
+    // A rollout that its agent compressed stays so.
+    let packed = zstd::encode_all(own("codex/v1/orrery").as_slice(), 3).expect("memory");
+    dir.write("a.jsonl.zst", &packed);
+    let (code, said) = dir.said(&["migrate", "--out-dir", "out", "a.jsonl.zst"]);
+    assert_eq!(code, 0, "{said}");
+    let unpacked =
+        zstd::decode_all(read(&dir.path("out/a.jsonl.zst")).as_slice()).expect("a frame");
+    assert!(unpacked.starts_with(b"{\"timestamp\":"), "{}", String::from_utf8_lossy(&unpacked));
+}

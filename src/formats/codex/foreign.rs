@@ -6,7 +6,7 @@
 //! Thoughts of other models are left out, too: only their provider can read them.
 
 use super::items::{adapted, owned};
-use super::twin::{self, Speaker, Turn};
+use super::twin::{self, Images, Speaker, Turn};
 use super::{NAME, line, wire};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::dialect::responses;
@@ -30,6 +30,10 @@ pub struct Foreign {
     version: u32,
     /// Whether the records come from a rollout of another version.
     own: bool,
+    /// Whether that rollout has events, which then keep their places; otherwise they are made.
+    shows: bool,
+    /// The last text of each speaker, for the events that repeat it.
+    said: [Option<Json>; 3],
     session: Node,
     /// Whether the first line is still to be written.
     first: bool,
@@ -54,10 +58,17 @@ impl Foreign {
         let asked = cx.options.asked.clone();
         let mut session = session.clone();
         session.take(Field::Raw);
+        if let Some(folder) = cx.options.folder.as_deref().filter(|_| own)
+            && session.json(Field::Cwd).is_none()
+        {
+            session.set(Field::Cwd, Json::string(folder));
+        }
         lose(&session, version, own, cx.log);
         Self {
             version,
             own,
+            shows: own && !session.is(Field::Source, "codex@1"),
+            said: [None, None, None],
             session,
             first: true,
             time,
@@ -186,9 +197,18 @@ impl Foreign {
     fn line(&mut self, record: &Record, log: &Log, to: To<'_>) {
         let node = &record.node;
         let data = node.json(Field::Data);
-        // These events are made again, beside their items.
-        if record.kind == Kind::Event && data.is_some_and(twin::is_twin) {
-            return log.count(FieldOutcome::Derived, "event");
+        if record.kind == Kind::Event
+            && let Some(data) = data
+        {
+            self.turn.begin(data);
+            if let Some((speaker, said)) = twin::of_event(data) {
+                let new = self.said.get(speaker as usize).and_then(Option::as_ref);
+                let said = new.filter(|_| node.is_true(Field::Derived)).unwrap_or(&said).clone();
+                if self.version == 1 {
+                    return log.count(FieldOutcome::Derived, "event");
+                }
+                return self.event(speaker, &said, &twin::images(data), rest_of(node), to);
+            }
         }
         // A line of version 1 that is no item says nothing of the conversation.
         let state = node.is(Field::Subtype, "state");
@@ -210,6 +230,10 @@ impl Foreign {
                 let mut out = Vec::new();
                 if line::write(&record, false, &mut out) { to(&out) } else { lost(&record, log) }
             }
+            _ if self.version > 1 => match node.line().or(data.map(|data| data.bytes().to_vec())) {
+                Some(line) => to(&line),
+                None => lost(record, log),
+            },
             _ => lost(record, log),
         }
     }
@@ -224,23 +248,38 @@ impl Foreign {
             }
             self.payload(wire::ITEM, &out, rest_of(&record.node).filter(|_| self.own), to);
             let said = twin::of_message(&piece).filter(|_| self.version > 1);
-            if let Some((speaker, said)) = said {
-                self.event(speaker, &said, to);
+            match said {
+                Some((speaker, said)) if self.shows => {
+                    if let Some(last) = self.said.get_mut(speaker as usize) {
+                        *last = Some(said);
+                    }
+                }
+                Some((speaker, said)) => {
+                    self.event(speaker, &said, &Images::default(), None, to);
+                }
+                None => {}
             }
         }
     }
 
-    fn event(&mut self, speaker: Speaker, said: &Json, to: To<'_>) {
+    fn event(
+        &mut self,
+        speaker: Speaker,
+        said: &Json,
+        images: &Images,
+        rest: Option<Json>,
+        to: To<'_>,
+    ) {
         let mut payload = Vec::new();
         self.turn.item += 1;
         self.turn.millis = self.time.unwrap_or(Timestamp::UNIX_EPOCH).as_millisecond();
-        if speaker == Speaker::User {
+        if speaker == Speaker::User && !self.turn.named {
             let key = [self.turn.thread.as_bytes(), &self.turn.item.to_le_bytes()].concat();
             self.turn.turn = digits(&key);
         }
         let turn = Some(&self.turn).filter(|_| self.version == 3);
-        twin::write(speaker, said, turn, &mut payload);
-        self.payload(wire::EVENT, &payload, None, to);
+        twin::write(speaker, said, images, turn, &mut payload);
+        self.payload(wire::EVENT, &payload, rest, to);
     }
 
     /// Writes a line with this payload.

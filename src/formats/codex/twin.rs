@@ -39,25 +39,36 @@ fn of_item(item: &Json) -> Option<(Speaker, Json)> {
         parts.next().filter(|_| parts.next().is_none())
     };
     match item.member("type")?.text()?.as_str() {
-        "UserMessage" => Some((Speaker::User, one("content")?.member("text")?)),
+        "UserMessage" => {
+            let parts = item.member("content")?;
+            let mut texts = parts.elements().filter_map(|part| part.member("text"));
+            let text = texts.next()?;
+            texts.next().is_none().then_some((Speaker::User, text))
+        }
         "AgentMessage" => Some((Speaker::Agent, one("content")?.member("text")?)),
         "Reasoning" => Some((Speaker::Thought, one("summary_text")?)),
         _ => None,
     }
 }
 
-/// Whether the event of this payload repeats an item, whatever it says.
+/// Images that an event of the user shows: by their URLs, and by the paths of their files.
+#[derive(Debug, Default)]
+pub struct Images {
+    urls: Vec<Json>,
+    paths: Vec<Json>,
+}
+
+/// Returns the images of an event.
 #[must_use]
-pub fn is_twin(payload: &Json) -> bool {
-    let is = |object: &Json, names: &[&str]| {
-        let wire = object.member("type").and_then(|wire| wire.text());
-        wire.is_some_and(|wire| names.contains(&wire.as_str()))
-    };
-    is(payload, &["user_message", "agent_message", "agent_reasoning"])
-        || (is(payload, &["item_completed"])
-            && payload
-                .member("item")
-                .is_some_and(|item| is(&item, &["UserMessage", "AgentMessage", "Reasoning"])))
+pub fn images(payload: &Json) -> Images {
+    let list = |name| payload.member(name).iter().flat_map(Json::elements).collect();
+    let mut images = Images { urls: list("images"), paths: list("local_images") };
+    let parts = payload.member("item").and_then(|item| item.member("content"));
+    for part in parts.iter().flat_map(Json::elements) {
+        images.urls.extend(part.member("image_url"));
+        images.paths.extend(part.member("path"));
+    }
+    images
 }
 
 /// Returns the speaker and the text of a message that an event repeats.
@@ -95,11 +106,35 @@ pub struct Turn {
     pub item: u64,
     /// Milliseconds since 1970.
     pub millis: i64,
+    /// Whether an event named the turn.
+    pub named: bool,
+}
+
+impl Turn {
+    /// Takes the identifier of the turn that an event begins.
+    pub fn begin(&mut self, payload: &Json) {
+        let wire = payload.member("type").and_then(|wire| wire.text());
+        match wire.as_deref() {
+            Some("task_started") => {
+                let id = payload.member("turn_id").and_then(|id| id.text());
+                self.named = id.is_some();
+                self.turn = id.unwrap_or_default();
+            }
+            Some("task_complete" | "turn_aborted") => self.named = false,
+            _ => {}
+        }
+    }
 }
 
 /// Appends the payload of the event that repeats a text, as version 2 has it, or version 3 with a
 /// turn. Version 3 shows reasoning that the model did not write as nothing, so it gets no event.
-pub fn write(speaker: Speaker, said: &Json, turn: Option<&Turn>, out: &mut Vec<u8>) {
+pub fn write(
+    speaker: Speaker,
+    said: &Json,
+    images: &Images,
+    turn: Option<&Turn>,
+    out: &mut Vec<u8>,
+) {
     let mut object = Object::open(out);
     let Some(turn) = turn else {
         let (kind, name) = match speaker {
@@ -110,7 +145,10 @@ pub fn write(speaker: Speaker, said: &Json, turn: Option<&Turn>, out: &mut Vec<u
         text::quote(kind, object.key("type"));
         object.member(name, said.as_bytes());
         if speaker == Speaker::User {
-            object.member("images", b"[]");
+            object.member("images", &listed(&images.urls));
+            if !images.paths.is_empty() {
+                object.member("local_images", &listed(&images.paths));
+            }
         }
         object.close();
         return;
@@ -121,7 +159,23 @@ pub fn write(speaker: Speaker, said: &Json, turn: Option<&Turn>, out: &mut Vec<u
     let mut item = Object::open(object.key("item"));
     let id = format!("item-{}", turn.item);
     let (kind, list) = match speaker {
-        Speaker::User => ("UserMessage", one("text", said, ",\"text_elements\":[]")),
+        Speaker::User => {
+            let mut parts = one("text", said, ",\"text_elements\":[]");
+            parts.pop();
+            for (kind, name, list) in
+                [("image", "image_url", &images.urls), ("local_image", "path", &images.paths)]
+            {
+                for image in list {
+                    parts.push(b',');
+                    let mut part = Object::open(&mut parts);
+                    text::quote(kind, part.key("type"));
+                    part.member(name, image.as_bytes());
+                    part.close();
+                }
+            }
+            parts.push(b']');
+            ("UserMessage", parts)
+        }
         Speaker::Agent => ("AgentMessage", one("Text", said, "")),
         Speaker::Thought => ("Reasoning", [b"[", said.as_bytes(), b"]"].concat()),
     };
@@ -156,4 +210,9 @@ pub fn is_harness(message: &Node) -> bool {
             .iter()
             .any(|words| text.as_bytes().get(1..).unwrap_or_default().starts_with(words.as_bytes()))
     })
+}
+
+fn listed(values: &[Json]) -> Vec<u8> {
+    let values: Vec<&[u8]> = values.iter().map(Json::as_bytes).collect();
+    [b"[", values.join(&b","[..]).as_slice(), b"]"].concat()
 }
