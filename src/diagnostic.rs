@@ -121,6 +121,7 @@ codes! {
     OutsideReference "CY0314" Warning "reference leads outside" "A reference to a stored output is not a plain file name, so it could lead outside the folder of the session. copyist keeps the reference and does not follow it."
     KeptBehind "CY0315" Warning "compaction keeps what follows a header" "The compaction index pointed at a further session header, which in version 1 meant that the context keeps everything after that header. copyist made it point at the next entry and stored the index under `copyist.migrated`. The agent's own migration drops the index, and with it everything before the compaction."
     OutsideImage "CY0316" Warning "image is not in the file" "oh-my-pi keeps large images in files of their own, in the folder `blobs` beside its sessions, and the message contains only a reference. A model or another program gets the reference in the place of the image, and most refuse it. A session that comes home to its own format has the reference as it was."
+    HistoryMissing "CY0317" Warning "history in another rollout is missing" "The session is a fork, or goes on behind turns that were taken back, and Codex keeps what precedes in the rollout of another file. copyist looks for it below the folder `sessions` in which this file stands, and did not find it; what follows is read alone. Name the file where it stands in its home, or copy the other rollout there. Newer releases of Codex refuse the session; `copyist repair --resumable` removes the reference."
     NoSessionId "CY0321" Warning "metadata do not name Claude's session" "The metadata lack `session_id`, although the log contains it: the run was killed before it ended. `ao-resume` fails on such a session with \"Unexpected error: 'session_id'\". `copyist repair` adds the identifier from the log; by hand, add that one member to `.meta.json`."
     OpenToolCall "CY0322" Warning "log ends in the middle of a tool call" "The last turn called a tool and has no result: the agent is still working, or was killed. Whether the tool took effect is unknown. `ao-resume` starts a new turn; it does not finish this one."
     HiddenResult "CY0323" Warning "blank lines hide a result" "The log ends with a successful result followed by blank lines. `ao-status` reads only the last line, so it always reports `running`, and `ao-get-result` refuses. Remove the blank lines, or run `copyist repair`."
@@ -236,6 +237,7 @@ codes! {
     LinesJoined "CY0866" Warning "record on several lines joined" "A line ended inside of a string, and together with the lines after it, joined by line endings, it is one record: an editor or a program turned the escapes of line endings into line endings. The agent drops all of these lines. copyist put the record on one line and marked it; the lines as they were are in the quarantine file."
     LineNumbered "CY0867" Warning "lines without a number got one" "An older release of Codex appended to a rollout whose lines are numbered, and newer releases refuse a rollout whose last line has no number. copyist numbered the lines behind the last number on from there."
     Retyped "CY0868" Warning "member of the wrong type rewritten" "A member has a value of another type than the agent reads, such as an object where it wants the text of one, and the agent drops the whole record. copyist wrote the value in the type that the agent reads. The record is marked, and the mark contains the old value."
+    HistoryDetached "CY0869" Warning "reference to a missing rollout removed" "The session goes on behind lines of another rollout, which is missing, and newer releases of Codex refuse it. With `--resumable`, copyist removed the reference, so the session begins with its own lines. The first line is marked, and the mark contains the reference."
 }
 
 impl Code {
@@ -281,6 +283,7 @@ impl Code {
                 Self::LinesJoined,
                 Self::LineNumbered,
                 Self::Retyped,
+                Self::HistoryDetached,
             ]
             .contains(&self)
     }

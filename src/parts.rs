@@ -70,6 +70,16 @@ pub trait Parts {
         Ok(None)
     }
 
+    /// Opens another session of the same software, by the end of its file's name: `folders` are the
+    /// folders in which the software keeps sessions, and the main part stands below one of them.
+    /// `None` if no such file is there.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    fn find(&mut self, _folders: &[&str], _ending: &str) -> Result<Option<Box<dyn Read>>> {
+        Ok(None)
+    }
+
     /// Opens the file with further data of the session, where its format has such files and one
     /// exists. The returned name is the name of the main part's file without its ending, by which
     /// the file refers to the session.

@@ -98,6 +98,10 @@ impl Parts for Watched<'_> {
         Ok(found)
     }
 
+    fn find(&mut self, folders: &[&str], ending: &str) -> Result<Option<Box<dyn Read>>> {
+        self.parts.find(folders, ending)
+    }
+
     fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
         self.parts.index()
     }

@@ -24,12 +24,14 @@ const TOLD: [Field; 4] = [Field::Extra, Field::Meta, Field::Context, Field::Runt
 const DEEPEST: usize = 16;
 
 impl Moves<'_> {
-    /// Rewrites the paths by which a session is found: its folder, the folders of its runs and of
-    /// its stored state, and the file of the session from which it was made. The contents of
+    /// Rewrites the paths by which a session is found: its folder, the folders of its runs, of its
+    /// turns and of its stored state, and the file of the session from which it was made. The contents of
     /// messages stay unchanged.
     pub fn record(&self, record: &mut Record) {
         let stored = record.kind == Kind::Snapshot;
-        if !stored && !matches!(record.kind, Kind::Session | Kind::Run) {
+        // Settings of a turn name the folder that it was held in.
+        let settings = matches!(record.kind, Kind::ModelChange | Kind::Notice);
+        if !stored && !settings && !matches!(record.kind, Kind::Session | Kind::Run) {
             return;
         }
         let node = &mut record.node;
@@ -43,7 +45,7 @@ impl Moves<'_> {
         for field in TOLD {
             // A format may contain more folders than the model knows. Beside a state stand the
             // contents of messages, too.
-            let any = field == Field::Extra && !stored;
+            let any = field == Field::Extra && !stored && !settings;
             let new = node.json(field).and_then(|told| self.inside(told, any, DEEPEST));
             changed |= new.is_some();
             new.into_iter().for_each(|new| node.set(field, new));

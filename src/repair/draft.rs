@@ -124,6 +124,10 @@ impl Parts for Again<'_> {
         self.source.follow(name)
     }
 
+    fn find(&mut self, folders: &[&str], ending: &str) -> Result<Option<Box<dyn Read>>> {
+        self.source.find(folders, ending)
+    }
+
     fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
         self.source.index()
     }

@@ -6,6 +6,7 @@ mod measured;
 use self::begun::Begun;
 use self::measured::{End, Measured};
 use super::copies::Copies;
+use super::family;
 use super::fingerprint::Fingerprint;
 use super::meter::{Reach, Tally};
 use super::origin::origin_of;
@@ -447,6 +448,16 @@ impl Parts for Input {
         }
         let reach = self.followed.entry(name.to_owned()).or_default();
         Ok(Some(Box::new(self.tally.reader(reach, opened(&path)?))))
+    }
+
+    fn find(&mut self, folders: &[&str], ending: &str) -> Result<Option<Box<dyn Read>>> {
+        let Some(Source::File(main, ..)) = self.parts.first().map(|part| &part.source) else {
+            return Ok(None);
+        };
+        let Some(found) = family::find(main, folders, ending) else { return Ok(None) };
+        let reader = Part::new(String::new(), Source::file(found.into())?).read()?;
+        let reach = self.followed.entry(ending.to_owned()).or_default();
+        Ok(Some(Box::new(self.tally.reader(reach, reader))))
     }
 
     fn keep(&mut self) -> Result<()> {

@@ -8,6 +8,7 @@ mod claims;
 mod copies;
 mod destination;
 mod exchange;
+mod family;
 mod fingerprint;
 mod input;
 mod journal;

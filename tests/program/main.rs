@@ -20,6 +20,7 @@ mod packed;
 mod pipes;
 mod report;
 mod resume;
+mod rollouts;
 mod safety;
 mod shares;
 mod sweep;

@@ -148,7 +148,6 @@ fn what_is_complete_of_a_torn_item_comes_back_where_it_says_something() {
 const LEFT: &[(&str, &str, &str)] = &[
     ("bare.jsonl", "", "version 1: `migrate` brings it to one that they read"),
     ("empty.jsonl", "", "nothing is there"),
-    ("p_base_lost.jsonl", "0.169.0", "its history stands in a rollout that is missing"),
     ("p_mode_unknown.jsonl", "0.169.0", "a later release may know the mode"),
     ("provider_unknown.jsonl", "0.169.0", "the provider is a matter of the user's settings"),
 ];

@@ -12,5 +12,6 @@ mod judged;
 mod origin;
 mod parts;
 mod respelled;
+mod resumed;
 mod streams;
 mod unusual;

@@ -134,7 +134,6 @@ impl Foreign {
         self.head(to);
         self.stamp = record.node.json(Field::Time).filter(|_| self.own).cloned();
         match record.kind {
-            _ if self.own && record.node.is_true(Field::Synthesized) => {}
             Kind::Message if !record.is_aside() => self.message(record, cx.log, to),
             _ if self.own => self.line(record, cx.log, to),
             kind => cx.log.count(FieldOutcome::Dropped, kind.name()),
@@ -379,7 +378,9 @@ fn members(node: &Node, version: u32, own: bool) -> Json {
     let bare = ["id", "timestamp", "instructions", "git"];
     for (key, value) in kept.iter().flat_map(Json::members) {
         let held = version > 1 || bare.iter().any(|name| text::is(key, name));
-        if held && !text::is(key, wire::HISTORY_MODE) {
+        // The lines of the other rollout are written here, where lines have no numbers.
+        let numbers = [wire::HISTORY_MODE, wire::HISTORY_BASE];
+        if held && !numbers.iter().any(|name| text::is(key, name)) {
             extra.add(key, value);
         }
     }

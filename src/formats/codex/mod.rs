@@ -19,11 +19,13 @@
 //! | other lines with a payload, `state` of version 1 | `notice` |
 //! | objects without a payload | `opaque` |
 //! | `thread_rolled_back` | also a branch: what follows stands behind the turns that are left |
+//! | lines of the rollout to which `history_base` refers | their records, `synthesized` |
 //! | members without a field | `extra`; those of a payload below `extra.payload` |
 //!
 //! A member of the first line that has a field leaves a `null` in `extra.payload`, which shows its
 //! place.
 
+mod base;
 mod chain;
 mod context;
 mod foreign;

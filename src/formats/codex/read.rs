@@ -1,5 +1,6 @@
 //! Reader of a rollout as a stream of records.
 
+use super::base::{self, History};
 use super::chain::Chain;
 use super::twin::{self, Speaker};
 use super::{NAME, line, wire};
@@ -19,11 +20,14 @@ use std::io::Read;
 /// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut lines = Lines::new(parts.main()?, cx.options.max_line);
+    let history = History::default();
     let bom = lines.skip_bom()?;
     let state = State::default();
     let (session, unterminated) = (None, None);
     let records = Records {
         lines,
+        parts,
+        history,
         cx,
         bom,
         state,
@@ -92,6 +96,9 @@ impl State {
 
 struct Records<'a> {
     lines: Lines<Box<dyn Read>>,
+    /// The session's parts, among which other rollouts are looked for.
+    parts: &'a mut dyn Parts,
+    history: History,
     cx: &'a Cx<'a>,
     bom: bool,
     state: State,
@@ -106,6 +113,8 @@ struct Records<'a> {
 }
 
 struct Session {
+    /// Place of the first line.
+    at: Position,
     bare: bool,
     chain: Chain,
 }
@@ -115,7 +124,7 @@ impl Iterator for Records<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while !self.done {
-            match self.line() {
+            match self.inherited().and_then(|found| found.map_or_else(|| self.line(), ready)) {
                 Ok(Some(record)) => return Some(Ok(record)),
                 Ok(None) => {
                     self.done = true;
@@ -133,7 +142,27 @@ impl Iterator for Records<'_> {
     }
 }
 
+/// Returns a record as one that was found.
+fn ready(record: Located<Record>) -> Result<Option<Located<Record>>> {
+    Ok(Some(record))
+}
+
 impl Records<'_> {
+    /// Returns the next record of the history that stands in other rollouts.
+    fn inherited(&mut self) -> Result<Option<Located<Record>>> {
+        let Some(session) = &mut self.session else { return Ok(None) };
+        let line = self.history.next(self.parts, self.cx.options.max_line)?;
+        if std::mem::take(&mut self.history.lost) {
+            let found = Diagnostic::new(Code::HistoryMissing, Code::HistoryMissing.title());
+            self.cx.report(found.at(session.at));
+        }
+        let Some(line) = line else { return Ok(None) };
+        let mut record = self.state.settle(super::line::read(&line, false));
+        session.chain.link(&mut record);
+        record.node.set(Field::Synthesized, Json::constant("true"));
+        Ok(Some(Located { value: record, at: session.at }))
+    }
+
     /// Returns the record of the next line; `None` at the end.
     fn line(&mut self) -> Result<Option<Located<Record>>> {
         let Some(mut kept) = self.lines.kept()? else { return Ok(None) };
@@ -212,7 +241,11 @@ impl Records<'_> {
         let (mut node, bare) = read.ok_or_else(|| no_header(line, NOT_A_HEADER))?;
         let version = version_of(&node, bare);
         node.set(Field::Source, Json::string(&format!("{NAME}@{version}")));
-        self.session = Some(Session { bare, chain: Chain::of(&node, self.cx) });
+        self.session = Some(Session { at: line.at, bare, chain: Chain::of(&node, self.cx) });
+        let payload = node.json(Field::Extra).and_then(|extra| extra.member("payload"));
+        if let Some(meta) = payload.filter(|meta| base::reference(meta).is_some()) {
+            self.history.begin(&meta, self.parts, self.cx.options.max_line)?;
+        }
         Ok(Record { kind: Kind::Session, node })
     }
 

@@ -21,6 +21,9 @@ pub const HISTORY_MODE: &str = "history_mode";
 /// The value of [`HISTORY_MODE`] in version 3.
 pub const PAGINATED: &str = "paginated";
 
+/// The member of the first line that refers to the rollout in which the history begins.
+pub const HISTORY_BASE: &str = "history_base";
+
 /// Members of the first line that have a field.
 pub const META_SLOTS: &[Slot] = &[
     slot("id", Field::Id),

@@ -2,7 +2,7 @@
 //! completed, or made of the file's name and what the lines tell.
 
 use super::super::foreign::{NO_RELEASE, uuid};
-use super::super::{line, wire};
+use super::super::{base, line, wire};
 use super::{is_of, own};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::Cx;
@@ -25,6 +25,8 @@ pub struct First {
     /// Time and folder that the lines name first.
     time: Option<Json>,
     cwd: Option<Json>,
+    /// Whether the reference to another rollout is removed.
+    pub is_detached: bool,
 }
 
 impl First {
@@ -51,6 +53,11 @@ impl First {
         self.line.as_ref().map(|(place, ..)| *place)
     }
 
+    /// The payload of the line.
+    pub fn payload(&self) -> Option<Json> {
+        self.line.as_ref()?.1.member("payload")
+    }
+
     /// Time of the first line that names one.
     pub fn time(&self) -> Json {
         self.time.clone().unwrap_or(Json::constant("\"1970-01-01T00:00:00.000Z\""))
@@ -58,7 +65,7 @@ impl First {
 
     /// Whether the lines of the rollout are numbered, as far as its first line says.
     pub fn is_paginated(&self) -> Option<bool> {
-        let mode = self.line.as_ref()?.1.member("payload")?.member(wire::HISTORY_MODE);
+        let mode = self.payload()?.member(wire::HISTORY_MODE);
         Some(mode.is_some_and(|mode| mode.text().as_deref() == Some(wire::PAGINATED)))
     }
 
@@ -136,6 +143,11 @@ impl First {
             fixes.edits.add("timestamp", self.time().as_bytes());
             restored("timestamp", fixes);
             lacking.push(("timestamp", Code::MemberRestored));
+        }
+        if let Some(base) = base::reference(&payload).filter(|_| self.is_detached) {
+            fixes.edits.replace(line.place_of(&base), b"null");
+            fixes.note(Code::HistoryDetached, Some((wire::HISTORY_BASE, base.as_bytes())));
+            lacking.push((wire::HISTORY_BASE, Code::HistoryDetached));
         }
         for name in NEEDED {
             let present = payload.member(name);

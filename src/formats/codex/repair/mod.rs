@@ -11,7 +11,7 @@ mod calls;
 mod first;
 mod members;
 
-use super::{line, read, wire};
+use super::{base, line, read, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
@@ -70,6 +70,9 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     let found = walk.found();
     if mend.after.entries == 0 {
         return Err(nothing_back());
+    }
+    if let Some(meta) = mend.first.payload().filter(|_| wanted.resumable) {
+        mend.first.is_detached = base::is_lost(&meta, bench.parts(), cx.options.max_line)?;
     }
     mend.decide();
     bench.begin(walk.removes(&mend))?;

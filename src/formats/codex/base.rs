@@ -1,0 +1,125 @@
+//! History that stands in another rollout: a fork, and a segment behind turns that were taken back,
+//! name the rollout and the number of the line before which they go on.
+//!
+//! The other rollout is looked for among the sessions beside this one, and only read.
+
+use super::read::value;
+use super::wire;
+use crate::error::Result;
+use crate::format::Parts;
+use crate::ids::is_uuid;
+use crate::json::Json;
+use crate::lines::{Kept, Lines};
+use std::io::Read;
+
+/// Folders in which Codex keeps rollouts.
+const FOLDERS: &[&str] = &["sessions", "archived_sessions"];
+
+/// Maximum number of rollouts that refer to each other; a circle has no end.
+const DEEPEST: usize = 64;
+
+/// A rollout whose first lines are the history of another.
+struct Base {
+    lines: Lines<Box<dyn Read>>,
+    /// The number of the first line that is no history.
+    end: f64,
+}
+
+impl Base {
+    /// Opens the rollout to which the line about a session refers. `None` if it refers to none;
+    /// `Some(None)` if the rollout is not there.
+    fn of(meta: &Json, parts: &mut dyn Parts, max_line: usize) -> Result<Option<Option<Self>>> {
+        let Some(base) = reference(meta) else { return Ok(None) };
+        let thread = base.member("thread_id").and_then(|id| id.text());
+        let Some(thread) = thread.filter(|id| is_uuid(id)) else { return Ok(Some(None)) };
+        let end = base.member("end_ordinal_exclusive").and_then(|end| end.float());
+        let found = parts.find(FOLDERS, &format!("-{thread}.jsonl"))?;
+        let begin = |file| {
+            let mut lines = Lines::new(file, max_line);
+            lines.skip_bom()?;
+            Ok(Self { lines, end: end.unwrap_or(0.0) })
+        };
+        Ok(Some(found.map(begin).transpose()?))
+    }
+
+    /// Returns the next line of the history, or the line about the session.
+    fn next(&mut self) -> Result<Option<Json>> {
+        loop {
+            let kept = match self.lines.kept() {
+                Ok(Some(kept)) => kept,
+                Ok(None) => return Ok(None),
+                Err(error) if error.is_recoverable() => continue,
+                Err(error) => return Err(error),
+            };
+            let Kept { bytes, .. } = kept;
+            // Codex passes over what it cannot parse.
+            let text = std::str::from_utf8(&bytes).is_ok();
+            let Some(line) = value(&bytes).ok().filter(|_| text) else { continue };
+            let number = line.member("ordinal").and_then(|number| number.float());
+            if is_meta(&line) || number.is_some_and(|number| number < self.end) {
+                return Ok(Some(line));
+            }
+        }
+    }
+}
+
+fn is_meta(line: &Json) -> bool {
+    line.member("type").is_some_and(|kind| kind.text().as_deref() == Some(wire::META))
+}
+
+/// Returns the reference to another rollout in the payload about a session.
+#[must_use]
+pub fn reference(meta: &Json) -> Option<Json> {
+    meta.member(wire::HISTORY_BASE).filter(|base| base.as_bytes().starts_with(b"{"))
+}
+
+/// Whether the payload about a session refers to a rollout that is not there.
+///
+/// # Errors
+/// If the sessions beside this one cannot be read.
+pub fn is_lost(meta: &Json, parts: &mut dyn Parts, max_line: usize) -> Result<bool> {
+    Ok(matches!(Base::of(meta, parts, max_line)?, Some(None)))
+}
+
+/// Lines of the rollouts on which a session is based.
+#[derive(Default)]
+pub struct History {
+    /// The rollouts that are being read, each based on the next one.
+    open: Vec<Base>,
+    /// Whether a rollout is missing.
+    pub lost: bool,
+}
+
+impl History {
+    /// Begins with the payload about a session.
+    ///
+    /// # Errors
+    /// If the rollout to which it refers cannot be read.
+    pub fn begin(&mut self, meta: &Json, parts: &mut dyn Parts, max_line: usize) -> Result<()> {
+        match Base::of(meta, parts, max_line)? {
+            Some(Some(base)) if self.open.len() < DEEPEST => self.open.push(base),
+            Some(_) => self.lost = true,
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Returns the next line.
+    ///
+    /// # Errors
+    /// If a rollout cannot be read.
+    pub fn next(&mut self, parts: &mut dyn Parts, max_line: usize) -> Result<Option<Json>> {
+        while let Some(base) = self.open.last_mut() {
+            match base.next()? {
+                None => drop(self.open.pop()),
+                Some(line) if is_meta(&line) => {
+                    if let Some(meta) = line.member("payload") {
+                        self.begin(&meta, parts, max_line)?;
+                    }
+                }
+                line => return Ok(line),
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,118 @@
+//! Codex's rollouts in their folders: forks whose history stands in another file, folders that
+//! moved.
+
+use crate::common::{Dir, own, read};
+use serde_json::{Value, json};
+
+const PARENT: &str = "01990c5a-7b1e-7c3d-8f4a-5b6c7d8e9f11";
+const FORK: &str = "01990c5a-7b1e-7c3d-8f4a-5b6c7d8e9f12";
+const NEXT: &str = "01990c5a-7b1e-7c3d-8f4a-5b6c7d8e9f13";
+
+/// A numbered rollout: its first line has this number and this base.
+fn rollout(id: &str, first: u64, base: Option<(&str, u64)>, said: &[(&str, &str)]) -> String {
+    let mut payload = json!({"id": id, "timestamp": "2026-02-01T08:00:00.000Z", "cwd": "/srv/kiln",
+        "originator": "codex_exec", "cli_version": "0.169.0", "source": "cli",
+        "history_mode": "paginated"});
+    if let Some((thread, end)) = base {
+        payload["history_base"] = json!({"thread_id": thread, "end_ordinal_exclusive": end,
+            "end_byte_offset": 0});
+    }
+    let line = |(number, (kind, payload)): (u64, (&str, Value))| {
+        let time = "2026-02-01T08:00:01.000Z";
+        json!({"timestamp": time, "ordinal": number, "type": kind, "payload": payload}).to_string()
+    };
+    let item = |(role, text): &(&str, &str)| {
+        let part = if *role == "user" { "input_text" } else { "output_text" };
+        let content = json!([{"type": part, "text": text}]);
+        ("response_item", json!({"type": "message", "role": role, "content": content}))
+    };
+    let all = [("session_meta", payload)].into_iter().chain(said.iter().map(item));
+    let lines: Vec<String> = (first..).zip(all).map(line).collect();
+    lines.join("\n") + "\n"
+}
+
+fn place(id: &str) -> String {
+    format!("home/sessions/2026/02/01/rollout-2026-02-01T08-00-00-{id}.jsonl")
+}
+
+/// A home with a rollout, a fork of it and a fork of that.
+fn home() -> Dir {
+    let dir = Dir::new();
+    let parent = [("user", "Hot?"), ("assistant", "Very."), ("user", "Taken back")];
+    dir.write(&place(PARENT), rollout(PARENT, 0, None, &parent).as_bytes());
+    let fork = [("user", "And now?"), ("assistant", "Less.")];
+    dir.write(&place(FORK), rollout(FORK, 3, Some((PARENT, 3)), &fork).as_bytes());
+    let next = [("user", "And at night?")];
+    dir.write(&place(NEXT), rollout(NEXT, 6, Some((FORK, 6)), &next).as_bytes());
+    dir
+}
+
+fn said(dir: &Dir, file: &str) -> Vec<String> {
+    let printed = dir.run(&["context", "-q", "--as", "canonical", file]).stdout;
+    let printed: Value = serde_json::from_slice(&printed).unwrap_or_default();
+    let messages = printed["messages"].as_array().cloned().unwrap_or_default();
+    let text = |message: &Value| message["content"][0]["text"].as_str().map(str::to_owned);
+    messages.iter().filter_map(text).collect()
+}
+
+#[test]
+fn a_fork_is_read_with_the_lines_of_the_rollouts_before_it() {
+    let dir = home();
+    let all = ["Hot?", "Very.", "And now?", "Less.", "And at night?"];
+    assert_eq!(said(&dir, &place(FORK)), all[..4]);
+    assert_eq!(said(&dir, &place(NEXT)), all);
+    // The parent may be compressed, or archived.
+    let packed = zstd::encode_all(read(&dir.path(&place(PARENT))).as_slice(), 1).expect("memory");
+    std::fs::remove_file(dir.path(&place(PARENT))).expect("the file");
+    let name = place(PARENT).rsplit('/').next().expect("a name").to_owned();
+    dir.write(&format!("home/archived_sessions/{name}.zst"), &packed);
+    assert_eq!(said(&dir, &place(NEXT)), all);
+}
+
+#[test]
+fn a_fork_goes_elsewhere_whole_and_comes_back_as_it_was() {
+    let dir = home();
+    let (code, text) = dir.said(&["convert", "-t", "pi", "-o", "a.jsonl", &place(NEXT)]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(said(&dir, "a.jsonl"), said(&dir, &place(NEXT)));
+    assert_eq!(dir.exit(&["convert", "-t", "codex@3", "-o", "back.jsonl", "a.jsonl"]).0, 0);
+    assert_eq!(read(&dir.path("back.jsonl")), read(&dir.path(&place(NEXT))));
+    // Version 2 has no references, so it gets the lines themselves.
+    let to = ["convert", "-t", "codex@2", "-o", "b.jsonl"];
+    assert_eq!(dir.exit(&[&to[..], &[&place(NEXT)]].concat()).0, 0);
+    assert_eq!(said(&dir, "b.jsonl"), said(&dir, &place(NEXT)));
+    let text = String::from_utf8(read(&dir.path("b.jsonl"))).expect("UTF-8");
+    assert!(!text.contains("history_base") && text.contains("Very."), "{text}");
+}
+
+#[test]
+fn a_fork_without_its_parent_is_reported_and_repaired_where_it_is_to_go_on() {
+    let dir = home();
+    std::fs::remove_file(dir.path(&place(PARENT))).expect("the file");
+    let (code, text) = dir.said(&["context", &place(FORK)]);
+    assert!(code <= 1 && text.contains("CY0317"), "{text}");
+    assert_eq!(said(&dir, &place(FORK)), ["And now?", "Less."]);
+    let (_, text) = dir.said(&["repair", "-n", &place(FORK)]);
+    assert!(!text.contains("CY0869"), "{text}");
+    let (code, text) = dir.said(&["repair", "--resumable", "-o", "new.jsonl", &place(FORK)]);
+    assert!(code == 0 && text.contains("CY0869"), "{text}");
+    let text = String::from_utf8(read(&dir.path("new.jsonl"))).expect("UTF-8");
+    let first: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
+    assert!(first["payload"]["history_base"].is_null());
+    assert_eq!(first["copyist"]["repaired"][0]["history_base"]["thread_id"], PARENT);
+    // The parent of the fork's fork is there.
+    let (_, text) = dir.said(&["repair", "--resumable", "-n", &place(NEXT)]);
+    assert!(!text.contains("CY0869"), "{text}");
+}
+
+#[test]
+fn a_folder_that_moved_moves_in_the_first_line_and_in_the_turns() {
+    let dir = Dir::new();
+    let source = String::from_utf8(own("codex/v2/compacted")).expect("UTF-8");
+    assert!(source.matches(r#""cwd":"/srv/orrery""#).count() > 2);
+    dir.write("a.jsonl", source.as_bytes());
+    let map = ["convert", "-t", "codex@2", "--map-path", "/srv=/data", "-o", "b.jsonl", "a.jsonl"];
+    assert_eq!(dir.exit(&map).0, 0);
+    let moved = String::from_utf8(read(&dir.path("b.jsonl"))).expect("UTF-8");
+    assert_eq!(moved, source.replace(r#""cwd":"/srv/"#, r#""cwd":"/data/"#));
+}
