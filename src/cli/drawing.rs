@@ -1,6 +1,6 @@
 //! Text output of `inspect`: facts about a session, and its tree.
 
-use super::show::printable;
+use super::show::{printable, size};
 use crate::batch::FileReport;
 use crate::diagnostic::{Severity, plural};
 use crate::inspect::{Inspection, Item, Row};
@@ -58,6 +58,7 @@ fn facts(report: &FileReport, found: &Inspection, put: &mut dyn FnMut(&str, Stri
     let kinds = counts(&found.kinds);
     let kinds = if kinds.is_empty() { kinds } else { format!(": {kinds}") };
     put("entries", format!("{}{kinds}", number(found.entries as f64)));
+    put("room", room(&found.room));
     put("messages", counts(&found.roles));
     put("calls", counts(&found.calls));
     put("runs", counts(&found.runs));
@@ -80,6 +81,21 @@ fn facts(report: &FileReport, found: &Inspection, put: &mut dyn FnMut(&str, Stri
         put("origin", format!("converted from {}; {state}", origin.source));
     }
     put("damage", damage(report));
+}
+
+/// Smallest size, in bytes, of a session of which users want to know what takes the room.
+const LARGE: u64 = 1 << 20;
+
+/// Returns what takes the room in a large session, the largest first.
+fn room(room: &BTreeMap<&'static str, u64>) -> String {
+    let all: u64 = room.values().sum();
+    if all < LARGE {
+        return String::new();
+    }
+    let mut parts: Vec<_> = room.iter().filter(|(_, bytes)| **bytes * 100 >= all).collect();
+    parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(**bytes));
+    let part = |(name, bytes): (&&str, &u64)| format!("{name} {}", size(*bytes as f64));
+    parts.into_iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
 fn tokens(found: &Inspection) -> String {

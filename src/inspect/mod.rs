@@ -2,6 +2,7 @@
 
 mod draw;
 pub mod preview;
+mod room;
 
 pub use draw::{Item, Row};
 
@@ -39,6 +40,8 @@ pub struct Inspection {
     pub entries: u64,
     /// Records by kind.
     pub kinds: BTreeMap<&'static str, u64>,
+    /// Bytes of the values of records by kind; images of messages are counted apart.
+    pub room: BTreeMap<&'static str, u64>,
     /// Messages by role.
     pub roles: BTreeMap<String, u64>,
     /// Calls of tools by the tool's name.
@@ -239,6 +242,7 @@ impl Inspection {
         if record.kind == Kind::Run {
             self.run(node);
         }
+        room::note(&mut self.room, record);
         self.count(record);
         if let Some(time) = node.text(Field::Time) {
             match &mut self.times {

@@ -116,3 +116,20 @@ fn a_folder_that_moved_moves_in_the_first_line_and_in_the_turns() {
     let moved = String::from_utf8(read(&dir.path("b.jsonl"))).expect("UTF-8");
     assert_eq!(moved, source.replace(r#""cwd":"/srv/"#, r#""cwd":"/data/"#));
 }
+
+#[test]
+fn an_inspection_says_what_takes_the_room() {
+    let dir = Dir::new();
+    let head = rollout(PARENT, 0, None, &[("user", "Hot?")]);
+    let history = json!([{"type": "message", "role": "user",
+        "content": [{"type": "input_text", "text": "x".repeat(900_000)}]}]);
+    let compacted = json!({"timestamp": "2026-02-01T08:00:02.000Z", "type": "compacted",
+        "payload": {"message": "", "replacement_history": history}});
+    let image = format!("data:image/png;base64,{}", "A".repeat(400_000));
+    let shown = json!({"timestamp": "2026-02-01T08:00:03.000Z", "type": "response_item",
+        "payload": {"type": "message", "role": "user",
+            "content": [{"type": "input_image", "image_url": image}]}});
+    dir.write("a.jsonl", format!("{head}{compacted}\n{shown}\n").as_bytes());
+    let (_, text) = dir.said(&["inspect", "a.jsonl"]);
+    assert!(text.contains("room      compaction 900 kB, images 400 kB\n"), "{text}");
+}
