@@ -17,18 +17,17 @@ pub fn find(main: &Path, folders: &[&str], ending: &str) -> Option<PathBuf> {
         path.file_name().is_some_and(|name| folders.iter().any(|folder| name == *folder))
     };
     let home = main.ancestors().skip(1).find(named)?.parent()?;
-    let below = |folder: &&str| {
-        let walk = WalkDir::new(home.join(folder)).max_depth(DEEPEST).follow_links(false);
-        walk.into_iter().flatten().filter(|entry| entry.file_type().is_file())
-    };
     let fits = |path: &PathBuf| {
         let name = path.file_name().map(|name| name.to_string_lossy());
         name.is_some_and(|name| plain_name(&name).ends_with(ending)) && *path != main
     };
-    folders
-        .iter()
-        .flat_map(|folder| below(&folder))
-        .map(walkdir::DirEntry::into_path)
-        .filter(fits)
-        .max()
+    let newest = |folder: &Path, depth: usize| {
+        let walk = WalkDir::new(folder).max_depth(depth).follow_links(false).into_iter().flatten();
+        let files = walk.filter(|entry| entry.file_type().is_file());
+        files.map(walkdir::DirEntry::into_path).filter(fits).max()
+    };
+    // Mostly it is of the same day, and there are many days.
+    let beside = newest(main.parent()?, 1);
+    let all = || folders.iter().filter_map(|folder| newest(&home.join(folder), DEEPEST)).max();
+    beside.or_else(all)
 }

@@ -73,6 +73,10 @@ fn repair_moves_the_first_line_and_numbers_the_last_ones() {
     let repaired = String::from_utf8(read(&dir.path("b.jsonl"))).expect("UTF-8");
     assert!(repaired.lines().next().expect("a line").contains("session_meta"), "{repaired}");
     assert!(repaired.trim_end().lines().last().expect("a line").contains(r#""ordinal":14,"#));
+    assert!(!said.contains("CY0870"), "{said}");
+    // In its place, Codex's own index still has what it was.
+    let (code, said) = dir.said(&["repair", "--in-place", "a.jsonl"]);
+    assert!(code == 0 && said.contains("CY0870"), "{said}");
 }
 
 /// Rollouts of which a release sends something else than `context` prints, with the reason.

@@ -72,6 +72,24 @@ fn told(dir: &Dir, file: &str) -> Vec<[String; 3]> {
     told
 }
 
+/// The items without what a release adds at another place: 0.34 sends the result `aborted` of a call
+/// without one before everything else.
+fn known(release: &str, mut items: Vec<Value>) -> Vec<Value> {
+    items.retain(|item| release != "0.34.0" || item["output"] != "aborted");
+    items
+}
+
+/// Whether an item is a long result, of which releases from 0.77 on send the beginning and the end.
+fn is_cut(sent: &Value, ours: &Value) -> bool {
+    let (Some(cut), Some(whole)) = (sent["output"].as_str(), ours["output"].as_str()) else {
+        return false;
+    };
+    let ends = cut.split_once("\u{2026}").zip(cut.rsplit_once("\u{2026}"));
+    sent["call_id"] == ours["call_id"]
+        && cut.contains("tokens truncated")
+        && ends.is_some_and(|((_, _), (_, end))| whole.ends_with(end))
+}
+
 /// Counts of one format: sessions, and how many of them each release lists, resumes, and sends as
 /// `context` prints them.
 #[derive(Debug, Default)]
@@ -91,14 +109,16 @@ impl Counts {
         self.sessions += 1;
         for (n, answer) in cli.ask(rollout).into_iter().enumerate() {
             let Answer { resumed, listed, sent, error } = answer;
-            let same = sent == ours;
+            let (sent, ours) = (known(RELEASES[n], sent), known(RELEASES[n], ours.clone()));
+            let same = sent.len() == ours.len()
+                && sent.iter().zip(&ours).all(|(sent, ours)| sent == ours || is_cut(sent, ours));
             self.listed[n] += u32::from(listed);
             self.resumed[n] += u32::from(resumed);
             self.same[n] += u32::from(same);
             if !(resumed && listed && same) {
                 let place = sent.iter().zip(&ours).position(|(a, b)| a != b);
                 let place = place.unwrap_or(sent.len().min(ours.len()));
-                let differs = if same { None } else { Some((sent.get(place), ours.get(place))) };
+                let differs = [sent.get(place), ours.get(place)];
                 wrong.push(format!(
                     "{what} in {}: resumed {resumed}, listed {listed}, {} of {} items, {differs:?} {error}",
                     RELEASES[n],

@@ -77,6 +77,9 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     mend.decide();
     bench.begin(walk.removes(&mend))?;
     let changed = walk.changes(&mend);
+    if changed && mend.numbered.is_some() && bench.is_in_place() {
+        cx.report(Diagnostic::new(Code::IndexBehind, Code::IndexBehind.title()));
+    }
     walk.write(bench, &mut mend)?;
     let (records, rescued) = (mend.after.entries, found.rescued);
     Ok(Repaired { changed, records, rescued, ..Repaired::default() }

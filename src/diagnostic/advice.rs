@@ -1,0 +1,115 @@
+//! Classes of codes, and advice to users.
+
+use super::{Code, Severity};
+
+/// Advice for damage that cannot be skipped.
+pub const GETS_BACK: &str = "`copyist repair` gets back what is whole";
+
+impl Code {
+    /// Returns the code of this name, in any case.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.name().eq_ignore_ascii_case(name))
+    }
+
+    /// Whether the finding makes a session invalid. An unusual order, or an answer without its
+    /// question, does not: the software reads both, and repair leaves them.
+    #[must_use]
+    pub fn is_invalid(self) -> bool {
+        let shape = self.name().starts_with("CY04");
+        let read = matches!(
+            self,
+            Self::ForwardParent | Self::Unpaired | Self::EventOrder | Self::OldBranch
+        );
+        self.severity() == Severity::Error || shape && !read
+    }
+
+    /// Whether the finding is damage of one line, which is kept or skipped.
+    #[must_use]
+    pub fn is_of_line(self) -> bool {
+        (Self::NotUtf8..=Self::LineTooLong).contains(&self)
+    }
+
+    /// Whether the finding is damage behind which the reader reads nothing.
+    #[must_use]
+    pub fn is_end(self) -> bool {
+        (Self::YamlSyntax..=Self::YamlLimit).contains(&self)
+    }
+
+    /// Whether the finding reports a fix that repair made.
+    #[must_use]
+    pub fn is_fix(self) -> bool {
+        (Self::TornRecord..=Self::SurrogateReplaced).contains(&self)
+            || (Self::BlankRemoved..=Self::HistoryRestored).contains(&self)
+            || [
+                Self::ArchiveRead,
+                Self::RecordRestored,
+                Self::EscapeRead,
+                Self::LinesJoined,
+                Self::LineNumbered,
+                Self::Retyped,
+                Self::HistoryDetached,
+            ]
+            .contains(&self)
+    }
+
+    /// Whether `copyist repair` helps; the advice is not needed where repair is running.
+    #[must_use]
+    pub fn is_for_repair(self) -> bool {
+        let ends = matches!(self, Self::YamlSyntax | Self::YamlCutShort | Self::TornArchive);
+        ends || self == Self::NoHeader || (Self::NotUtf8..=Self::NotObject).contains(&self)
+    }
+
+    /// Returns the advice to the user, in one line.
+    #[must_use]
+    pub fn help(self) -> Option<&'static str> {
+        match self {
+            Self::NotUtf8
+            | Self::Syntax
+            | Self::CutShort
+            | Self::Glued
+            | Self::NulRun
+            | Self::NotObject => Some(
+                "`--on-error keep` carries the line along; `copyist repair` gets back what is whole",
+            ),
+            Self::YamlSyntax | Self::YamlCutShort | Self::TornArchive => Some(GETS_BACK),
+            Self::NoHeader => Some("`copyist repair` rebuilds the header from the file's name"),
+            Self::LineTooLong => Some("`--max-line` sets the limit"),
+            Self::VersionRefused => {
+                Some("`--force-version` treats it as the newest version that is known")
+            }
+            Self::UnknownFormat => {
+                Some("`-f FORMAT` names the format, `copyist formats` lists them")
+            }
+            Self::Unreadable => {
+                Some("look for it in a backup; `--exclude GLOB` leaves out other files")
+            }
+            Self::Exists => Some("`--force` writes over it"),
+            Self::OutputTaken => {
+                Some("copies of one session need a folder each: `--out-dir` of its own")
+            }
+            Self::SameFile => Some("name another place; `migrate` and `repair` take `--in-place`"),
+            Self::Link => Some("name the file that the link points to"),
+            Self::LinkFound => Some("name it, or what it leads to, if it is meant"),
+            Self::OutputName => Some("`--out-dir DIR` takes any number of files"),
+            Self::OutputFolder => Some("`--out-dir DIR` writes into a folder"),
+            Self::OriginRejected => Some(
+                "make the edit wherever the file repeats what it changes, or read the file alone with \
+                 `--ignore-origin`",
+            ),
+            Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
+            Self::NoId => Some("`copyist repair` gives it one"),
+            Self::Unreached => Some("`copyist repair` links it"),
+            Self::LeafAside => Some("`copyist repair` moves it to the end"),
+            Self::TornRecord => {
+                Some("`--salvage` restores the members that are complete, if they make a record")
+            }
+            Self::NoQuarantine => Some("`--quarantine FILE` names one"),
+            Self::WideDamaged => {
+                Some("`iconv -c -f UTF-16 -t UTF-8 FILE > NEW` makes a file that can be repaired")
+            }
+            Self::ArchiveLimit => Some("if you trust it, unpack it, and name what comes out"),
+            _ => None,
+        }
+    }
+}
