@@ -35,7 +35,7 @@ impl Task {
         words.extend(task.options.ignore_origin.then(|| "--ignore-origin".to_owned()));
         let maps = task.options.map_paths.iter();
         words.extend(maps.map(|map| format!("--map-path {}={}", map.old, map.new)));
-        words.extend(self.options.folder.iter().map(|folder| format!("--cwd {folder}")));
+        words.extend(task.options.folder.iter().map(|folder| format!("--cwd {folder}")));
         words.push(match &task.place {
             Place::InPlace(Backup::Suffix(suffix)) => format!("--in-place --backup={suffix}"),
             Place::InPlace(Backup::None) => "--in-place --no-backup".to_owned(),
