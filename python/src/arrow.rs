@@ -168,9 +168,10 @@ fn send(source: Source, to: &Sender) -> Outcome<()> {
             continue;
         }
         let path = job.name();
+        let format = report.format_name();
         let mut gone = false;
-        let read = each_record_of(&job.source, job.named, &mut |(format, version), located| {
-            rows.record(&path, &format!("{format}@{version}"), located);
+        let read = each_record_of(&job.source, job.named, &mut |_, located| {
+            rows.record(&path, &format, located);
             gone = rows.is_full() && to.send(rows.batch()).is_err();
             if gone { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -197,6 +198,7 @@ struct Rows {
     /// Line, tokens sent, tokens received.
     numbers: [UInt64Builder; 3],
     synthesized: BooleanBuilder,
+    /// Room for the object of a record.
     object: Vec<u8>,
 }
 
@@ -211,30 +213,23 @@ impl Rows {
     fn record(&mut self, path: &str, format: &str, located: &Located<Record>) {
         let Located { value: record, at } = located;
         let node = &record.node;
-        self.object.clear();
-        canonical::object_of(record, &mut self.object);
-        let object = String::from_utf8_lossy(&std::mem::take(&mut self.object)).into_owned();
         let said = block::said(node).and_then(|said| said.text());
-        let fields = [Field::Id, Field::Parent, Field::Time, Field::Role].map(|f| node.text(f));
-        let [id, parent, time, role] = fields;
-        let model = [Field::Provider, Field::Model].map(|field| node.text(field));
-        let [provider, model] = model;
-        let own = |text: &str| Some(text.to_owned());
-        let kind = own(record.kind.name());
+        let fields =
+            [Field::Id, Field::Parent, Field::Time, Field::Role, Field::Provider, Field::Model];
+        let fields = fields.map(|field| node.text(field));
+        let [id, parent, time, role, provider, model] = fields.each_ref().map(Option::as_deref);
+        let mut object = std::mem::take(&mut self.object);
+        object.clear();
+        canonical::object_of(record, &mut object);
+        let kind = Some(record.kind.name());
+        let whole = Some(&*String::from_utf8_lossy(&object));
+        let said = said.as_deref();
+        let path = Some(path);
+        let format = Some(format);
         self.texts([
-            own(path),
-            own(format),
-            kind,
-            id,
-            parent,
-            time,
-            role,
-            said,
-            provider,
-            model,
-            Some(object),
-            None,
+            path, format, kind, id, parent, time, role, said, provider, model, whole, None,
         ]);
+        self.object = object;
         let usage = node.node(Field::Usage);
         let [line, sent, received] = &mut self.numbers;
         line.append_value(at.line);
@@ -256,15 +251,15 @@ impl Rows {
     /// A row for a file that cannot be read.
     fn error(&mut self, path: &str, why: &str) {
         let mut texts = [const { None }; 12];
-        texts[0] = Some(path.to_owned());
-        texts[11] = Some(why.to_owned());
+        texts[0] = Some(path);
+        texts[11] = Some(why);
         self.texts(texts);
         self.numbers.iter_mut().for_each(UInt64Builder::append_null);
         self.synthesized.append_null();
         self.count += 1;
     }
 
-    fn texts(&mut self, values: [Option<String>; 12]) {
+    fn texts(&mut self, values: [Option<&str>; 12]) {
         for (column, value) in self.texts.iter_mut().zip(values) {
             column.append_option(value);
         }
