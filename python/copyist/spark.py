@@ -12,13 +12,16 @@ work into portions. A worker does a portion as the command does, so outputs appe
 all, and records it in a journal below `out_dir/copyist-run`. A portion is done when its report is
 there. What is done is not done again, whether the driver, a worker or the whole cluster was killed
 before the end: call the function again with the same arguments.
+
+Folders of object stores are named by URI (`s3://bucket/sessions`), both for inputs and outputs; see
+`copyist.objects` for how their outputs are committed.
 """
 
 import json
 import os
 import zlib
 
-from . import _copyist
+from . import _copyist, objects
 
 RECORDS = (
     "path string, format string, line long, kind string, id string, parent string, time string, "
@@ -41,9 +44,12 @@ FOLDER = "copyist-run"
 """The folder below `out_dir` for journals and reports, with a folder for each run."""
 
 
-def read_sessions(spark, paths, *, portion_bytes=PORTION_BYTES):
+def read_sessions(spark, paths, *, portion_bytes=PORTION_BYTES, depth=1):
     """Return a DataFrame of the records of all sessions in files and folders, with the columns
-    `RECORDS`. A file that cannot be read is one row with an `error`."""
+    `RECORDS`. A file that cannot be read is one row with an `error`. `depth` is that of the units of
+    an object store."""
+    if objects.is_uri(paths):
+        return _read_objects(spark, paths, portion_bytes, depth)
     wish = _wish("detect")
     portions, _, _, reports, _ = _copyist.plan(
         wish, paths, [], portion_bytes, PORTION_SESSIONS
@@ -57,39 +63,50 @@ def read_sessions(spark, paths, *, portion_bytes=PORTION_BYTES):
 
         for _, portion in _rows(batches):
             stream = _copyist.read_portion(portion)
-            for records in pyarrow.RecordBatchReader.from_stream(stream):
-                signed = [
-                    column.cast("int64") if column.type == pyarrow.uint64() else column
-                    for column in records.columns
-                ]
-                yield pyarrow.RecordBatch.from_arrays(signed, names=records.schema.names)
+            yield from map(_signed, pyarrow.RecordBatchReader.from_stream(stream))
 
     return _spread(spark, portions).mapInArrow(read, RECORDS)
 
 
-def convert_sessions(spark, paths, out_dir, to, *, origin=True, portion_bytes=PORTION_BYTES):
+def _signed(records):
+    """The batch with the only integers that Spark has."""
+    import pyarrow
+
+    signed = [
+        column.cast("int64") if column.type == pyarrow.uint64() else column
+        for column in records.columns
+    ]
+    return pyarrow.RecordBatch.from_arrays(signed, names=records.schema.names)
+
+
+def convert_sessions(
+    spark, paths, out_dir, to, *, origin=True, portion_bytes=PORTION_BYTES, depth=1
+):
     """Convert sessions to a format below `out_dir`, and return a DataFrame with a row for each input
     (`REPORT`)."""
     wish = _wish("convert", out_dir, to=to, origin=origin)
-    return _run(spark, wish, paths, portion_bytes)
+    return _run(spark, wish, paths, portion_bytes, depth)
 
 
-def migrate_sessions(spark, paths, out_dir, *, portion_bytes=PORTION_BYTES):
+def migrate_sessions(spark, paths, out_dir, *, portion_bytes=PORTION_BYTES, depth=1):
     """Migrate sessions to the newest versions of their formats below `out_dir`, and return a DataFrame
     with a row for each input (`REPORT`)."""
-    return _run(spark, _wish("migrate", out_dir), paths, portion_bytes)
+    return _run(spark, _wish("migrate", out_dir), paths, portion_bytes, depth)
 
 
-def repair_sessions(spark, paths, out_dir, *, resumable=False, portion_bytes=PORTION_BYTES):
+def repair_sessions(
+    spark, paths, out_dir, *, resumable=False, portion_bytes=PORTION_BYTES, depth=1
+):
     """Repair sessions below `out_dir`, and return a DataFrame with a row for each input (`REPORT`).
     With `resumable`, also repair what the interface of a model refuses."""
     wish = _wish("repair", out_dir, resumable=resumable)
-    return _run(spark, wish, paths, portion_bytes)
+    return _run(spark, wish, paths, portion_bytes, depth)
 
 
 def _wish(command, out_dir=None, to=None, origin=True, resumable=False):
     """Describe work to the processes that do it."""
-    out_dir = None if out_dir is None else os.path.abspath(os.fspath(out_dir))
+    if out_dir is not None and not objects.is_uri(out_dir):
+        out_dir = os.path.abspath(os.fspath(out_dir))
     return {
         "command": command, "to": to, "origin": origin, "resumable": resumable, "out_dir": out_dir
     }
@@ -109,8 +126,10 @@ def _rows(batches):
             yield number, zlib.decompress(portion)
 
 
-def _run(spark, wish, paths, portion_bytes):
+def _run(spark, wish, paths, portion_bytes, depth):
     """Do what earlier runs left to do, and return the table on all runs."""
+    if objects.is_uri(paths) and objects.is_uri(wish["out_dir"]):
+        return _run_objects(spark, wish, paths, portion_bytes, depth)
     _check_apart(paths, wish["out_dir"])
     folder = os.path.join(wish["out_dir"], FOLDER)
     portions, _, header, reports, _ = _copyist.plan(
@@ -220,18 +239,20 @@ def _failed(share, why):
 def _save_rows(path, run, reports, sizes=None):
     """Save rows of the table on a run."""
     sizes = sizes or [0] * len(reports)
-    rows = (
-        {
-            "path": _shown(report["path"]),
-            "outcome": report["outcome"],
-            "output": _shown(report.get("output")),
-            "bytes": size,
-            "run": run,
-            "report": json.dumps(report),
-        }
-        for report, size in zip(reports, sizes)
-    )
+    rows = (_row(report, size, run) for report, size in zip(reports, sizes))
     _save(path, "".join(json.dumps(row) + "\n" for row in rows))
+
+
+def _row(report, size, run):
+    """A row of the table on a run."""
+    return {
+        "path": _shown(report["path"]),
+        "outcome": report["outcome"],
+        "output": _shown(report.get("output")),
+        "bytes": size,
+        "run": run,
+        "report": json.dumps(report),
+    }
 
 
 def _shown(path):
@@ -261,3 +282,56 @@ def _table(spark, folder, run):
         return table
     newest = functions.max("run").over(Window.partitionBy("path"))
     return table.withColumn("newest", newest).where("run = newest").drop("newest")
+
+
+def _read_objects(spark, source, portion_bytes, depth):
+    def read(batches):
+        for _, portion in _rows(batches):
+            for _, inputs in json.loads(portion):
+                yield from map(_signed, objects.read(source, inputs))
+
+    units = objects.units(source, depth)
+    return _spread(spark, _portions(units, portion_bytes)).mapInArrow(read, RECORDS)
+
+
+def _run_objects(spark, wish, source, portion_bytes, depth):
+    """Do what manifests do not name as done, and return the table on all inputs."""
+    out = wish["out_dir"]
+    if (objects._plain(source) + "/").startswith(objects._plain(out) + "/"):
+        raise ValueError(f"{source} is in the output folder {out}")
+
+    def work(batches):
+        import pyarrow
+
+        for _, portion in _rows(batches):
+            for folder, inputs in json.loads(portion):
+                reports = objects.work(wish, source, out, folder, inputs)
+                if reports:
+                    sizes = {f"{objects._plain(source)}/{path}": size for path, size, _ in inputs}
+                    rows = [_row(one, sizes.get(_shown(one["path"]), 0), 1) for one in reports]
+                    table = pyarrow.Table.from_pylist(rows, _report_schema())
+                    yield from table.to_batches()
+
+    units = objects.units(source, depth, out)
+    table = _spread(spark, _portions(units, portion_bytes)).mapInArrow(work, REPORT).cache()
+    table.count()
+    return table
+
+
+def _report_schema():
+    import pyarrow
+
+    kinds = {"string": pyarrow.string(), "long": pyarrow.int64(), "int": pyarrow.int32()}
+    return pyarrow.schema([(name, kinds[kind]) for name, kind in map(str.split, REPORT.split(","))])
+
+
+def _portions(units, size):
+    """Units of an object store together, up to about `size` bytes, as what is sent to a worker."""
+    portions, room = [], 0
+    for folder, length, inputs in units:
+        if not portions or length > room:
+            portions.append([])
+            room = size
+        portions[-1].append([folder, inputs])
+        room -= length
+    return [json.dumps(portion).encode() for portion in portions]

