@@ -4,6 +4,7 @@ use copyist::error::Error;
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use std::path::Path;
 
 create_exception!(
     copyist,
@@ -20,7 +21,16 @@ create_exception!(
 
 /// Makes the exception for an error.
 pub fn raised(py: Python<'_>, error: &Error) -> PyErr {
-    let made = CopyistError::new_err(error.to_string());
+    exception(py, error, error.to_string())
+}
+
+/// Makes the exception for an error in a file.
+pub fn raised_in(py: Python<'_>, path: &Path, error: &Error) -> PyErr {
+    exception(py, error, format!("{}: {error}", path.display()))
+}
+
+fn exception(py: Python<'_>, error: &Error, message: String) -> PyErr {
+    let made = CopyistError::new_err(message);
     let place = error.position().filter(|place| place.line > 0);
     let value = made.value(py);
     let set = value

@@ -1,6 +1,6 @@
 //! The class `Session`.
 
-use crate::error::raised;
+use crate::error::{raised, raised_in};
 use copyist::context::Form;
 use copyist::error::Result as Outcome;
 use copyist::manager::{self, Compaction, CustomMessage, Noted, to_value};
@@ -56,7 +56,8 @@ impl Session {
     /// ['Hello']
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        freely(py, || manager::Session::open(path)).map(Self)
+        let opened = py.detach(|| manager::Session::open(&path).map_err(Box::new));
+        opened.map(Self).map_err(|error| raised_in(py, &path, &error))
     }
 
     /// Begin a session of a format, for the folder `cwd`, in memory alone.

@@ -1,13 +1,16 @@
 //! Work on files and folders.
 
-use crate::error::raised;
+use crate::error::{raised, raised_in};
+use copyist::batch::{FileReport, Outcome as FileOutcome};
+use copyist::diagnostic::{Code, Diagnostic};
+use copyist::error::Error;
 use copyist::error::Result as Outcome;
 use copyist::manager::Work;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pythonize::pythonize;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -79,11 +82,17 @@ impl Into_ {
     ) -> PyResult<Py<PyAny>> {
         self.check()?;
         let paths = paths.all();
-        let done = watched(py, |stop| match (paths.as_slice(), self.output.is_some()) {
-            ([path], true) => Ok(vec![self.set(work()?).until(stop).run_one(path)?]),
-            _ => self.set(work()?).until(stop).run(paths),
-        })?;
-        Ok(pythonize(py, &done)?.unbind())
+        let one = self.output.is_some();
+        let done = watched(py, |stop| self.set(work()?).until(stop).run(paths))?;
+        match done.as_slice() {
+            [FileReport { outcome: FileOutcome::Failed, path, findings, .. }] if one => {
+                let why = findings.diagnostics.last().cloned();
+                let none = || Diagnostic::new(Code::UnknownFormat, Code::UnknownFormat.title());
+                let error = Error::unfit(why.unwrap_or_else(none));
+                Err(raised_in(py, Path::new(&**path), &error))
+            }
+            _ => Ok(pythonize(py, &done)?.unbind()),
+        }
     }
 }
 

@@ -36,7 +36,7 @@ if [ "${1:-}" = spark ]; then
 fi
 # Not in this folder, where `copyist` is the package without its library.
 mkdir "$where/python"
-cp -r tests "$where/python/tests"
+cp -r tests README.md "$where/python"
 ln -s "$PWD/../testdata" "$where/testdata"
 cd "$where/python"
 python -m pytest -q -s "${tests[@]}" "$@"

@@ -40,6 +40,16 @@ def documented():
                     yield f"{name}.{part}", getattr(inside, "__func__", inside).__doc__
 
 
+def test_readme_shows_what_is_printed(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    readme = pathlib.Path(__file__).parent.with_name("README.md").read_text()
+    text = readme.split("```python\n")[1].split("```")[0]
+    examples = doctest.DocTestParser().get_doctest(text, {}, "README", None, None)
+    assert len(examples.examples) == 10
+    assert doctest.DocTestRunner().run(examples).failed == 0
+
+
 PLAIN = {"format", "path", "leaf", "header", "entries", "entry", "children", "label", "messages"}
 
 
