@@ -1,6 +1,6 @@
 from collections.abc import Iterable
 from os import PathLike
-from typing import Any, Optional, Union
+from typing import Any, Optional, Union, final
 
 Path = Union[str, PathLike[str]]
 Paths = Union[Path, Iterable[Path]]
@@ -12,10 +12,12 @@ class CopyistError(Exception):
     line: Optional[int]
     byte: Optional[int]
 
+@final
 class RecordStream:
     def schema_names(self) -> "list_[str]": ...
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
+@final
 class Session:
     @staticmethod
     def open(path: Path) -> Session: ...

@@ -26,6 +26,14 @@ def is_uri(path):
     return isinstance(path, str) and "://" in path
 
 
+def plain(uri):
+    """A URI without options and secrets, as it is reported."""
+    scheme, rest = uri.split("://", 1)
+    rest = rest.split("?", 1)[0].rstrip("/")
+    bucket, slash, path = rest.partition("/")
+    return f"{scheme}://{bucket.rpartition('@')[2]}{slash}{path}"
+
+
 def committed(out):
     """The paths below `out` of all outputs that count.
 
@@ -62,35 +70,39 @@ def read(source, objects):
     with tempfile.TemporaryDirectory() as folder:
         inside = _fetch(source, objects, folder)
         for batch in pyarrow.RecordBatchReader.from_stream(_copyist.read_arrow(inside)):
-            paths = pyarrow.compute.replace_substring(batch.column(0), inside, _plain(source))
+            paths = pyarrow.compute.replace_substring(batch.column(0), inside, plain(source))
             yield batch.set_column(0, "path", paths)
 
 
-def work(wish, source, out, folder, objects):
+def work(request, source, out, unit, objects):
     """Do the work on a unit, unless it is done. Returns the reports on its inputs."""
     store, root = _opened(out)
-    name = hashlib.sha256(folder.encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    name = hashlib.sha256(unit.encode("utf-8", "surrogateescape")).hexdigest()[:32]
     place = f"{root}/{FOLDER}/{name}.json"
     kind = store.get_file_info(place).type.name
     before = json.loads(_read(store, place)) if kind == "File" else None
-    manifest = {"wish": wish, "folder": folder, "inputs": objects}
-    if before and before["wish"] != wish:
-        raise ValueError(f"{out} has outputs of other work: {before['wish']}")
+    # Not the folder of outputs: its URI may hold a secret.
+    settings = {name: value for name, value in request.items() if name != "out_dir"}
+    manifest = {"settings": settings, "unit": unit, "inputs": objects}
+    if before and before["settings"] != settings:
+        raise ValueError(f"{plain(out)} has outputs of other work: {before['settings']}")
     if before and before["done"] and before["inputs"] == objects:
         return before["reports"]
     own = {path for path, _ in before["outputs"]} if before else set()
     with tempfile.TemporaryDirectory() as temporary:
         inside, made = _fetch(source, objects, temporary), os.path.join(temporary, "out")
-        options = {"to": wish["to"], "origin": wish["origin"]} if wish["command"] == "convert" else {}
-        if wish["command"] == "repair":
-            options["resumable"] = wish["resumable"]
-        reports = getattr(_copyist, wish["command"])(inside, out_dir=made, threads=1, **options)
-        text = json.dumps(reports).replace(json.dumps(inside)[1:-1], _plain(source))
-        reports = json.loads(text.replace(json.dumps(made)[1:-1], _plain(out)))
+        options = {"to": request["to"], "origin": request["origin"]} if request["command"] == "convert" else {}
+        if request["command"] == "repair":
+            options["resumable"] = request["resumable"]
+        reports = getattr(_copyist, request["command"])(inside, out_dir=made, threads=1, **options)
+        text = json.dumps(reports)
+        for folder, uri in ((inside, source), (made, out)):
+            text = text.replace(json.dumps(folder)[1:-1], json.dumps(plain(uri))[1:-1])
+        reports = json.loads(text)
         outputs = [(os.path.relpath(path, made).replace(os.sep, "/"), path) for path in _walk(made)]
         free = _free(store, root, [path for path, _ in outputs if path not in own]) | own
         for report in reports:
-            written = [p[len(_plain(out)) + 1:] for p in report.get("outputs") or [report.get("output")] if p]
+            written = [p[len(plain(out)) + 1:] for p in report.get("outputs") or [report.get("output")] if p]
             if any(path not in free for path in written):
                 why = "the output exists, and is of someone else"
                 report["outcome"], report["output"] = "failed", None
@@ -112,14 +124,6 @@ def _opened(uri):
 
     store, path = fs.FileSystem.from_uri(uri)
     return store, path.rstrip("/")
-
-
-def _plain(uri):
-    """A URI without options and secrets, as it is reported."""
-    scheme, rest = uri.split("://", 1)
-    rest = rest.split("?", 1)[0].rstrip("/")
-    bucket, slash, path = rest.partition("/")
-    return f"{scheme}://{bucket.rpartition('@')[2]}{slash}{path}"
 
 
 def _files(store, root):

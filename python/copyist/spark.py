@@ -50,13 +50,13 @@ def read_sessions(spark, paths, *, portion_bytes=PORTION_BYTES, depth=1):
     an object store."""
     if objects.is_uri(paths):
         return _read_objects(spark, paths, portion_bytes, depth)
-    wish = _wish("detect")
+    request = _request("detect")
     portions, _, _, reports, _ = _copyist.plan(
-        wish, paths, [], portion_bytes, PORTION_SESSIONS
+        request, paths, [], portion_bytes, PORTION_SESSIONS
     )
-    failed = [report for report in reports if report["outcome"] == "failed"]
-    if failed:
-        raise OSError(json.dumps(failed[0]))
+    for report in reports:
+        if report["outcome"] == "failed":
+            raise OSError(f"{_shown(report['path'])}: {report['diagnostics'][-1]['message']}")
 
     def read(batches):
         import pyarrow
@@ -84,14 +84,14 @@ def convert_sessions(
 ):
     """Convert sessions to a format below `out_dir`, and return a DataFrame with a row for each input
     (`REPORT`)."""
-    wish = _wish("convert", out_dir, to=to, origin=origin)
-    return _run(spark, wish, paths, portion_bytes, depth)
+    request = _request("convert", out_dir, to=to, origin=origin)
+    return _run(spark, request, paths, portion_bytes, depth)
 
 
 def migrate_sessions(spark, paths, out_dir, *, portion_bytes=PORTION_BYTES, depth=1):
     """Migrate sessions to the newest versions of their formats below `out_dir`, and return a DataFrame
     with a row for each input (`REPORT`)."""
-    return _run(spark, _wish("migrate", out_dir), paths, portion_bytes, depth)
+    return _run(spark, _request("migrate", out_dir), paths, portion_bytes, depth)
 
 
 def repair_sessions(
@@ -99,11 +99,11 @@ def repair_sessions(
 ):
     """Repair sessions below `out_dir`, and return a DataFrame with a row for each input (`REPORT`).
     With `resumable`, also repair what the interface of a model refuses."""
-    wish = _wish("repair", out_dir, resumable=resumable)
-    return _run(spark, wish, paths, portion_bytes, depth)
+    request = _request("repair", out_dir, resumable=resumable)
+    return _run(spark, request, paths, portion_bytes, depth)
 
 
-def _wish(command, out_dir=None, to=None, origin=True, resumable=False):
+def _request(command, out_dir=None, to=None, origin=True, resumable=False):
     """Describe work to the processes that do it."""
     if out_dir is not None and not objects.is_uri(out_dir):
         out_dir = os.path.abspath(os.fspath(out_dir))
@@ -126,14 +126,17 @@ def _rows(batches):
             yield number, zlib.decompress(portion)
 
 
-def _run(spark, wish, paths, portion_bytes, depth):
+def _run(spark, request, paths, portion_bytes, depth):
     """Do what earlier runs left to do, and return the table on all runs."""
-    if objects.is_uri(paths) and objects.is_uri(wish["out_dir"]):
-        return _run_objects(spark, wish, paths, portion_bytes, depth)
-    _check_apart(paths, wish["out_dir"])
-    folder = os.path.join(wish["out_dir"], FOLDER)
+    stores = [objects.is_uri(paths), objects.is_uri(request["out_dir"])]
+    if any(stores) and not all(stores):
+        raise ValueError("inputs and outputs must both be in object stores, or both in file systems")
+    if all(stores):
+        return _run_objects(spark, request, paths, portion_bytes, depth)
+    _check_apart(paths, request["out_dir"])
+    folder = os.path.join(request["out_dir"], FOLDER)
     portions, _, header, reports, _ = _copyist.plan(
-        wish, paths, list(_journals(folder)), portion_bytes, PORTION_SESSIONS
+        request, paths, list(_journals(folder)), portion_bytes, PORTION_SESSIONS
     )
     run = _new_run(folder)
     _save_rows(os.path.join(folder, str(run), "plan.report.jsonl"), run, reports)
@@ -145,7 +148,7 @@ def _run(spark, wish, paths, portion_bytes, depth):
         attempt = TaskContext.get().attemptNumber()
         for number, portion in _rows(batches):
             place = os.path.join(folder, str(run), f"{number:06}")
-            _work(wish, portion, place, run, header, attempt)
+            _work(request, portion, place, run, header, attempt)
             yield pyarrow.RecordBatch.from_pydict({"number": pyarrow.array([number], "int32")})
 
     if portions:
@@ -194,19 +197,19 @@ def _new_run(folder):
             pass
 
 
-def _work(wish, portion, place, run, header, attempt):
+def _work(request, portion, place, run, header, attempt):
     """Do a portion. The first attempt does it as a whole. If that killed the process, the next ones
     work on one session at a time, and leave out those that killed it again."""
     sizes = [share["bytes"] for share in json.loads(portion)]
     journal = place + ".journal.jsonl"
     if attempt == 0:
-        reports = _copyist.run_portion(wish, portion, journal, header)
+        reports = _copyist.run_portion(request, portion, journal, header)
     else:
-        reports = _one_by_one(wish, portion, place + ".attempt.json", journal, header)
+        reports = _one_by_one(request, portion, place + ".attempt.json", journal, header)
     _save_rows(place + ".report.jsonl", run, reports, sizes)
 
 
-def _one_by_one(wish, portion, note, journal, header):
+def _one_by_one(request, portion, note, journal, header):
     """Do each session by itself. The file `note` names the one that is in work."""
     suspects = []
     if os.path.exists(note):
@@ -221,7 +224,7 @@ def _one_by_one(wish, portion, note, journal, header):
         _save(note, json.dumps(suspects + [number]))
         try:
             one = json.dumps([share]).encode()
-            reports += _copyist.run_portion(wish, one, journal, header)
+            reports += _copyist.run_portion(request, one, journal, header)
         except BaseException as error:
             # A fault of copyist in one session is none of the others'.
             if type(error).__name__ != "PanicException":
@@ -294,10 +297,10 @@ def _read_objects(spark, source, portion_bytes, depth):
     return _spread(spark, _portions(units, portion_bytes)).mapInArrow(read, RECORDS)
 
 
-def _run_objects(spark, wish, source, portion_bytes, depth):
+def _run_objects(spark, request, source, portion_bytes, depth):
     """Do what manifests do not name as done, and return the table on all inputs."""
-    out = wish["out_dir"]
-    if (objects._plain(source) + "/").startswith(objects._plain(out) + "/"):
+    out = request["out_dir"]
+    if (objects.plain(source) + "/").startswith(objects.plain(out) + "/"):
         raise ValueError(f"{source} is in the output folder {out}")
 
     def work(batches):
@@ -305,9 +308,9 @@ def _run_objects(spark, wish, source, portion_bytes, depth):
 
         for _, portion in _rows(batches):
             for folder, inputs in json.loads(portion):
-                reports = objects.work(wish, source, out, folder, inputs)
+                reports = objects.work(request, source, out, folder, inputs)
                 if reports:
-                    sizes = {f"{objects._plain(source)}/{path}": size for path, size, _ in inputs}
+                    sizes = {f"{objects.plain(source)}/{path}": size for path, size, _ in inputs}
                     rows = [_row(one, sizes.get(_shown(one["path"]), 0), 1) for one in reports]
                     table = pyarrow.Table.from_pylist(rows, _report_schema())
                     yield from table.to_batches()

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// The work, as Python describes it to each process.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Wish {
+pub struct Request {
     /// "detect", "migrate", "repair" or "convert".
     command: String,
     /// Format to convert to.
@@ -24,7 +24,7 @@ pub struct Wish {
     out_dir: Option<PathBuf>,
 }
 
-impl Wish {
+impl Request {
     fn work(self) -> Outcome<Work> {
         let work = match (&*self.command, &self.to) {
             ("convert", Some(to)) => Work::convert(to)?,
@@ -40,12 +40,12 @@ impl Wish {
     }
 }
 
-fn bad(error: serde_json::Error) -> PyErr {
+fn value_error(error: serde_json::Error) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
 fn shares(portion: &[u8]) -> PyResult<Vec<Share>> {
-    received(portion).map_err(bad)
+    received(portion).map_err(value_error)
 }
 
 /// Plan work: `(portions, sessions, header, reports, done)`. A portion is about `size` bytes of
@@ -54,23 +54,23 @@ fn shares(portion: &[u8]) -> PyResult<Vec<Share>> {
 #[allow(clippy::too_many_arguments)] // They are the run's.
 pub fn plan(
     py: Python<'_>,
-    wish: Wish,
+    request: Request,
     paths: Paths,
     journals: Vec<(PathBuf, bool)>,
     size: u64,
     most: usize,
 ) -> PyResult<Py<PyAny>> {
     let paths = paths.all();
-    let plan = watched(py, |_| wish.work()?.plan(paths, &journals))?;
+    let plan = watched(py, |_| request.work()?.plan(paths, &journals))?;
     let Plan { shares, reports, done, header } = plan;
     let count = shares.len();
     let portions = py.detach(|| {
         let portions = portions(shares, size, most);
         portions.iter().map(|portion| sent(portion)).collect::<Result<Vec<_>, _>>()
     });
-    let portions = portions.map_err(bad)?;
+    let portions = portions.map_err(value_error)?;
     let portions: Vec<_> = portions.iter().map(|portion| PyBytes::new(py, portion)).collect();
-    let header = serde_json::to_string(&header).map_err(bad)?;
+    let header = serde_json::to_string(&header).map_err(value_error)?;
     let planned = (portions, count, header, pythonize(py, &reports)?, done);
     Ok(planned.into_pyobject(py)?.into_any().unbind())
 }
@@ -79,15 +79,15 @@ pub fn plan(
 #[pyfunction]
 pub fn run_portion(
     py: Python<'_>,
-    wish: Wish,
+    request: Request,
     portion: &[u8],
     journal: PathBuf,
     header: &str,
 ) -> PyResult<Py<PyAny>> {
     let shares = shares(portion)?;
-    let header = serde_json::from_str(header).map_err(bad)?;
+    let header = serde_json::from_str(header).map_err(value_error)?;
     let done = watched(py, |stop| {
-        wish.work()?.threads(1).until(stop).run_shares(shares, Some((&journal, &header)))
+        request.work()?.threads(1).until(stop).run_shares(shares, Some((&journal, &header)))
     })?;
     Ok(pythonize(py, &done)?.unbind())
 }

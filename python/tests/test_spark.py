@@ -191,6 +191,10 @@ def test_other_work_on_the_same_folder_is_refused(spark, data, tmp_path):
         sessions.convert_sessions(spark, data / "part0", tmp_path / "out", "canonical")
     with pytest.raises(ValueError):
         sessions.migrate_sessions(spark, data / "part0", data)
+    with pytest.raises(ValueError, match="both"):
+        sessions.migrate_sessions(spark, "s3://bucket/data", tmp_path / "other")
+    with pytest.raises(OSError, match="none"):
+        sessions.read_sessions(spark, data / "none")
 
 
 def test_files_of_others_are_not_replaced(spark, data, tmp_path):
@@ -284,6 +288,10 @@ def test_object_store_gets_what_the_command_writes(spark, data, tmp_path, bucket
     there = lambda path: "s3://bucket/some" + path[len(str(some)):]  # noqa: E731
     assert rows(table) == sorted((there(path), outcome) for path, outcome in told)
     assert "secret" not in str(table.collect())
+    store, root = objects._opened(out)
+    manifests = objects._files(store, f"{root}/{objects.FOLDER}")
+    assert len(manifests) == 8
+    assert not any(b"secret" in objects._read(store, info.path) for info in manifests)
     first = stored(out)
     assert {path: data for path, (data, _) in first.items()} == tree(alone)
     assert sorted(objects.committed(out)) == sorted(first)
@@ -312,15 +320,15 @@ def test_session_that_kills_its_process_costs_itself_only(tmp_path, monkeypatch)
     for number in range(5):
         (tmp_path / "in").mkdir(exist_ok=True)
         (tmp_path / "in" / f"s{number}.jsonl").write_text(session(number))
-    wish = sessions._wish("migrate", tmp_path / "out")
-    portions, count, header, _, _ = copyist._copyist.plan(wish, tmp_path / "in", [], 1 << 20, 99)
+    request = sessions._request("migrate", tmp_path / "out")
+    portions, count, header, _, _ = copyist._copyist.plan(request, tmp_path / "in", [], 1 << 20, 99)
     assert (len(portions), count) == (1, 5)
     whole = copyist._copyist.run_portion
 
-    def deadly(wish, portion, journal, header):
+    def deadly(request, portion, journal, header):
         if b"s3.jsonl" in portion:
             os._exit(9)
-        return whole(wish, portion, journal, header)
+        return whole(request, portion, journal, header)
 
     monkeypatch.setattr(copyist._copyist, "run_portion", deadly)
     (tmp_path / "out" / "1").mkdir(parents=True)
@@ -329,7 +337,7 @@ def test_session_that_kills_its_process_costs_itself_only(tmp_path, monkeypatch)
     for attempt in range(4):
         child = os.fork()
         if child == 0:
-            sessions._work(wish, portions[0], place, 1, header, attempt)
+            sessions._work(request, portions[0], place, 1, header, attempt)
             os._exit(0)
         ends.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
         if ends[-1] == 0:
