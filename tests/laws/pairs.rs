@@ -20,11 +20,11 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("/alias/", "anchors; not kept through the stream either"),
     (
         "/compacted/in/rollout-2026-03-01T12-00-00-01990c5a-7b1e-7c3d-8f4a-5b6c7d8e9f02.jsonl to codex@1",
-        "version 1 has no compactions",
+        "version 1 has no compactions, and no release opens it any more",
     ),
     (
         "/taken-back/in/rollout-2026-02-03T09-40-00-01990c5a-7b1e-7c3d-8f4a-5b6c7d8e9f01.jsonl to codex@1",
-        "version 1 has no way to take turns back",
+        "version 1 has no way to take turns back, and no release opens it any more",
     ),
     (
         "2025-11-18T09-14-02-417Z_8899d818-977d-46aa-8246-692996dcc594.jsonl to codex@",

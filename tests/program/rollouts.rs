@@ -1,8 +1,9 @@
 //! Codex's rollouts in their folders: forks whose history stands in another file, folders that
 //! moved.
 
-use crate::common::{Dir, own, read};
+use crate::common::{Dir, corpus, files, name, own, read};
 use serde_json::{Value, json};
+use std::path::Path;
 
 const PARENT: &str = "01990c5a-7b1e-7c3d-8f4a-5b6c7d8e9f11";
 const FORK: &str = "01990c5a-7b1e-7c3d-8f4a-5b6c7d8e9f12";
@@ -103,6 +104,20 @@ fn a_fork_without_its_parent_is_reported_and_repaired_where_it_is_to_go_on() {
     // The parent of the fork's fork is there.
     let (_, text) = dir.said(&["repair", "--resumable", "-n", &place(NEXT)]);
     assert!(!text.contains("CY0869"), "{text}");
+}
+
+#[test]
+fn a_segment_behind_turns_that_were_taken_back_begins_in_the_first_file() {
+    let Some(corpus) = corpus("a_segment_behind_turns_that_were_taken_back") else { return };
+    let all = files(&corpus.join("codex/0.169.0/revert"));
+    let (later, first): (Vec<_>, Vec<_>) = all.iter().partition(|path| name(path).contains('_'));
+    let dir = Dir::new();
+    let said = |file: &Path| said(&dir, file.to_str().expect("UTF-8"));
+    let (later, first) = (said(later[0]), said(first[0]));
+    // Two of three turns were taken back, and another one was held.
+    assert_eq!((first.len(), later.len()), (6, 4));
+    assert_eq!(later[..2], first[..2]);
+    assert_ne!(later[2], first[2]);
 }
 
 #[test]

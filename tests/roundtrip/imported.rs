@@ -1,7 +1,7 @@
 //! Streams that an importer wrote, which come from no format that copyist knows: what they say to a
 //! model is the same in every format, and they come home from each.
 
-use crate::common::{self, Dir, files};
+use crate::common::{self, Dir, files, read};
 use copyist::context;
 use copyist::diagnostic::Log;
 use copyist::format::{Cx, Options};
@@ -350,7 +350,8 @@ fn what_is_kept_out_is_sent_nowhere_and_comes_home() {
 
 #[test]
 fn what_is_kept_out_of_a_session_of_any_format_is_sent_nowhere() {
-    // A session of runs is none without any, and a rollout has no place beside the conversation.
+    // A session of runs is none without any, and a rollout has no place beside the conversation, so
+    // a stream that says so of one is written anew (CY0627).
     let beside =
         |source: &String| !["codelia", "codex"].iter().any(|name| source.starts_with(name));
     for source in targets().into_iter().filter(beside) {
@@ -388,6 +389,25 @@ fn what_is_kept_out_of_a_session_of_any_format_is_sent_nowhere() {
             });
             assert_eq!(secret["excluded"], true, "{source} back from {to}: {words}");
         }
+    }
+}
+
+#[test]
+fn what_is_kept_out_of_a_rollout_is_not_written_into_it() {
+    for source in ["codex@1", "codex@2", "codex@3"] {
+        let stream = [
+            with(session(), json!({"source": source})),
+            said("a", "", "user", "q"),
+            with(said("b", "a", "user", "SECRET"), json!({"excluded": true})),
+        ];
+        let dir = Dir::new();
+        let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
+        dir.write("s.copyist.jsonl", lines.as_bytes());
+        let (_, words) = dir.exit(&["convert", "-t", source, "-o", "s.jsonl", "s.copyist.jsonl"]);
+        let text = String::from_utf8(read(&dir.path("s.jsonl"))).expect("UTF-8");
+        assert!(!text.contains("SECRET") && text.contains("\"q\""), "{source}: {text}");
+        let reported = ["CY0601", "CY0627"].iter().any(|code| words.contains(code));
+        assert!(reported, "{source}: {words}");
     }
 }
 
