@@ -93,6 +93,15 @@ impl Base {
         canonical::record(&self.store.line(number)?)
     }
 
+    /// Replaces the records of the base by others of the same numbers.
+    ///
+    /// # Errors
+    /// If a record cannot be read, or there is no room.
+    pub fn rewrite(&mut self, to: RecordStore, edit: &dyn Fn(&mut Record)) -> Result<()> {
+        self.store = self.store.rewritten(to, edit)?;
+        Ok(())
+    }
+
     /// Returns the tag of a record of the base.
     pub fn tag(&self, number: u32) -> Option<Tag> {
         self.names.get(number as usize).map(|name| name.tag)

@@ -64,6 +64,19 @@ impl RecordStore {
         Ok(line.into())
     }
 
+    /// Returns a store of the same records with edits.
+    ///
+    /// # Errors
+    /// If a record cannot be read, or there is no room.
+    pub fn rewritten(&mut self, mut to: Self, edit: &dyn Fn(&mut Record)) -> Result<Self> {
+        for number in 0..self.count() {
+            let mut record = canonical::record(&self.line(number)?)?;
+            edit(&mut record);
+            to.add(&record)?;
+        }
+        Ok(to)
+    }
+
     /// Returns all records as a canonical stream.
     pub fn parts(&mut self) -> Result<Staged> {
         self.flush()?;

@@ -6,6 +6,7 @@ use super::file::{Digest, Header, Origin, digest_of, rejected};
 use super::guard;
 use super::keep::Digesting;
 use super::matching::align::Tag;
+use super::matching::call_names::CallNames;
 use super::matching::compactions;
 use super::matching::outcomes::{RecordKey, aligned, match_turns, renumbered};
 use super::matching::parent_links::ParentLinks;
@@ -396,9 +397,17 @@ fn merged(
     cx: &Cx<'_>,
 ) -> Result<Option<Merged>> {
     let home = home.filter(|home| home.format.name != canonical::FORMAT.name);
+    let (log, options) = (Log::default(), Options::default());
+    let quiet = Cx { options: &options, log: &log };
     let anew = RewrittenHistory::of(&base.names, now, home)?;
     renumbered(&base.names, now)?;
     let (mut outcomes, mut added) = aligned(&base.names, &now.names);
+    let names = CallNames::of(base, &mut *origin, &quiet)?;
+    if !names.is_empty() {
+        let restore = |record: &mut Record| names.restore(record);
+        base.rewrite(RecordStore::new(sink.spool()?), &restore)?;
+        now.store = now.store.rewritten(RecordStore::new(sink.spool()?), &restore)?;
+    }
     anew.leave_out(now, (&mut outcomes, &mut added), cx);
     match_turns(base, now, (&mut outcomes, &mut added))?;
     let unsaved = unsaved_run::taken(now, &mut added, home, cx)?;
@@ -414,8 +423,6 @@ fn merged(
     summed.said.extend(unsaved);
     let store = RecordStore::new(sink.spool()?);
     let back = Merger::new((&mut *now, base), kin, (outcomes, added), summed, store, cx);
-    let (log, options) = (Log::default(), Options::default());
-    let quiet = Cx { options: &options, log: &log };
     let Done { store: mut stream, changed, summed } = back.all(&mut *origin, &quiet)?;
     if !changed {
         return Ok(None);

@@ -19,12 +19,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("/v2/orchard/in/orchard.jsonl to connectonion@2", "nor is a result that names no call"),
     ("/lamp/in/3f0c5a52-9d0e-4c0a-8f3e-0b7f6f1c2d11.jsonl to connectonion@2", "nor an empty text"),
     ("/log/in/b1d0a7e4-6c55-4d0b-9a57-5a8f8e0c9d22.jsonl to connectonion@2", "the same"),
-    ("8899d818-977d-46aa-8246-692996dcc594.jsonl to codex@", "names of calls were shortened"),
     ("10570381-e089-450a-a738-242aea66bd94.jsonl to connectonion@2", "a turn's question is edited"),
-    (
-        "feature-work/in/2025-11-18T09-14-02-417Z_8899d818-977d-46aa-8246-692996dcc594.jsonl to claude-code",
-        "the interface refuses the `|` in its calls' identifiers, so they get others",
-    ),
     (
         "v2/parallel/in/c4a7e910-5d3b-4f86-b1c2-90e8d7a6f534.jsonl to pi@",
         "pi's last line, which marks the leaf, was taken away; the transcript names its leaf itself",

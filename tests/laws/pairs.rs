@@ -26,15 +26,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "/taken-back/in/rollout-2026-02-03T09-40-00-01990c5a-7b1e-7c3d-8f4a-5b6c7d8e9f01.jsonl to codex@1",
         "version 1 has no way to take turns back, and no release opens it any more",
     ),
-    (
-        "2025-11-18T09-14-02-417Z_8899d818-977d-46aa-8246-692996dcc594.jsonl to codex@",
-        "names of calls that are longer than Codex's interface takes are shortened",
-    ),
     ("surrogate/.co/evals/lone_surrogate/run_1.yaml", "torn by its own program"),
-    (
-        "feature-work/in/2025-11-18T09-14-02-417Z_8899d818-977d-46aa-8246-692996dcc594.jsonl to claude-code",
-        "the interface refuses the `|` in its calls' identifiers, so they get others",
-    ),
 ];
 
 /// Every format at every version, but for the stream.
@@ -87,7 +79,22 @@ fn said_at(text: &[u8], leaf: Option<String>) -> Option<Vec<String>> {
     let messages = Json::checked(out.into()).member("messages")?;
     let value: serde_json::Value = serde_json::from_slice(messages.as_bytes()).ok()?;
     let list = value.as_array()?.iter().filter(|message| message["role"] != "system");
-    Some(list.map(|message| without_outcome(message.clone()).to_string()).collect())
+    let mut list: Vec<_> = list.map(|message| without_outcome(message.clone())).collect();
+    let mut calls = Vec::new();
+    list.iter_mut().for_each(|message| number_calls(message, &mut calls));
+    Some(list.iter().map(ToString::to_string).collect())
+}
+
+/// Numbers calls by their order: interfaces differ in the identifiers that they accept.
+fn number_calls(message: &mut serde_json::Value, calls: &mut Vec<String>) {
+    for block in message["content"].as_array_mut().into_iter().flatten() {
+        let key = if block["type"] == "tool_call" { "id" } else { "call" };
+        let Some(id) = block[key].as_str().map(str::to_owned) else { continue };
+        if !calls.contains(&id) {
+            calls.push(id.clone());
+        }
+        block[key] = calls.iter().position(|call| *call == id).into();
+    }
 }
 
 /// A message without whether a tool failed, which not every format says, and without blocks that

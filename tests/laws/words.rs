@@ -22,16 +22,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     (": following: ", "a word that pi puts before a summary itself"),
     (": compacted: ", "the same"),
     ("/codex/v2/compacted/in/", "words of a new history, which stands in the compaction"),
-    ("8899d818-977d-46aa-8246-692996dcc594.jsonl to codex@", "names of calls were shortened"),
     ("/surrogate/.co/evals/", "torn by its own program"),
-    (
-        "feature-work/in/2025-11-18T09-14-02-417Z_8899d818-977d-46aa-8246-692996dcc594.jsonl to claude-code",
-        "the interface refuses the `|` in its calls' identifiers, so they get others",
-    ),
-    (
-        "306d8814-caf9-4c50-b092-6fa20ecec497.jsonl to claude-code: kestrel",
-        "answers behind an edited summary come back with their texts, and with zeros as their usage",
-    ),
 ];
 
 /// Words that a file has of its format's own.

@@ -3,6 +3,7 @@
 
 pub mod align;
 pub mod branches;
+pub mod call_names;
 pub mod compactions;
 pub mod context_edits;
 pub mod outcomes;
