@@ -16,7 +16,7 @@ use crate::record::{Field, Kind, Node, Record, block};
 use crate::session::{self, Session, is_entry};
 use draw::Marks;
 use serde::{Serialize, Serializer};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::ControlFlow;
 
 /// Options for the drawing of the tree.
@@ -60,6 +60,9 @@ pub struct Inspection {
     /// Tokens and cost that no result has summed up yet.
     #[serde(skip)]
     open: Usage,
+    /// The last answers of several records, each of which repeats the usage.
+    #[serde(skip)]
+    answers: VecDeque<(Json, Usage)>,
     /// Totals that the session itself contains, used where no other record has counts.
     #[serde(skip)]
     totals: Usage,
@@ -285,7 +288,24 @@ impl Inspection {
             sum.into_iter().for_each(|sum| self.usage.add(sum));
             self.usage.cost += number(node, Field::TotalCost);
         } else if let Some(usage) = node.node(Field::Usage) {
-            self.open.add(usage);
+            self.answer(node.json(Field::Group), usage);
+        }
+    }
+
+    /// Counts the usage of an answer. Of an answer of several records the highest counts: some
+    /// programs write the final numbers only with the last record.
+    fn answer(&mut self, group: Option<&Json>, usage: &Node) {
+        let mut now = Usage::default();
+        now.add(usage);
+        let Some(group) = group else { return self.open.join(now) };
+        let known = self.answers.iter().position(|(answer, _)| answer == group);
+        let was = known.and_then(|place| self.answers.remove(place));
+        let was = was.map(|(_, was)| was).unwrap_or_default();
+        let now = now.with(was, f64::max);
+        self.open.join(now.with(was, |now, was| now - was));
+        self.answers.push_back((group.clone(), now));
+        if self.answers.len() > ANSWERS {
+            self.answers.pop_front();
         }
     }
 
@@ -328,14 +348,24 @@ impl Active {
     }
 }
 
+/// Maximum number of answers whose further records may still follow.
+const ANSWERS: usize = 64;
+
 impl Usage {
     fn join(&mut self, other: Self) {
-        self.input += other.input;
-        self.output += other.output;
-        self.cache_read += other.cache_read;
-        self.cache_write += other.cache_write;
-        self.tokens += other.tokens;
-        self.cost += other.cost;
+        *self = self.with(other, |own, other| own + other);
+    }
+
+    /// Combines two counts, number by number.
+    fn with(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
+        Self {
+            input: of(self.input, other.input),
+            output: of(self.output, other.output),
+            cache_read: of(self.cache_read, other.cache_read),
+            cache_write: of(self.cache_write, other.cache_write),
+            tokens: of(self.tokens, other.tokens),
+            cost: of(self.cost, other.cost),
+        }
     }
 
     fn add(&mut self, usage: &Node) {

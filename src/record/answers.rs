@@ -1,8 +1,9 @@
 //! Whole answers, with their usage, as other formats have them.
 //!
 //! Some programs write each block of an answer as a message of its own, and its usage in a record
-//! beside it. A model's interface requires every result right behind the answer that calls for it.
-//! Therefore consecutive answers are joined while calls of the first of them wait.
+//! beside it, or with each block. A model's interface requires every result right behind the answer
+//! that calls for it. Therefore consecutive answers are joined while calls of the first of them
+//! wait, and so are the messages of one `group`.
 
 use super::{Field, Kind, Node, Record, Value, block};
 use crate::ids::hash;
@@ -18,7 +19,7 @@ pub struct Answers {
     /// Whether the target has no place for records with the usage of answers.
     tells: bool,
     forks: HashSet<u64>,
-    /// An answer whose calls wait.
+    /// An answer whose calls wait, or that has a group.
     held: Option<Located<Record>>,
     /// Names of the joined answers, by the names of their pieces.
     names: HashMap<Json, Json>,
@@ -48,6 +49,7 @@ impl Answers {
         let mut ends = [id, record.node.json(Field::Id)].into_iter().flatten();
         !ends.any(|id| self.forks.contains(&hash(id.as_bytes())))
             && parent.is_none_or(|parent| id == Some(parent))
+            && (calls(&held.value.node) || are_of_one(&held.value.node, &record.node))
     }
 
     /// Takes the next record. Returns the records that are complete, in their order.
@@ -85,7 +87,7 @@ impl Answers {
             return [before, Some(located)];
         }
         self.tell(&mut record.node);
-        if self.joins && calls(&record.node) {
+        if self.joins && (calls(&record.node) || record.node.get(Field::Group).is_some()) {
             self.held = Some(located);
             return [before, None];
         }
@@ -170,6 +172,11 @@ pub fn calls(message: &Node) -> bool {
     blocks.iter().any(|block| block.is(Field::Type, block::TOOL_CALL))
 }
 
+/// Whether two messages are records of one answer.
+fn are_of_one(a: &Node, b: &Node) -> bool {
+    a.get(Field::Group).is_some() && a.get(Field::Group) == b.get(Field::Group)
+}
+
 /// Joins two pieces of an answer: the result stands where the first did, and has the name and the
 /// end of the second.
 fn joined(mut first: Node, mut second: Node) -> Node {
@@ -177,8 +184,10 @@ fn joined(mut first: Node, mut second: Node) -> Node {
     let mut blocks = blocks_of(&mut first);
     blocks.append(&mut blocks_of(&mut second));
     let mut whole = second;
+    // The pieces of one answer repeat its usage, the last one with the final numbers.
     let usages = first.node(Field::Usage).zip(whole.node(Field::Usage));
-    let usage = usages.map(|(a, b)| sum(a, b));
+    let one = are_of_one(&first, &whole);
+    let usage = usages.filter(|_| !one).map(|(a, b)| sum(a, b));
     for (field, value) in first.iter() {
         if whole.get(field).is_none() || field == Field::Parent {
             whole.set(field, value.clone());
