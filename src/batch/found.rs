@@ -351,6 +351,11 @@ fn is_called(name: &str) -> bool {
 fn recognised(head: &Head<'_>, named: bool) -> Result<(&'static Format, Sniffed)> {
     match detect(head) {
         None => Err(unknown(head)),
+        Some((format, sniffed)) if sniffed.confidence == Confidence::Stray => {
+            let message =
+                format!("{}, only lines of {} beside one", Code::Stray.title(), format.name);
+            Err(Error::request(Code::Stray, message))
+        }
         Some((format, sniffed)) if sniffed.confidence == Confidence::Buried => {
             if named && is_called(head.name) {
                 return Ok((format, sniffed));

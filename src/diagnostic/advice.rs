@@ -49,6 +49,9 @@ impl Code {
                 Self::LineNumbered,
                 Self::Retyped,
                 Self::HistoryDetached,
+                Self::Straightened,
+                Self::EndMoved,
+                Self::ContentListed,
             ]
             .contains(&self)
     }

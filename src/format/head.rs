@@ -136,6 +136,8 @@ fn opens_wide(text: &[u8]) -> bool {
 /// Certainty with which a format recognises a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
+    /// The file has the marks of lines that the software writes beside its sessions, and no session.
+    Stray,
     /// The file has the marks, but behind text that neither the format's software nor a crash puts
     /// there: the file shows or describes a session. This is enough for a file that the user names,
     /// not for a file that a search finds.
@@ -153,6 +155,7 @@ impl Confidence {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
+            Self::Stray => "stray",
             Self::Buried => "buried",
             Self::Weak => "weak",
             Self::Strong => "strong",

@@ -2,6 +2,7 @@
 
 mod agent_orchestrator;
 mod ahead;
+mod claude_code;
 mod codelia;
 mod codex;
 #[path = "../common/mod.rs"]

@@ -96,8 +96,17 @@ fn payload(record: &[u8]) -> Option<String> {
         return text.starts_with('{').then_some(said);
     };
     let object = value.as_object_mut()?;
-    let changed =
-        ["id", "parentId", "firstKeptEntryId", "firstKeptEntryIndex", "targetId", "copyist"];
+    let changed = [
+        "id",
+        "parentId",
+        "firstKeptEntryId",
+        "firstKeptEntryIndex",
+        "targetId",
+        "uuid",
+        "parentUuid",
+        "copyist",
+    ];
+    put_back(object);
     let header = object.get("type").is_some_and(|kind| kind == "session");
     // What is no UUID there opens no rollout of Codex.
     if object.get("type").is_some_and(|kind| kind == "session_meta") {
@@ -120,6 +129,21 @@ fn payload(record: &[u8]) -> Option<String> {
     }
     let sorted: BTreeMap<_, _> = object.iter().collect();
     Some(format!("{sorted:?}"))
+}
+
+/// Gives a line the time and the content that its notes say it had.
+fn put_back(object: &mut serde_json::Map<String, Value>) {
+    let notes = object.get("copyist").and_then(|note| note["repaired"].as_array()).cloned();
+    for note in notes.iter().flatten() {
+        match note.get("timestamp") {
+            Some(Value::Null) => drop(object.remove("timestamp")),
+            Some(time) => drop(object.insert("timestamp".to_owned(), time.clone())),
+            None => {}
+        }
+        if let (Some(content), Some(message)) = (note.get("content"), object.get_mut("message")) {
+            message["content"] = content.clone();
+        }
+    }
 }
 
 /// Members that the notes of a record say were put in.

@@ -123,7 +123,7 @@ impl About {
 /// Detects a transcript by its beginning.
 pub fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     let called = Head::is_called(head.name, FORMAT.extensions);
-    let (mut beside, mut clean) = (0, true);
+    let (mut beside, mut clean, mut stray) = (0, true, head.whole);
     for (i, line) in head.lines().take(LOOKED_AT).enumerate() {
         match Marks::of(line) {
             Some(marks) if marks.is_chained() => {
@@ -134,18 +134,31 @@ pub fn sniff(head: &Head<'_>) -> Option<Sniffed> {
                 };
                 return Some(Sniffed { confidence, version: VERSION });
             }
-            Some(marks) if marks.is_beside() => beside += 1,
-            Some(_) => {}
-            None => clean &= beside > 0 || Head::is_torn(line, i == 0, called),
+            Some(marks) if marks.is_beside() => {
+                stray &= STRAY.iter().any(|wire| marks.is(wire));
+                beside += 1;
+            }
+            Some(_) => stray = false,
+            None => {
+                stray = false;
+                clean &= beside > 0 || Head::is_torn(line, i == 0, called);
+            }
         }
     }
-    // A process that went on with another session leaves a file with such lines only.
-    let confidence = if clean { Confidence::Strong } else { Confidence::Buried };
+    let confidence = match () {
+        () if stray => Confidence::Stray,
+        () if clean => Confidence::Strong,
+        () => Confidence::Buried,
+    };
     (beside > 0).then_some(Sniffed { confidence, version: VERSION })
 }
 
 /// Maximum number of lines that detection looks at.
 const LOOKED_AT: usize = 64;
+
+/// Types of the only lines in the files that processes of 1.0.128 and 2.0.53 leave when they go on
+/// with another session.
+const STRAY: &[&str] = &["summary", "queue-operation"];
 
 /// Number of the only version.
 const VERSION: u32 = 2;

@@ -39,6 +39,12 @@ pub struct Foreign {
     written: Option<Json>,
     /// Hashes of the identifiers of all nodes that have a line.
     lines: HashSet<u64>,
+    /// Identifiers of lines that others named as their parents, and that have not come.
+    awaited: Vec<Json>,
+    /// Whether a line before the last one follows it.
+    followed: bool,
+    /// The last line and the identifier of its answer, if it is of an answer.
+    answered: Option<(Json, Json)>,
     /// Last question.
     asked: Option<Json>,
 }
@@ -76,7 +82,7 @@ pub fn is_uuid(text: &str) -> bool {
 }
 
 /// Returns a UUID that follows from these bytes.
-fn uuid_of(bytes: &[u8]) -> String {
+pub fn uuid_of(bytes: &[u8]) -> String {
     let (a, b) = (hash(bytes), hash(&[bytes, b"2"].concat()));
     // Version 8 of RFC 9562: the bits are the maker's own.
     ids::uuid(a & 0xffff_ffff_ffff_0fff | 0x8000, b & 0x3fff_ffff_ffff_ffff | 1 << 63)
@@ -112,6 +118,9 @@ impl Foreign {
             last: None,
             written: None,
             lines: HashSet::new(),
+            awaited: Vec::new(),
+            followed: false,
+            answered: None,
             asked: None,
         }
     }
@@ -254,26 +263,37 @@ impl Foreign {
         self.time = Some(time);
         node.set(Field::Time, Json::string(&times::with_millis(time)));
         let parent = node.json(Field::Parent).map(|parent| self.above(parent).clone());
-        let parent = parent.filter(|parent| !parent.is_null()).map(|parent| self.uuid(&parent));
+        let parent = parent.filter(|parent| !parent.is_null());
+        let known = |id: &Json| self.lines.contains(&hash(id.as_bytes()));
+        let awaited = parent.as_ref().filter(|parent| !known(parent)).map(|id| self.uuid(id));
+        let parent = parent.as_ref().map(|parent| self.uuid(parent));
+        self.awaited.extend(awaited);
         node.set(Field::Parent, parent.unwrap_or(Json::constant("null")));
         let id = node.json(Field::Id).cloned().unwrap_or(Json::constant("null"));
         let uuid = self.uuid(&id);
+        self.followed = self.awaited.contains(&uuid);
+        self.awaited.retain(|id| *id != uuid);
         let answer = node.is(Field::Role, "assistant");
-        if answer {
-            self.answer(node, &uuid);
-        }
+        let name = answer.then(|| self.answer(node, &uuid));
+        self.answered = name.map(|name| (uuid.clone(), name));
         node.set(Field::Id, uuid);
         node.take(Field::Group);
         node.set(Field::Extra, self.template(answer));
     }
 
-    fn answer(&self, node: &mut Node, uuid: &Json) {
-        let own = node.text(Field::ResponseId).filter(|id| id.starts_with("msg_"));
-        let name = own.unwrap_or_else(|| {
+    /// Completes an answer; returns its identifier. Answers right behind each other share one:
+    /// release 2.1.332 puts the results of calls behind each answer by itself.
+    fn answer(&self, node: &mut Node, uuid: &Json) -> Json {
+        let own = node.json(Field::ResponseId);
+        let own = own.filter(|id| id.text().is_some_and(|id| id.starts_with("msg_"))).cloned();
+        let before =
+            self.answered.as_ref().filter(|(line, _)| node.json(Field::Parent) == Some(line));
+        let name = own.or_else(|| before.map(|(_, name)| name.clone())).unwrap_or_else(|| {
             let of = node.json(Field::Group).unwrap_or(uuid);
-            format!("msg_{:016x}", hash(&[self.id.as_bytes(), of.as_bytes()].concat()))
+            let hash = hash(&[self.id.as_bytes(), of.as_bytes()].concat());
+            Json::string(&format!("msg_{hash:016x}"))
         });
-        node.set(Field::ResponseId, Json::string(&name));
+        node.set(Field::ResponseId, name.clone());
         if node.json(Field::Model).is_none() {
             node.set(Field::Model, self.model.clone().unwrap_or(Json::constant("\"unknown\"")));
         }
@@ -290,6 +310,7 @@ impl Foreign {
             usage.set(field, told.unwrap_or(Json::constant("0")));
         }
         node.set(Field::Usage, usage);
+        name
     }
 
     /// Returns the identifier of a line for a node.
@@ -324,8 +345,11 @@ impl Foreign {
     pub fn finish(&self) -> Vec<Vec<u8>> {
         let mut lines = Vec::new();
         let leaf = self.leaf.as_ref().or(self.last.as_ref()).map(|leaf| self.above(leaf));
+        // Release 2.1.332 takes the line before for a parent that does not exist.
+        let root = |uuid| self.informational(&Json::constant("null"), uuid);
+        lines.extend(self.awaited.iter().map(root));
         if let (Some(leaf), Some(written)) = (leaf, &self.written)
-            && leaf != written
+            && (leaf != written || self.followed || !self.awaited.is_empty())
             && (leaf.is_null() || self.lines.contains(&hash(leaf.as_bytes())))
         {
             lines.extend(self.stands_at(leaf));
@@ -344,12 +368,19 @@ impl Foreign {
     /// last line of the chain if that descends from the leaf; and one that names this as the leaf.
     #[must_use]
     pub fn stands_at(&self, leaf: &Json) -> [Vec<u8>; 2] {
-        let mut out = Vec::new();
-        let mut line = Object::open(&mut out);
         let parent = Some(leaf).filter(|leaf| !leaf.is_null()).map(|leaf| self.uuid(leaf));
         let parent = parent.unwrap_or(Json::constant("null"));
-        let uuid =
-            Json::string(&uuid_of(&[self.id.as_bytes(), leaf.as_bytes(), b" leaf"].concat()));
+        let uuid = uuid_of(&[self.id.as_bytes(), leaf.as_bytes(), b" leaf"].concat());
+        let uuid = Json::string(&uuid);
+        let asked = self.asked.clone().unwrap_or(Json::constant("\"\""));
+        let named = self.beside("last-prompt", &[("lastPrompt", &asked), ("leafUuid", &uuid)]);
+        [self.informational(&parent, &uuid), named]
+    }
+
+    /// Returns a line of the chain that says nothing.
+    fn informational(&self, parent: &Json, uuid: &Json) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut line = Object::open(&mut out);
         let time = times::after(self.time.unwrap_or(Timestamp::UNIX_EPOCH));
         line.member(wire::PARENT, parent.as_bytes());
         line.member(wire::SIDE, b"false");
@@ -361,9 +392,7 @@ impl Foreign {
         text::quote(&times::with_millis(time), line.key("timestamp"));
         text::quote(&self.id, line.key("sessionId"));
         line.close();
-        let asked = self.asked.clone().unwrap_or(Json::constant("\"\""));
-        let named = self.beside("last-prompt", &[("lastPrompt", &asked), ("leafUuid", &uuid)]);
-        [out, named]
+        out
     }
 
     /// Returns a line beside the chain.

@@ -11,7 +11,7 @@ use super::wire;
 use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Maximum number of calls of sub-agents whose lines may still begin.
 const CALLS: usize = 64;
@@ -24,7 +24,10 @@ pub struct Lineage {
     kept: Kept,
     /// Hashes of the identifiers of the conversation's lines, each with that of its parent.
     nodes: Vec<(u64, u64)>,
-    /// Last node of the conversation; and the last line of all, if it is a node.
+    /// Hashes of parents that did not stand before their children.
+    awaited: HashSet<u64>,
+    /// Last node of the conversation that no line before it follows; and the last line of all, if it
+    /// is a node.
     last: Option<Json>,
     newest: Option<Json>,
     /// Leaf that the last line about it names.
@@ -95,9 +98,28 @@ impl Lineage {
             reparent(&mut first.node, parent.clone());
         }
         let parent = first.node.json(Field::Parent).filter(|parent| !parent.is_null());
-        self.nodes.push((key(&id), parent.map_or(0, key)));
+        let parent = parent.map_or(0, key);
         records.iter().for_each(|record| self.note_calls(&record.node));
-        self.last = Some(id);
+        self.add(id, parent);
+    }
+
+    /// Adds a node of the conversation.
+    fn add(&mut self, id: Json, parent: u64) {
+        let (own, known) = (key(&id), |(id, _): &(u64, u64)| *id == parent);
+        if parent != 0 && !self.nodes.iter().rev().any(known) {
+            self.awaited.insert(parent);
+        }
+        self.nodes.push((own, parent));
+        if self.last.is_none() || !self.awaited.contains(&own) {
+            self.last = Some(id);
+        }
+    }
+
+    /// Whether a compaction puts a record behind its summary.
+    #[must_use]
+    pub fn moves(&self, record: &Record) -> bool {
+        let (id, parent) = (record.node.json(Field::Id), record.node.json(Field::Parent));
+        id.is_some_and(|id| self.kept.parent_of(id, parent).is_some())
     }
 
     /// Notes a record that was linked before.
@@ -109,8 +131,7 @@ impl Lineage {
         self.newest = Some(id.clone());
         if self.agent || !is_side(&record.node) {
             let parent = record.node.json(Field::Parent).filter(|parent| !parent.is_null());
-            self.nodes.push((key(id), parent.map_or(0, key)));
-            self.last = Some(id.clone());
+            self.add(id.clone(), parent.map_or(0, key));
         }
     }
 
@@ -213,7 +234,8 @@ impl Lineage {
     }
 
     /// Returns the leaf that the lines give.
-    fn stand(&self) -> Option<&Json> {
+    #[must_use]
+    pub fn stand(&self) -> Option<&Json> {
         let wanted = self.wanted.as_ref().filter(|wanted| !self.descends_from(key(wanted)));
         wanted.or(self.last.as_ref())
     }

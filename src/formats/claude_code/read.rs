@@ -21,7 +21,7 @@ use std::io::Read;
 /// If the part cannot be read.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     parts.keep()?;
-    let kept = Kept::of(parts.main()?, cx.options.max_line)?;
+    let kept = Kept::of(parts, cx.options.max_line)?;
     let mut head = Vec::new();
     let read = parts.main()?.take(About::HEAD).read_to_end(&mut head);
     read.map_err(|error| Error::io("cannot read", error))?;

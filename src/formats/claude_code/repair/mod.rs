@@ -1,0 +1,492 @@
+//! Repair of a transcript.
+//!
+//! Whole lines stay, also those out of glued ones. Lines that stand twice are set aside, and lines
+//! whose parent is lost follow the line before them, as release 2.1.332 reads them. What only hides
+//! messages from some releases, or makes a model's interface refuse the session, is `--resumable`'s
+//! (`resume`).
+
+mod line;
+mod links;
+mod resume;
+
+use super::about::About;
+use super::foreign::uuid_of;
+use super::kept::Kept;
+use super::wire;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
+use crate::ids::hash;
+use crate::json::{Cursor, Json, Span, text};
+use crate::mapping::Object;
+use crate::position::Position;
+use crate::repair::{Fixes, Walk, mark, not_linked, nothing_back};
+use crate::times;
+use bytes::Bytes;
+use jiff::Timestamp;
+use line::Members;
+use links::{Links, Plan, key};
+use resume::{Added, Parent, Resume};
+use std::collections::{HashMap, HashSet};
+use std::io::Read;
+
+/// Recognition of lines, and restoration of torn ones.
+static RECORDS: Records =
+    Records { begins: line::BEGINS, recognise: line::recognise, restore: line::restore };
+
+/// Repairs a session.
+///
+/// # Errors
+/// If nothing of it is left, or reading or writing fails.
+pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    let mut mend = Lines::new(wanted, cx);
+    if wanted.resumable {
+        let mut head = Vec::new();
+        let read = bench.parts().main()?.take(About::HEAD).read_to_end(&mut head);
+        read.map_err(|error| Error::io("cannot read", error))?;
+        let kept = Kept::of(bench.parts(), cx.options.max_line)?;
+        mend.resume = Some(Resume::new(About::of(&head).agent, kept));
+    }
+    let mut walk = Walk::new("", &RECORDS, wanted, cx);
+    walk.look(bench, &mut mend)?;
+    let found = walk.found();
+    if mend.after.entries == 0 {
+        return Err(nothing_back());
+    }
+    bench.begin(walk.removes(&mend))?;
+    let changed = walk.changes(&mend);
+    walk.write(bench, &mut mend)?;
+    let (records, rescued) = (mend.after.entries, found.rescued);
+    Ok(Repaired { changed, records, rescued, ..Repaired::default() }
+        .reaching(mend.before, mend.after))
+}
+
+struct Lines<'a> {
+    cx: &'a Cx<'a>,
+    wanted: &'a RepairOptions,
+    before: Reach,
+    after: Reach,
+    links: Links,
+    plan: Option<Plan>,
+    resume: Option<Resume>,
+    /// Showings that ended, and the ordinal of the next line of the chain.
+    shown: u32,
+    next: u32,
+    /// Lines whose names others need, and their names in their spelling.
+    needed: HashSet<u32>,
+    names: HashMap<u32, Vec<u8>>,
+    added: HashMap<u32, Vec<u8>>,
+    /// Whether a message is changed.
+    unfit: bool,
+    /// Newest time of the lines before.
+    clock: Timestamp,
+    /// The last message of the conversation, where it goes to the end of the file.
+    last: Vec<u8>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(wanted: &'a RepairOptions, cx: &'a Cx<'a>) -> Self {
+        Self {
+            cx,
+            wanted,
+            before: Reach::default(),
+            after: Reach::default(),
+            links: Links::default(),
+            plan: None,
+            resume: None,
+            shown: 0,
+            next: 0,
+            needed: HashSet::new(),
+            names: HashMap::new(),
+            added: HashMap::new(),
+            unfit: false,
+            clock: Timestamp::UNIX_EPOCH,
+            last: Vec::new(),
+        }
+    }
+
+    fn report(&self, code: Code, at: Position) {
+        self.cx.report(Diagnostic::new(code, code.title()).at(at));
+    }
+
+    /// Returns the ordinal of a line of the chain that is shown.
+    fn count(&mut self) -> u32 {
+        let ordinal = self.next;
+        self.next += 1;
+        ordinal
+    }
+
+    /// Returns the name of a line, which is its own unless repair gives it another one.
+    fn name(&mut self, ordinal: u32, record: &Rescued<'_>, own: Option<&[u8]>) -> Vec<u8> {
+        let renamed = self.plan.as_ref().is_some_and(|plan| plan.is_renamed(ordinal));
+        let name = match own.filter(|_| !renamed) {
+            Some(own) => own.to_vec(),
+            None => {
+                let line = own.unwrap_or(record.bytes);
+                quoted(&uuid_of(&[line, b" again ", &ordinal.to_le_bytes()].concat()))
+            }
+        };
+        if self.needed.contains(&ordinal) {
+            self.names.insert(ordinal, name.clone());
+        }
+        name
+    }
+
+    /// Gives a line its new identifier and parent, with the reasons. Returns its identifier.
+    fn link(
+        &mut self,
+        ordinal: u32,
+        (record, members): (&Rescued<'_>, &Members),
+        fixes: &mut Fixes,
+    ) -> (Vec<u8>, Vec<Code>) {
+        let (bytes, mut codes) = (record.bytes, Vec::new());
+        let own = members.uuid(bytes);
+        let name = self.name(ordinal, record, own);
+        if own != Some(&name) {
+            let code = if own.is_some() { Code::IdChanged } else { Code::IdGiven };
+            fixes.edits.set(members.uuid, "uuid", &name);
+            fixes.note(code, members.uuid.map(|own| ("uuid", own.of(bytes))));
+            codes.push(code);
+        }
+        if let Some((parent, code)) = self.new_parent(ordinal) {
+            let old = members.parent.map(|parent| parent.of(bytes));
+            if old != Some(parent.as_slice()) {
+                fixes.edits.set(members.parent, wire::PARENT, &parent);
+                fixes.note(code, old.map(|old| (wire::PARENT, old)));
+                codes.push(code);
+            }
+        }
+        (name, codes)
+    }
+
+    /// Returns the new parent of a line in its spelling, and the reason for it.
+    fn new_parent(&self, ordinal: u32) -> Option<(Vec<u8>, Code)> {
+        let links = || {
+            let (parent, code) = self.plan.as_ref()?.new_parent(ordinal)?;
+            Some((parent.map_or(Parent::Root, Parent::At), code))
+        };
+        let resume = self.resume.as_ref().and_then(|resume| resume.new_parent(ordinal));
+        let (parent, code) = resume.or_else(links)?;
+        let name = match parent {
+            Parent::Root => None,
+            Parent::At(at) => self.names.get(&at).cloned(),
+            Parent::Added(at) => self.added.get(&at).cloned(),
+        };
+        Some((name.unwrap_or_else(|| b"null".to_vec()), code))
+    }
+
+    /// Looks at a line of the chain for `--resumable`.
+    fn look_again(&mut self, record: &Rescued<'_>, members: &Members) {
+        let ordinal = self.count();
+        if self.plan.as_ref().is_some_and(|plan| plan.is_gone(ordinal)) {
+            return;
+        }
+        let mut fixes = Fixes::default();
+        let unfit = self.make_fit(ordinal, record, members, &mut fixes).is_some();
+        let lacking = self.complete(ordinal, record, members, &mut fixes).is_some();
+        self.unfit |= unfit || lacking;
+        let mut fixes = Fixes::default();
+        self.link(ordinal, (record, members), &mut fixes);
+        let mut line = Vec::with_capacity(record.bytes.len());
+        fixes.apply(record.bytes, &mut line);
+        if let Some(resume) = &mut self.resume {
+            resume.look(ordinal, &Bytes::from(line));
+        }
+    }
+
+    fn decide(&mut self) {
+        let mut plan = self.links.decide();
+        for (entry, parent) in &self.wanted.relink {
+            let key = |id: &String| key(Json::string(id).as_bytes());
+            if entry == parent || !plan.relink(key(entry), key(parent)) {
+                self.cx.report(not_linked(entry, parent));
+            }
+        }
+        self.needed.extend(plan.new_parents());
+        self.plan = Some(plan);
+    }
+
+    /// Writes a line of the chain, and what is added behind it.
+    fn write_line(
+        &mut self,
+        record: &Rescued<'_>,
+        members: &Members,
+        out: &mut Vec<u8>,
+    ) -> Option<Code> {
+        let ordinal = self.count();
+        let gone = self.plan.as_ref().is_some_and(|plan| plan.is_gone(ordinal));
+        let removed = self.resume.as_ref().and_then(|resume| resume.removed(ordinal));
+        if let Some(code) = gone.then_some(Code::DuplicateRemoved).or(removed) {
+            self.report(code, record.at);
+            return Some(code);
+        }
+        let bytes = record.bytes;
+        let mut fixes = Fixes::default();
+        record.repaired.into_iter().for_each(|code| fixes.note(code, None));
+        let (name, codes) = self.link(ordinal, (record, members), &mut fixes);
+        let unfit = self.make_fit(ordinal, record, members, &mut fixes);
+        let completed = self.complete(ordinal, record, members, &mut fixes);
+        let codes = codes.into_iter().chain(unfit).chain(completed);
+        codes.for_each(|code| self.report(code, record.at));
+        let late = self.resume.as_ref().and_then(Resume::late);
+        let late = late.filter(|(end, _)| *end == ordinal);
+        if let Some((_, time)) = late {
+            let old = members.time.map(|time| time.of(bytes));
+            fixes.edits.set(members.time, "timestamp", &quoted(&times::with_millis(time)));
+            fixes.note(Code::EndMoved, old.map(|old| ("timestamp", old)));
+            self.report(Code::EndMoved, record.at);
+        }
+        let mut line = Vec::with_capacity(bytes.len() + 64);
+        match fixes.is_empty() {
+            true => line.extend_from_slice(bytes),
+            false => fixes.apply(bytes, &mut line),
+        }
+        line.push(b'\n');
+        self.add(ordinal, record, &name, late.is_some(), &mut line);
+        if late.is_some() {
+            self.last = line
+        } else {
+            out.extend_from_slice(&line)
+        }
+        None
+    }
+
+    /// Takes out of a line that is sent what the interface of a model refuses, or some releases
+    /// cannot read. Returns the reason for the change.
+    fn make_fit(
+        &self,
+        ordinal: u32,
+        record: &Rescued<'_>,
+        members: &Members,
+        fixes: &mut Fixes,
+    ) -> Option<Code> {
+        let resume = self.resume.as_ref().filter(|resume| resume.is_sent(ordinal))?;
+        let bytes = record.bytes;
+        let place = member_of(bytes, members.message?, "content")?;
+        let (content, blocks) = (place.of(bytes), resume.removed_blocks(ordinal));
+        if !blocks.is_empty() {
+            let list = Json::checked(content.to_vec().into());
+            let kept = list.elements().enumerate().filter(|(at, _)| !blocks.contains(at));
+            let kept: Vec<_> = kept.map(|(_, block)| block.as_bytes().to_vec()).collect();
+            fixes.edits.replace(place, &[b"[", kept.join(&b","[..]).as_slice(), b"]"].concat());
+            fixes.note(Code::OrphanResult, Some(("content", content)));
+            return Some(Code::OrphanResult);
+        }
+        if content.starts_with(b"\"") && members.kind(bytes) == "assistant" {
+            let list = [b"[{\"type\":\"text\",\"text\":", content, b"}]"].concat();
+            fixes.edits.replace(place, &list);
+            fixes.note(Code::ContentListed, Some(("content", content)));
+            return Some(Code::ContentListed);
+        }
+        let halves = text::lone_halves(content);
+        // A signature signs the thought as it is.
+        if halves.is_empty() || memchr::memmem::find(content, b"\"signature\"").is_some() {
+            return None;
+        }
+        for Span { start, end } in &halves {
+            let place = Span { start: place.start + start, end: place.start + end };
+            fixes.edits.replace(place, b"\\ufffd");
+        }
+        // Spelled as escapes they would be found again.
+        let old = halves.iter().map(|half| half.of(content).get(2..).unwrap_or_default());
+        let old = old.collect::<Vec<_>>().join(&b"\",\""[..]);
+        let old = [b"[\"", old.as_slice(), b"\"]"].concat();
+        fixes.note(Code::SurrogateReplaced, Some(("halves", &old)));
+        Some(Code::SurrogateReplaced)
+    }
+
+    /// Gives a line that is sent the members without which releases before 2.1.33 lose messages: its
+    /// time, and the identifier of its answer. Returns the reason for the change.
+    fn complete(
+        &mut self,
+        ordinal: u32,
+        record: &Rescued<'_>,
+        members: &Members,
+        fixes: &mut Fixes,
+    ) -> Option<Code> {
+        let resume = self.resume.as_ref().filter(|resume| resume.is_sent(ordinal))?;
+        let (bytes, mut code) = (record.bytes, None);
+        let time = members.time.map(|time| Json::checked(time.of(bytes).to_vec().into()));
+        let time = time.as_ref().and_then(times::read);
+        if time.is_none() && resume.late().is_none_or(|(end, _)| end != ordinal) {
+            let new = quoted(&times::with_millis(times::after(self.clock)));
+            fixes.edits.set(members.time, "timestamp", &new);
+            let old = members.time.map_or(&b"null"[..], |time| time.of(bytes));
+            fixes.note(Code::MemberRestored, Some(("timestamp", old)));
+            code = Some(Code::MemberRestored);
+        }
+        self.clock = time.unwrap_or(times::after(self.clock)).max(self.clock);
+        let message = members.message.filter(|_| members.kind(bytes) == "assistant")?;
+        if member_of(bytes, message, "id").is_none() && message.of(bytes).len() > 2 {
+            let start = Span { start: message.start + 1, end: message.start + 1 };
+            let hash = hash(&[bytes, b" answer"].concat());
+            fixes.edits.replace(start, format!("\"id\":\"msg_{hash:016x}\",").as_bytes());
+            fixes.note(Code::MemberRestored, Some(("member", b"\"id\"")));
+            code = Some(Code::MemberRestored);
+        }
+        code
+    }
+
+    /// Writes the results that are added behind a line.
+    fn add(
+        &mut self,
+        ordinal: u32,
+        record: &Rescued<'_>,
+        name: &[u8],
+        late: bool,
+        out: &mut Vec<u8>,
+    ) {
+        let added = self.resume.as_ref().map(|resume| resume.added(ordinal).to_vec());
+        let mut parent = name.to_vec();
+        let like = Json::checked(record.bytes.to_vec().into());
+        let time = match late {
+            true => self.resume.as_ref().and_then(Resume::late).map(|(_, time)| time),
+            false => like.member("timestamp").as_ref().and_then(times::read),
+        };
+        let mut time = time.unwrap_or_default();
+        for Added { call, block } in added.into_iter().flatten() {
+            time = times::after(time);
+            let uuid = quoted(&uuid_of(&[&parent, call.as_bytes(), b" result"].concat()));
+            let mut line = Object::open(out);
+            line.member(wire::PARENT, &parent);
+            for key in
+                [wire::SIDE, "userType", "cwd", "sessionId", "version", "gitBranch", "agentId"]
+            {
+                let value = like.member(key);
+                value.into_iter().for_each(|value| line.member(key, value.as_bytes()));
+            }
+            line.member("type", b"\"user\"");
+            let content = [b"{\"role\":\"user\",\"content\":[", block.as_slice(), b"]}"].concat();
+            line.member("message", &content);
+            line.member("uuid", &uuid);
+            line.member("timestamp", &quoted(&times::with_millis(time)));
+            line.member("copyist", note_of(Code::ResultSynthesized).as_bytes());
+            line.close();
+            out.push(b'\n');
+            self.report(Code::ResultSynthesized, record.at);
+            parent = uuid;
+        }
+        if parent != name {
+            self.added.insert(ordinal, parent);
+        }
+    }
+}
+
+/// Returns the note of a line that repair adds.
+fn note_of(code: Code) -> String {
+    format!("{{\"repaired\":[{{\"code\":\"{}\"}}]}}", code.name())
+}
+
+/// Returns the place of a member of the message that stands at a place of a line.
+fn member_of(line: &[u8], message: Span, member: &str) -> Option<Span> {
+    let mut cursor = Cursor::new(message.of(line));
+    cursor.begin_object().ok()?;
+    let mut found = None;
+    while let Some(name) = cursor.next_key().ok()? {
+        let value = cursor.skip_value().ok()?;
+        if text::is(name.of(message.of(line)), member) {
+            found =
+                Some(Span { start: message.start + value.start, end: message.start + value.end });
+        }
+    }
+    found
+}
+
+fn quoted(value: &str) -> Vec<u8> {
+    Json::string(value).as_bytes().to_vec()
+}
+
+impl Mend for Lines<'_> {
+    fn look(&mut self, record: &Rescued<'_>) -> bool {
+        let Some(members) = Members::of(record.bytes.trim_ascii()) else { return false };
+        // A replaced byte in the name of a member makes another member of it.
+        let chained = members.is_chained(record.bytes);
+        match (&mut self.resume, self.shown) {
+            (_, 0) => {
+                self.after.entries += 1;
+                self.before.entries += u64::from(record.read);
+                if chained {
+                    self.links.note(record.bytes, &members);
+                }
+            }
+            (Some(_), _) if chained => self.look_again(record, &members),
+            (Some(resume), _) => resume.beside(Bytes::copy_from_slice(record.bytes.trim_ascii())),
+            (None, _) => {}
+        }
+        true
+    }
+
+    fn aside(&mut self, bytes: &[u8], code: Code) {
+        if code == Code::TornRecord && self.shown == 0 {
+            self.links.torn(bytes);
+        }
+    }
+
+    fn again(&mut self) -> bool {
+        self.next = 0;
+        self.clock = Timestamp::UNIX_EPOCH;
+        self.names.clear();
+        self.shown += 1;
+        if self.shown == 1 {
+            self.decide();
+            return self.resume.is_some();
+        }
+        let (Some(resume), Some(plan)) = (&mut self.resume, &self.plan) else { return false };
+        if self.shown == 2 {
+            if resume.find_path(plan) {
+                return true;
+            }
+            let found = Diagnostic::new(Code::Unordered, Code::Unordered.title());
+            self.cx.report(found);
+            self.resume = None;
+            return false;
+        }
+        resume.close(plan);
+        self.needed.extend(resume.new_parents());
+        false
+    }
+
+    fn changes(&self) -> bool {
+        self.unfit
+            || self.plan.as_ref().is_some_and(Plan::changes)
+            || self.resume.as_ref().is_some_and(Resume::changes)
+    }
+
+    fn removes(&self) -> bool {
+        self.plan.as_ref().is_some_and(Plan::removes)
+            || self.resume.as_ref().is_some_and(Resume::removes)
+    }
+
+    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+        let members = Members::of(record.bytes.trim_ascii());
+        if let Some(members) = members.filter(|members| members.is_chained(record.bytes)) {
+            return self.write_line(record, &members, out);
+        }
+        match record.repaired {
+            Some(code) => mark(record.bytes, code, out),
+            None => out.extend_from_slice(record.bytes),
+        }
+        out.push(b'\n');
+        None
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
+        let Some(line) = self.last.strip_suffix(b"\n") else { return };
+        out.extend_from_slice(&self.last);
+        if !self.resume.as_ref().is_some_and(Resume::names_leaf) {
+            return;
+        }
+        let end = line.rsplit(|b| *b == b'\n').next().unwrap_or_default();
+        let end = Json::checked(end.to_vec().into());
+        let mut line = Object::open(out);
+        line.member("type", b"\"last-prompt\"");
+        line.member("lastPrompt", b"\"\"");
+        let uuid = end.member("uuid");
+        uuid.into_iter().for_each(|uuid| line.member("leafUuid", uuid.as_bytes()));
+        let session = end.member("sessionId");
+        session.into_iter().for_each(|id| line.member("sessionId", id.as_bytes()));
+        line.member("copyist", note_of(Code::EndMoved).as_bytes());
+        line.close();
+        out.push(b'\n');
+    }
+}

@@ -1,0 +1,462 @@
+//! Decisions of `--resumable`, after which every release continues with the whole conversation:
+//! results of parallel calls follow each other, calls and results are paired, nothing empty ends
+//! the conversation, and its last message is the newest and the last of the file.
+//!
+//! Source: what releases 2.0.53, 2.1.81 and 2.1.332 send of damaged transcripts.
+
+use super::super::kept::Kept;
+use super::super::lineage::Lineage;
+use super::super::{line, wire};
+use super::line::Members;
+use super::links::{Plan, key};
+use crate::diagnostic::Code;
+use crate::json::{Json, text};
+use crate::record::Field;
+use crate::repair::{OUTCOME_UNKNOWN, Waiting};
+use crate::times;
+use crate::tree::Bits;
+use bytes::Bytes;
+use jiff::Timestamp;
+use std::collections::{BTreeMap, HashMap};
+
+/// Decisions about a session, made in two showings of its lines.
+#[derive(Debug)]
+pub struct Resume {
+    lineage: Lineage,
+    /// Keys of the parents by which the newest release goes.
+    linked: Vec<u64>,
+    /// Lines that report progress, and those that a compaction puts behind its summary.
+    progress: Bits,
+    moved: Bits,
+    /// Lines of the conversation, up to its end.
+    path: Option<Bits>,
+    calls: Calls,
+    /// Newest time of a message but the last of the conversation; that one's place and time.
+    newest: Option<Timestamp>,
+    end: Option<(u32, Option<Timestamp>)>,
+    /// Whether a line of the file names the end of the conversation.
+    names_leaf: bool,
+    parents: HashMap<u32, (Parent, Code)>,
+}
+
+/// New parent of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parent {
+    /// No parent.
+    Root,
+    /// The line of this ordinal.
+    At(u32),
+    /// The last result that is added behind the line of this ordinal.
+    Added(u32),
+}
+
+/// Result that is added: its call, and the block.
+#[derive(Clone, Debug)]
+pub struct Added {
+    pub call: Json,
+    pub block: Vec<u8>,
+}
+
+/// Pairing of calls and results.
+#[derive(Debug, Default)]
+struct Calls {
+    open: Waiting<u64, Json>,
+    /// Whether a result of the answers came: answers behind each other are one for an interface.
+    answered: bool,
+    /// The last line of the answer and its results; the answer's identifier.
+    after: Option<u32>,
+    group: Option<Json>,
+    /// Results that stand where they are not sent, by their calls.
+    elsewhere: HashMap<u64, Vec<u8>>,
+    /// Results that are added, by the line behind which they stand.
+    added: BTreeMap<u32, Vec<Added>>,
+    /// Places of added results that say nothing, by their calls.
+    unknown: HashMap<u64, (u32, usize)>,
+    removed: BTreeMap<u32, Code>,
+    /// Blocks that are removed from lines.
+    blocks: HashMap<u32, Vec<usize>>,
+    /// Lines of the last answer: those that say nothing, and those whose thoughts have no text.
+    silent: Vec<u32>,
+    hollow: Vec<u32>,
+    says: bool,
+}
+
+impl Resume {
+    /// Begins for the lines of a session, or of one sub-agent.
+    pub fn new(agent: bool, kept: Kept) -> Self {
+        Self {
+            lineage: Lineage::of(agent, kept),
+            linked: Vec::new(),
+            progress: Bits::default(),
+            moved: Bits::default(),
+            path: None,
+            calls: Calls::default(),
+            newest: None,
+            end: None,
+            names_leaf: false,
+            parents: HashMap::new(),
+        }
+    }
+
+    /// Looks at a line beside the chain.
+    pub fn beside(&mut self, line: Bytes) {
+        if self.path.is_none()
+            && let Ok(mut records) = line::read(&line)
+        {
+            self.names_leaf |=
+                records.first().is_some_and(|r| r.node.is(Field::Type, "last-prompt"));
+            self.lineage.link(&mut records);
+        }
+    }
+
+    /// Looks at a line of the chain.
+    pub fn look(&mut self, ordinal: u32, line: &Bytes) {
+        let Some(path) = &self.path else {
+            return self.link(ordinal, line);
+        };
+        let active = path.contains(ordinal);
+        let message = match Spoken::of(line) {
+            Ok(Some(message)) => message,
+            Ok(None) => return,
+            Err(Unusable) => {
+                if active {
+                    self.calls.removed.insert(ordinal, Code::EntryUnusable);
+                }
+                return;
+            }
+        };
+        let mut other = message.time.filter(|_| !message.side);
+        if active {
+            self.calls.look(ordinal, &message);
+            let before = self.end.replace((ordinal, message.time));
+            other = before.and_then(|(_, time)| time);
+        } else if !message.side {
+            self.calls.look_elsewhere(&message);
+        }
+        self.newest = self.newest.max(other);
+    }
+
+    fn link(&mut self, ordinal: u32, line: &Bytes) {
+        let Ok(mut records) = line::read(line) else { return };
+        let Some(first) = records.first() else { return };
+        if self.lineage.moves(first) {
+            self.moved.insert(ordinal);
+        }
+        if first.node.is(Field::Type, "progress") {
+            self.progress.insert(ordinal);
+        }
+        self.lineage.link(&mut records);
+        let parent = records.first().and_then(|first| first.node.json(Field::Parent));
+        let parent = parent.filter(|parent| !parent.is_null());
+        self.linked.resize(ordinal as usize, 0);
+        self.linked.push(parent.map_or(0, |parent| key(parent.as_bytes())));
+    }
+
+    /// Ends the first showing: finds the conversation. Returns false if its lines do not stand in
+    /// order.
+    pub fn find_path(&mut self, plan: &Plan) -> bool {
+        let mut path = Bits::default();
+        let mut here =
+            self.lineage.stand().and_then(|leaf| plan.find(key(leaf.as_bytes()), u32::MAX));
+        let mut in_order = true;
+        while let Some(at) = here.filter(|at| path.insert(*at)) {
+            here = self.parent_of(plan, at);
+            in_order &= here.is_none_or(|parent| parent < at || self.moved.contains(at));
+        }
+        self.path = Some(path);
+        in_order
+    }
+
+    fn parent_of(&self, plan: &Plan, at: u32) -> Option<u32> {
+        self.linked.get(at as usize).and_then(|parent| plan.find(*parent, at))
+    }
+
+    /// Ends the second showing: decides what is added and removed, and how lines are linked.
+    pub fn close(&mut self, plan: &Plan) {
+        self.calls.close();
+        let Some(path) = &self.path else { return };
+        let mut parents = HashMap::new();
+        for at in 0..plan.len() {
+            let active = path.contains(at) && !self.moved.contains(at);
+            let own = plan.parent(at);
+            let mut parent = own;
+            let mut code = Code::Straightened;
+            if active {
+                parent = self.parent_of(plan, at);
+                while let Some(over) = parent.filter(|over| self.progress.contains(*over)) {
+                    parent = self.parent_of(plan, over);
+                }
+            }
+            while let Some(over) = parent.filter(|over| self.calls.removed.contains_key(over)) {
+                code = Code::ParentLinked;
+                parent = self.parent_of(plan, over);
+            }
+            let added = parent.filter(|at| active && self.calls.added.contains_key(at));
+            let new = match (added, parent) {
+                (Some(at), _) => Parent::Added(at),
+                (None, Some(at)) => Parent::At(at),
+                (None, None) => Parent::Root,
+            };
+            if added.is_some() {
+                code = Code::ResultSynthesized;
+            }
+            if added.is_some() || parent != own {
+                parents.insert(at, (new, code));
+            }
+        }
+        self.parents = parents;
+    }
+
+    /// Returns the new parent of a line, and the reason for it.
+    pub fn new_parent(&self, ordinal: u32) -> Option<(Parent, Code)> {
+        self.parents.get(&ordinal).copied()
+    }
+
+    /// Returns the ordinals of all new parents.
+    pub fn new_parents(&self) -> impl Iterator<Item = u32> + '_ {
+        let at = |parent: &(Parent, Code)| match parent.0 {
+            Parent::At(at) => Some(at),
+            _ => None,
+        };
+        self.parents.values().filter_map(at)
+    }
+
+    /// Whether anything is changed.
+    pub fn changes(&self) -> bool {
+        let calls = &self.calls;
+        !self.parents.is_empty()
+            || !calls.added.is_empty()
+            || !calls.blocks.is_empty()
+            || self.removes()
+            || self.late().is_some()
+    }
+
+    /// Whether lines or blocks are set aside.
+    pub fn removes(&self) -> bool {
+        !self.calls.removed.is_empty()
+    }
+
+    /// Returns why a line is removed, if it is.
+    pub fn removed(&self, ordinal: u32) -> Option<Code> {
+        self.calls.removed.get(&ordinal).copied()
+    }
+
+    /// Returns the places of the blocks that are removed from a line.
+    pub fn removed_blocks(&self, ordinal: u32) -> &[usize] {
+        self.calls.blocks.get(&ordinal).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the results that are added behind a line.
+    pub fn added(&self, ordinal: u32) -> &[Added] {
+        self.calls.added.get(&ordinal).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether a line is sent.
+    pub fn is_sent(&self, ordinal: u32) -> bool {
+        self.path.as_ref().is_some_and(|path| path.contains(ordinal))
+    }
+
+    /// Whether a line of the file names the end of the conversation.
+    pub fn names_leaf(&self) -> bool {
+        self.names_leaf
+    }
+
+    /// Returns the last message of the conversation and the time that it needs, if an older release
+    /// takes another line for the end: the one with the newest time.
+    pub fn late(&self) -> Option<(u32, Timestamp)> {
+        let (end, time) = self.end?;
+        let is_newest = time.is_some_and(|time| self.newest.is_none_or(|newest| newest < time));
+        let stays = !is_newest && !self.calls.removed.contains_key(&end);
+        stays.then(|| (end, times::after(self.newest.unwrap_or(Timestamp::UNIX_EPOCH))))
+    }
+}
+
+/// A line whose message some releases cannot read, and then end with an error.
+struct Unusable;
+
+/// A message of a line.
+struct Spoken {
+    assistant: bool,
+    side: bool,
+    group: Option<Json>,
+    blocks: Vec<Json>,
+    /// Whether there is a text that says something.
+    says: bool,
+    time: Option<Timestamp>,
+}
+
+impl Spoken {
+    /// Reads the message; `None` if the line has none that is sent.
+    fn of(line: &Bytes) -> Result<Option<Self>, Unusable> {
+        let Some(members) = Members::of(line) else { return Ok(None) };
+        let assistant = match members.kind(line).as_str() {
+            "user" => false,
+            "assistant" => true,
+            _ => return Ok(None),
+        };
+        let object = Json::checked(line.clone());
+        let is = |name: &str| object.member(name).is_some_and(|value| value.as_bytes() == b"true");
+        let message = object.member("message").filter(|said| said.as_bytes().starts_with(b"{"));
+        let content = message.as_ref().and_then(|message| message.member("content"));
+        let content = content.filter(|content| !content.is_null()).ok_or(Unusable)?;
+        if is(wire::API_ERROR) {
+            return Ok(None);
+        }
+        let list = content.as_bytes().starts_with(b"[");
+        let blocks: Vec<_> = if list { content.elements().collect() } else { Vec::new() };
+        let text = |json: &Json| json.text().is_some_and(|text| !text.trim().is_empty());
+        let speaks = |block: &Json| match kind_of(block).as_str() {
+            "text" => block.member("text").is_some_and(|said| text(&said)),
+            "thinking" | "redacted_thinking" => false,
+            _ => true,
+        };
+        Ok(Some(Self {
+            assistant,
+            side: is(wire::SIDE),
+            group: message.and_then(|message| message.member("id")),
+            says: text(&content) || blocks.iter().any(speaks),
+            blocks,
+            time: object.member("timestamp").as_ref().and_then(times::read),
+        }))
+    }
+
+    /// Whether there are only thoughts without a text.
+    fn is_hollow(&self) -> bool {
+        let hollow = |block: &Json| {
+            kind_of(block) == "thinking"
+                && block.member("thinking").is_some_and(|thought| thought.as_bytes() == b"\"\"")
+        };
+        !self.blocks.is_empty() && self.blocks.iter().all(hollow)
+    }
+}
+
+fn kind_of(block: &Json) -> String {
+    let object = block.as_bytes().starts_with(b"{");
+    let kind = if object { block.member("type") } else { None };
+    kind.and_then(|kind| kind.text()).unwrap_or_default()
+}
+
+/// Returns the call that a block of this type names.
+fn call_of(block: &Json, kind: &str, name: &str) -> Option<Json> {
+    let call = if kind_of(block) == kind { block.member(name) } else { None };
+    call.filter(|call| call.as_bytes().starts_with(b"\""))
+}
+
+impl Calls {
+    fn look(&mut self, ordinal: u32, message: &Spoken) {
+        if message.assistant { self.answer(ordinal, message) } else { self.user(ordinal, message) }
+    }
+
+    fn answer(&mut self, ordinal: u32, message: &Spoken) {
+        if message.group.is_none() || message.group != self.group {
+            if self.answered {
+                self.settle();
+            }
+            self.forget_end();
+            self.group = message.group.clone();
+        }
+        for call in message.blocks.iter().filter_map(|block| call_of(block, "tool_use", "id")) {
+            self.open.push(key(call.as_bytes()), call);
+        }
+        self.says |= message.says;
+        if !message.says {
+            self.silent.push(ordinal);
+        }
+        if message.is_hollow() {
+            self.hollow.push(ordinal);
+        }
+        self.after = Some(ordinal);
+    }
+
+    fn user(&mut self, ordinal: u32, message: &Spoken) {
+        let result = |block: &Json| call_of(block, "tool_result", "tool_use_id");
+        let results: Vec<_> = message.blocks.iter().map(result).collect();
+        let orphans: Vec<usize> = results
+            .iter()
+            .enumerate()
+            .filter_map(|(at, call)| Some((at, call.as_ref()?)))
+            .filter(|(_, call)| self.open.take(&key(call.as_bytes())).is_none())
+            .map(|(at, _)| at)
+            .collect();
+        for block in orphans.iter().filter_map(|at| message.blocks.get(*at)) {
+            self.found_elsewhere(block);
+        }
+        let answers = results.iter().flatten().count();
+        match orphans.len() {
+            0 => {}
+            all if all == results.len() => {
+                self.removed.insert(ordinal, Code::OrphanResult);
+                return;
+            }
+            _ => drop(self.blocks.insert(ordinal, orphans)),
+        }
+        if answers > 0 {
+            self.after = Some(ordinal);
+            self.answered = true;
+        } else {
+            self.settle();
+        }
+        self.forget_end();
+        if answers == 0 {
+            self.group = None;
+        }
+    }
+
+    /// Looks at a message off the conversation.
+    fn look_elsewhere(&mut self, message: &Spoken) {
+        if !message.assistant {
+            message.blocks.iter().for_each(|block| self.found_elsewhere(block));
+        }
+    }
+
+    /// Uses a result that is not sent, or comes too late, as the result of its call.
+    fn found_elsewhere(&mut self, block: &Json) {
+        let Some(call) = call_of(block, "tool_result", "tool_use_id") else { return };
+        let (name, block) = (key(call.as_bytes()), block.as_bytes().to_vec());
+        if let Some((after, place)) = self.unknown.remove(&name) {
+            let added = self.added.get_mut(&after).and_then(|added| added.get_mut(place));
+            added.into_iter().for_each(|added| added.block.clone_from(&block));
+        } else if self.open.has(&name) {
+            self.elsewhere.insert(name, block);
+        }
+    }
+
+    /// Adds results for the calls that still wait.
+    fn settle(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        self.answered = false;
+        let Some(after) = self.after else { return };
+        for call in open.rest() {
+            let name = key(call.as_bytes());
+            let real = self.elsewhere.remove(&name);
+            let list = self.added.entry(after).or_default();
+            if real.is_none() {
+                self.unknown.insert(name, (after, list.len()));
+            }
+            let block = real.unwrap_or_else(|| unknown_result(&call));
+            list.push(Added { call, block });
+        }
+        self.elsewhere.clear();
+    }
+
+    fn forget_end(&mut self) {
+        self.silent.clear();
+        self.hollow.clear();
+        self.says = false;
+    }
+
+    fn close(&mut self) {
+        self.settle();
+        let silent = if self.says { &self.hollow } else { &self.silent };
+        self.removed.extend(silent.iter().map(|at| (*at, Code::EmptyTail)));
+    }
+}
+
+fn unknown_result(call: &Json) -> Vec<u8> {
+    let mut out = b"{\"type\":\"tool_result\",\"content\":".to_vec();
+    text::quote(OUTCOME_UNKNOWN, &mut out);
+    out.extend_from_slice(b",\"is_error\":true,\"tool_use_id\":");
+    out.extend_from_slice(call.as_bytes());
+    out.push(b'}');
+    out
+}
