@@ -4,6 +4,7 @@ mod advice;
 mod differences;
 mod log;
 mod plural;
+mod window;
 
 use crate::position::Position;
 use std::fmt;
@@ -12,6 +13,7 @@ use advice::GETS_BACK;
 pub use differences::Differences;
 pub use log::{Findings, Log};
 pub use plural::plural;
+pub use window::Window;
 
 /// How grave a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -145,6 +147,8 @@ codes! {
     LeafAside "CY0413" Warning "last entry is behind an older message" "The software continues at the last entry of the file. This one is a label, a name or a count, and it follows an older entry than the newest messages, so the model gets none of these. `copyist repair` moves the entry to the end of the conversation."
     OldBranch "CY0414" Warning "newest messages are on another branch" "The software continues at the last entry of the file, which is no message and follows an older message than the newest ones. Either the user went back and stopped there, or a program wrote the entry to the wrong place, and the model does not get the newest messages. Only the user knows which; `copyist repair --relink ID=PARENT` links the entry to the newest message."
     MemberMissing "CY0415" Error "member that the agent needs is missing" "The record lacks a member that the agent reads without asking whether it is there, so the agent ends with an error when it opens the session. `copyist repair` puts in a value that says nothing."
+    Refused "CY0416" Warning "refused by the model's interface" "The agent can open the session, but the interface of the model refuses what the agent would send of it, whatever the user types: a tool call without its result, a result without its call, a name of a tool that has other characters than letters, digits, `_` and `-`, an image that is empty or no image, or text with U+0000 or half a surrogate pair. The session cannot be continued. `copyist repair --resumable` mends it in most formats, and reports what it cannot mend."
+    RepairNeeded "CY0417" Warning "session needs repair" "The file has a defect that `copyist repair` mends, and the agent may not open it, or may not continue it. `copyist repair -n` shows what would be changed."
     BadRecord "CY0501" Error "not a record of the canonical stream" "The line is valid JSON but not a record of the canonical stream: `kind` is missing or unknown, a field does not belong to its kind, or a value has the wrong shape. `copyist schema canonical` prints the schema."
     RawRefused "CY0502" Warning "stored spelling no longer fits" "The record contains the spelling of its source, but that spelling no longer gives this record, because the record was edited. copyist writes the fields of the record and drops the spelling."
     Dropped "CY0601" Warning "target cannot hold this" "The target format has no place for this record or field. copyist leaves it out and counts it in the report. `--fail-on loss` makes it an error."
@@ -188,6 +192,8 @@ codes! {
     NamesPart "CY0724" Warning "other hard links keep the old contents" "The file has other names (hard links). copyist changes a file in place by putting a complete new file under this name; the other names keep the old contents. Link them again if all names are to share one file."
     AsideKept "CY0725" Note "quarantine file is kept" "The run that is undone moved data that could not stand in a session to this file. `undo` keeps the file, because it may be the only copy of that data. If the originals are back, you can remove it."
     FolderFound "CY0726" Note "session's folder taken from a command" "The first rollouts of Codex do not name the folder that the session was held in, and later releases require it. copyist took the folder of the first command that names one. Where no command does, it writes `/` and reports CY0723."
+    SameSession "CY0728" Note "another input is the same session" "Two files have one session identifier and begin alike: a sync program, a backup or a person copied one of them, and both may have gone on since. The message says which file is the beginning of the other, or from which line on they differ. An agent lists each of them. A file that is only the beginning of another one has nothing that the other lacks."
+    CopiesDiffer "CY0729" Error "copies have different entries of one identifier" "`convert --join copies` puts the entries of all copies of a session into one tree, each identifier once. Two copies have an entry with the same identifier and other contents, so one of them was edited or damaged, and nothing says which counts. copyist wrote nothing. `copyist diff A B` shows the difference; name only the copies that fit."
     TornRecord "CY0801" Warning "torn record set aside" "The record was cut off, usually by a crash or a full disk while the agent wrote it, and the rest is not a valid record. `copyist repair` moved it to the quarantine file, byte for byte. `--salvage` restores the members that are complete."
     GluedSplit "CY0802" Warning "several records on one line split" "Several records were on one line, or a complete record followed a torn one, and the agent reads none of them. copyist put each complete record on its own line."
     NulsRemoved "CY0803" Warning "NUL bytes set aside" "The file system kept the length of the file but lost its contents, usually after a power failure. copyist removed the NUL bytes. The lost contents cannot be restored."
@@ -214,13 +220,14 @@ codes! {
     ResultSynthesized "CY0831" Warning "tool result added" "A tool call has no result before the session continues or ends, and the API of the model refuses such a session. copyist added the result that stands elsewhere in the session; if there is none, it added one which states that the session was interrupted and the outcome is unknown. The result is marked."
     OrphanResult "CY0832" Warning "tool result without its call set aside" "The tool result belongs to no call of the message before it, or is a second result of the same call, and the API of the model refuses such a session. copyist moved it to the quarantine file and linked the entries that followed it to its parent."
     EmptyTail "CY0833" Warning "empty last answer set aside" "The conversation ends with an answer that is empty or contains only thinking, and the API of the model refuses such a session. copyist moved the answer to the quarantine file and linked the entries that followed it to its parent."
-    SurrogateReplaced "CY0834" Warning "half of a surrogate pair replaced" "A text for the model was cut in the middle of a character and contains half of a surrogate pair, which the API of the model refuses. copyist replaced the half by U+FFFD. The record is marked, and the mark contains the original half."
+    SurrogateReplaced "CY0834" Warning "character that no model takes replaced" "A text for the model contains half of a surrogate pair, mostly because it was cut in the middle of a character, or U+0000. The API of the model refuses both. copyist replaced it by U+FFFD. The record is marked, and the mark contains the original."
     Unordered "CY0835" Error "calls and results not checked" "Entries stand before their parents, so the order of the messages differs from the order of the file. `--resumable` therefore added and removed no calls or results. copyist repaired everything else."
     NotLinked "CY0836" Error "entry was not linked" "`--relink ID=PARENT` names an entry that is not in the file, or would link an entry to itself, or the format has no links between entries. copyist changed nothing for it."
     CallsLeft "CY0837" Error "calls or results left unrepaired" "A tool call has no result, or a result has no call, and the API of the model refuses such a session. `--resumable` repairs this only in UTF-8 files that have the layout of the agent. This file has another layout or another encoding, so copyist left it unchanged."
     LeafLeft "CY0838" Error "end of the branch left as it is" "The current branch of the session ends with an empty answer or with a result without its call, which the API of the model refuses. Another branch precedes it in the file, and without this end the agent would continue with that branch. copyist left the end unchanged and repaired everything else."
     Unsettled "CY0839" Error "repair did not reach a stable result" "copyist repairs its own output again until it finds nothing more to repair, and here it reached no such end. The output is that of the last pass, and nothing is lost, but it may still contain faults. Please report this as a bug."
     NothingBack "CY0841" Error "nothing to get back" "The file contains no complete record of a session. copyist left it unchanged."
+    ContextChanged "CY0842" Note "context changes" "After the repair, the model gets another number of messages than before. A record that came back may be a compaction, which stands for all messages before it; an entry that was linked again may bring back what the agent had lost. `copyist context` prints what the model gets, from the file before and from the one after the repair."
     NoQuarantine "CY0843" Error "no place for what is set aside" "Some bytes of the input cannot stay in the output, and copyist never discards them. Name a file for them with `--quarantine FILE`."
     BlankRemoved "CY0851" Warning "blank lines at the end set aside" "The scripts read only the last line, so a blank line after the outcome of a prompt hides the outcome: `ao-status` reports `running`, and `ao-get-result` refuses. copyist moved the blank lines to the quarantine file."
     MetadataId "CY0852" Warning "session identifier added to the metadata" "The scripts were killed before they stored Claude's session identifier, so `ao-resume` fails. copyist added the last identifier in the log to the metadata. The metadata are marked."
@@ -245,6 +252,8 @@ codes! {
     Straightened "CY0871" Warning "parent changed so that every release follows the chain" "Claude Code 2.1 writes the results of parallel calls as branches, and some releases write lines about progress into the chain. Older releases follow the parents only and lose what stands beside them. With `--resumable` copyist makes the conversation one chain and notes the old parent."
     EndMoved "CY0872" Warning "last message moved to the end of the file" "Releases of Claude Code before 2.1.33 continue a session at the message with the newest time, newer ones at the last line of the chain. With `--resumable` copyist gives the last message of the conversation the newest time and the last place, so that all releases continue there."
     ContentListed "CY0873" Warning "text of an answer written as a list" "The content of an answer is a plain text, as other programs write it. Releases of Claude Code before 2.1.33 end with an error on such a line. With `--resumable` copyist makes a list of one text of it, which every release reads."
+    ToolRenamed "CY0875" Warning "name of a tool changed" "Interfaces of models take only names of tools with up to 128 letters, digits, `_` and `-`, and refuse the whole session for another one. With `--resumable`, copyist put `_` in the place of each other character, in the call and in its result alike. The old name is stored under `copyist.repaired`."
+    ImageReplaced "CY0876" Warning "image replaced by a text" "The image is empty, is not base64, or is no PNG, JPEG, GIF or WebP, and the interface of the model refuses the whole session for it. With `--resumable`, copyist put a text in its place. The image as it stood in the record is in the quarantine file."
 }
 
 /// Maximum number of characters of a message that are kept.
@@ -308,38 +317,6 @@ impl Diagnostic {
     }
 }
 
-/// A piece of a line, cropped around a byte: lines reach megabytes, and text far from the place may
-/// be a secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// The text; bytes that are not UTF-8 are shown as U+FFFD.
-    pub text: String,
-    /// Offset of the byte in `text`, in characters.
-    pub caret: usize,
-    /// Whether the line goes on to the left and to the right of the text.
-    pub cropped: (bool, bool),
-}
-
-impl Window {
-    /// Number of bytes that are shown on either side.
-    const REACH: usize = 60;
-
-    fn around(line: &[u8], offset: usize) -> Self {
-        let offset = offset.min(line.len());
-        let boundary = |i: &usize| line.get(*i).is_none_or(|b| *b & 0xc0 != 0x80);
-        let from = (offset.saturating_sub(Self::REACH)..=offset).find(boundary).unwrap_or(offset);
-        let to = (offset..line.len().min(offset + Self::REACH)).rfind(boundary).unwrap_or(offset);
-        let to = if line.len() <= offset + Self::REACH { line.len() } else { to };
-        let show = |range| String::from_utf8_lossy(line.get(range).unwrap_or_default());
-        let (left, right) = (show(from..offset), show(offset..to));
-        Self {
-            caret: left.chars().count(),
-            text: format!("{left}{right}"),
-            cropped: (from > 0, to < line.len()),
-        }
-    }
-}
-
 /// Outcome of the conversion of one field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FieldOutcome {
@@ -382,15 +359,5 @@ mod tests {
         let names: Vec<_> = Code::ALL.iter().map(|code| code.name()).collect();
         assert!(names.is_sorted());
         assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
-    }
-
-    #[test]
-    fn a_window_never_splits_a_character() {
-        let line = "é".repeat(200);
-        for offset in 0..line.len() {
-            let window = Window::around(line.as_bytes(), offset);
-            let splits = offset % 2 == 1;
-            assert_eq!(window.text.contains('\u{fffd}'), splits, "offset {offset}");
-        }
     }
 }

@@ -6,7 +6,7 @@ mod map;
 mod options;
 mod repair;
 
-pub use context::{Api, Context, Prompt, Resent};
+pub use context::{Api, Context, Mends, Prompt, Resent};
 pub use head::{Confidence, Head, Sniffed};
 pub use map::Map;
 pub use options::{Cx, OnError, Options};
@@ -107,6 +107,8 @@ pub struct Format {
     pub plain: Option<PlainFn>,
     /// Whether the software continues a session at the last entry of its file.
     pub ends_at_last: bool,
+    /// Faults that the software mends in a history before it sends it.
+    pub mends: Mends,
     /// Finds the part beside which the origin stands, where that is not the first.
     pub main: Option<MainFn>,
 }
@@ -338,6 +340,7 @@ impl Format {
             one_run: None,
             whole_answers: false,
             ends_at_last: false,
+            mends: Mends::Nothing,
             plain: None,
             main: None,
         }

@@ -1,6 +1,7 @@
 //! Validation of a session by the demands of its format and version: each record by its schema, and
 //! all of them as a tree.
 
+use crate::context;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts, Piece, Version};
@@ -31,7 +32,7 @@ pub fn compile(version: &Version) -> Result<Validator> {
 /// If the input is no session of the format, or cannot be read. Damage is none: it is told, and the
 /// rest is looked at, also where the options would stop at it.
 pub fn run(
-    format: &Format,
+    format: &'static Format,
     schema: &Validator,
     parts: &mut dyn Parts,
     max_errors: usize,
@@ -68,6 +69,12 @@ pub fn run(
     let unreached = tree.unreached().filter(|_| format.ends_at_last);
     for found in tree.findings().chain(unreached) {
         cx.report(found);
+    }
+    match context::check(format, parts, cx) {
+        Err(error) if error.code() == Code::Io => return Err(error),
+        // The software cannot build a context either; mostly that was found above.
+        Err(error) if cx.log.count_of(error.code()) == 0 => cx.report(error.into_diagnostic()),
+        _ => {}
     }
     Ok(count)
 }

@@ -1,6 +1,7 @@
 //! Detection of an input's format, and of the files that make it up.
 
 use super::inputs::{JobSource, Whole, stem};
+use super::merge::merged;
 use crate::detect::detect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -72,6 +73,7 @@ impl<'j> Opened<'j> {
                 }));
             }
             JobSource::Whole(whole) => return Self::whole(whole).map(Some),
+            JobSource::Copies(files) => return Self::copies(files, said).map(Some),
             // Each of its files is opened separately.
             JobSource::Joined { .. } => return Ok(None),
         };
@@ -92,6 +94,18 @@ impl<'j> Opened<'j> {
         }
         let files = Cow::Borrowed(std::slice::from_ref(path));
         Ok(Some(Self { found, input, files, links: vec![], part_of: None }))
+    }
+
+    /// Opens copies of a session as one.
+    fn copies(files: &'j [Arc<Path>], said: Said) -> Result<Self> {
+        let all = files.iter().map(|file| (String::new(), Arc::clone(file)));
+        let mut input = Input::files(all.take(1))?;
+        input.put("", merged(files, &Options::default())?);
+        let path = files.first().map(|file| &**file);
+        let found = Found::of(&mut input, path, said, true)?.ok_or_else(|| {
+            Error::unfit(Diagnostic::new(Code::UnknownFormat, Code::UnknownFormat.title()))
+        })?;
+        Ok(Self { found, input, files: Cow::Borrowed(files), links: vec![], part_of: None })
     }
 
     fn whole(whole: &Whole) -> Result<Self> {

@@ -5,6 +5,7 @@ use super::inputs::{Job, JobSource};
 use crate::diagnostic::Log;
 use crate::format::{Cx, Options, Parts};
 use crate::formats::records;
+use crate::ids;
 use crate::record::{Field, Kind};
 
 /// A session's identifier, and the name of its format.
@@ -25,6 +26,14 @@ pub fn identity(job: &Job) -> Option<Identity> {
         return None;
     }
     of_parts(&opened.found, &mut opened.input)
+}
+
+impl Identity {
+    /// Returns a hash of the identity.
+    #[must_use]
+    pub fn hash(&self) -> u64 {
+        ids::hash([self.format.as_bytes(), b"\0", self.id.as_bytes()].concat().as_slice())
+    }
 }
 
 /// Returns the identity of a session that was opened. Only the records up to the header are read.

@@ -26,6 +26,8 @@ pub enum JobSource {
         /// The files of the sessions.
         files: Vec<Arc<Path>>,
     },
+    /// Copies of one session, which become branches of one tree.
+    Copies(Vec<Arc<Path>>),
 }
 
 /// A session that is kept in several files.
@@ -82,6 +84,11 @@ impl Job {
                 name.push(&whole.among.session);
                 PathBuf::from(name).into()
             }
+            JobSource::Copies(files) => {
+                let first = files.first().map(|file| file.display().to_string());
+                let first = first.unwrap_or_default();
+                format!("{first} ({} copies)", files.len()).into()
+            }
             JobSource::Joined { agent, files } => format!("{agent} ({} files)", files.len()).into(),
         }
     }
@@ -91,7 +98,8 @@ impl Job {
     pub fn path(&self) -> Option<&Arc<Path>> {
         match &self.source {
             JobSource::File(path) => Some(path),
-            JobSource::Stdin | JobSource::Whole(_) | JobSource::Joined { .. } => None,
+            JobSource::Copies(_) | JobSource::Stdin | JobSource::Whole(_) => None,
+            JobSource::Joined { .. } => None,
         }
     }
 
@@ -99,7 +107,7 @@ impl Job {
     pub fn files(&self) -> impl Iterator<Item = &Arc<Path>> {
         let (parts, joined): (&[_], &[_]) = match &self.source {
             JobSource::Whole(whole) => (&whole.files, &[]),
-            JobSource::Joined { files, .. } => (&[], files),
+            JobSource::Joined { files, .. } | JobSource::Copies(files) => (&[], files),
             JobSource::File(_) | JobSource::Stdin => (&[], &[]),
         };
         self.path().into_iter().chain(parts.iter().map(|(_, path)| path)).chain(joined)

@@ -2,6 +2,7 @@
 
 use super::found::{Opened, Said, kept_of};
 use super::inputs::{Job, JobSource};
+use super::merge;
 use super::names::plain;
 use crate::diagnostic::Log;
 use crate::format::{Cx, Options};
@@ -10,10 +11,38 @@ use crate::record::{Field, Kind, Node};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Sessions that become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joining {
+    /// Sessions that name the same agent, one behind the other.
+    Agent,
+    /// Copies of a session that went on separately, as branches of one tree.
+    Copies,
+}
+
+impl Joining {
+    /// Returns the value of `--join`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Copies => "copies",
+        }
+    }
+}
+
+/// Replaces sessions that become one by one job.
+#[must_use]
+pub fn join(what: Joining, jobs: Vec<Job>, from: Option<Spec>, options: &Options) -> Vec<Job> {
+    match what {
+        Joining::Agent => agents(jobs, from, options),
+        Joining::Copies => merge::copies(jobs),
+    }
+}
+
 /// Replaces all sessions of the same agent by one job, in the order of their times. An input
 /// without an agent's name, or one that cannot be read, stays as it is.
-#[must_use]
-pub fn join(jobs: Vec<Job>, from: Option<Spec>, options: &Options) -> Vec<Job> {
+fn agents(jobs: Vec<Job>, from: Option<Spec>, options: &Options) -> Vec<Job> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut joined: Vec<Agent> = Vec::new();
     for job in jobs {

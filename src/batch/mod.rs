@@ -3,12 +3,14 @@
 
 mod account;
 mod commit;
+mod copies;
 mod filter;
 mod found;
 mod group;
 mod identity;
 mod inputs;
 mod join;
+mod merge;
 mod names;
 mod passed;
 mod place;
@@ -21,16 +23,18 @@ mod share;
 mod task;
 mod told;
 mod undo;
+mod verdict;
 mod walk;
 mod workers;
 
 pub use account::{Account, Earlier, OpenedJournal, root};
 pub use commit::{Commit, Done, Over};
+pub use copies::Copies;
 pub use filter::{Filter, Pattern};
 pub use found::{Found, Opened, Said};
 pub use group::{Gather, group};
 pub use inputs::{Job, JobSource, Listed, Passed, Whole, stem};
-pub use join::join;
+pub use join::{Joining, join};
 pub use names::{Name, Namer};
 pub use place::Place;
 pub use planned::{Planned, planned};

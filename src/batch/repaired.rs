@@ -7,10 +7,12 @@ use crate::diagnostic::Log;
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts, RepairOptions, Repaired, Sink};
 use crate::repair;
-use crate::store::{Input, Output, mend};
+use crate::store::{Input, Output, mend, plain_name};
+use std::path::Path;
+use std::sync::Arc;
 
 /// Repairs a session, and counts the messages that `context` would print before and after the
-/// repair.
+/// repair. `judge` reports what is left.
 ///
 /// # Errors
 /// As [`repair::run`].
@@ -18,6 +20,7 @@ pub fn repaired(
     format: &'static Format,
     on: (&mut dyn Parts, &mut dyn Sink),
     wanted: &RepairOptions,
+    judge: Option<repair::Judge<'_>>,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
     let options = Options { on_error: OnError::Keep, ..cx.options.unspelled() };
@@ -25,7 +28,8 @@ pub fn repaired(
         let log = Log::default();
         context::count(format, parts, &Cx { options: &options, log: &log }).unwrap_or_default()
     };
-    repair::run_counting(format, on, wanted, Some(&counting), cx)
+    let asked = repair::Asked { counting: Some(&counting), judge };
+    repair::run_asking(format, on, wanted, asked, cx)
 }
 
 /// Restores what a damaged input has lost, if the origin beside it still contains it. Returns the
@@ -57,4 +61,18 @@ pub fn copy(input: &mut Input, output: &mut Output, names: &[String]) -> Result<
         let copied = std::io::copy(&mut input.open(name)?, &mut output.create(name)?);
         copied.map(drop).map_err(|error| Error::io("cannot write", error))
     })
+}
+
+/// Returns the user's repair options for a session, with the name and folder of its file added.
+pub fn options_of(wanted: &RepairOptions, files: &[Arc<Path>]) -> RepairOptions {
+    let name = |path: Option<&Path>| {
+        let name = path.and_then(Path::file_name).unwrap_or_default();
+        plain_name(&name.to_string_lossy()).to_owned()
+    };
+    let path = files.first().and_then(|path| std::path::absolute(path).ok());
+    RepairOptions {
+        name: name(path.as_deref()),
+        folder: name(path.as_deref().and_then(Path::parent)),
+        ..wanted.clone()
+    }
 }

@@ -27,6 +27,8 @@ pub enum Outcome {
     Repairable,
     /// Nothing needs to be repaired.
     Healthy,
+    /// The agent can open the session, but the interface of its model refuses what it sends.
+    Refused,
     /// The damage cannot be repaired: nothing of a session is left in the input, or the input was
     /// left unchanged for the user to decide.
     Beyond,
@@ -56,13 +58,14 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome, in the order of the closing summary.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Migrated,
         Self::Converted,
         Self::Unchanged,
         Self::Repaired,
         Self::Repairable,
         Self::Healthy,
+        Self::Refused,
         Self::Beyond,
         Self::Valid,
         Self::Invalid,
@@ -87,6 +90,7 @@ impl Outcome {
             Self::Repaired => "repaired",
             Self::Repairable => "repairable",
             Self::Healthy => "healthy",
+            Self::Refused => "refused",
             Self::Beyond => "beyond",
             Self::Valid => "valid",
             Self::Invalid => "invalid",
@@ -171,6 +175,9 @@ pub struct FileReport {
     /// The exit code of the earlier run that did the work.
     #[serde(skip)]
     pub earlier: u8,
+    /// Hash of the session's format and identifier, of an input that is looked at.
+    #[serde(skip)]
+    pub identity: Option<u64>,
     /// The reason why the input was skipped, if it was.
     #[serde(skip)]
     pub skip: Skip,
@@ -199,6 +206,7 @@ impl FileReport {
             pipe_closed: false,
             disk_full: false,
             earlier: 0,
+            identity: None,
             skip: Skip::NoSession,
             findings: Findings::default(),
         }
@@ -256,6 +264,12 @@ impl FileReport {
         codes.any(|code| code.is_invalid())
     }
 
+    /// Whether the interface of the model refuses what is sent of the session.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.findings.counts.contains_key(&Code::Refused)
+    }
+
     /// Marks the findings that make the session invalid.
     pub fn mark_decisive(&mut self) {
         let invalid = self.outcome == Outcome::Invalid;
@@ -289,9 +303,11 @@ impl FileReport {
             Outcome::Failed if found.counts.contains_key(&Code::OutputName) => 2,
             Outcome::Failed if found.counts.contains_key(&Code::NoQuarantine) => 4,
             Outcome::Failed => 3,
-            Outcome::Invalid | Outcome::Repairable | Outcome::Beyond => 1,
+            Outcome::Invalid | Outcome::Repairable | Outcome::Beyond | Outcome::Refused => 1,
             Outcome::Skipped | Outcome::Part => 0,
             Outcome::Done => self.earlier,
+            // `inspect` has the verdict of `validate`.
+            Outcome::Shown if self.inspection.as_ref().is_some_and(|seen| !seen.is_valid()) => 1,
             Outcome::Repaired if self.is_faulty() => 1,
             _ => u8::from(fails || worst == Some(Severity::Error)),
         }

@@ -1,5 +1,6 @@
 //! The settings of a run, as its journal names them.
 
+use super::join::Joining;
 use super::place::Place;
 use super::task::{Action, Task};
 use crate::format::Options;
@@ -8,10 +9,10 @@ use crate::store::{Backup, real, real_folder};
 impl Task {
     /// Lists the settings that determine the outputs besides the inputs, in the words of the command
     /// line. Two runs with different settings make different outputs, so neither can resume the
-    /// other. `join` tells whether the run joins the sessions of an agent, and `ids` how it makes
+    /// other. `join` is what the run joins, and `ids` how it makes
     /// identifiers.
     #[must_use]
-    pub fn settings(&self, join: bool, ids: &str) -> String {
+    pub fn settings(&self, join: Option<Joining>, ids: &str) -> String {
         let task = self;
         let mut words: Vec<String> = Vec::new();
         match &task.action {
@@ -29,7 +30,7 @@ impl Task {
             words
                 .extend(wanted.relink.iter().map(|(id, parent)| format!("--relink {id}={parent}")));
         }
-        words.extend(join.then(|| "--join agent".to_owned()));
+        words.extend(join.map(|join| format!("--join {}", join.name())));
         words.extend(reading(task));
         words.extend((!task.options.origin).then(|| "--no-origin".to_owned()));
         words.extend(task.options.ignore_origin.then(|| "--ignore-origin".to_owned()));

@@ -2,12 +2,13 @@
 
 use super::commit::Done;
 use super::found::{Found, Opened, Said, kept_of, missed, ruin};
+use super::identity::of_parts;
 use super::inputs::{Job, JobSource, Passed};
 use super::names::Name;
 use super::passed;
 use super::place::{Place, tell_parting};
 use super::refused::{no_step, not_in_place, other_format};
-use super::repaired::{MAIN, bring_back, copy, repaired};
+use super::repaired::{MAIN, bring_back, copy, options_of, repaired};
 use super::report::{FailOn, FileReport, Outcome, Skip};
 use super::told::Told;
 use crate::context::{self, Request};
@@ -17,7 +18,7 @@ use crate::format::{At, Cx, Options, Parts, RepairOptions, Repaired, Sink, Targe
 use crate::formats::{Spec, lacks};
 use crate::store::{
     Backup, Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, check_no_pipe,
-    is_alone, mend, plain_name,
+    is_alone, mend,
 };
 use crate::{convert, inspect, join, migrate, validate};
 use jsonschema::Validator;
@@ -149,6 +150,7 @@ impl Task {
         report.outcome = match report.outcome {
             Outcome::Valid if faulty => Outcome::Invalid,
             Outcome::Healthy if faulty => Outcome::Beyond,
+            Outcome::Valid | Outcome::Healthy if report.is_refused() => Outcome::Refused,
             outcome => outcome,
         };
         report.mark_decisive();
@@ -216,6 +218,9 @@ impl Task {
         cx: &Cx<'_>,
         report: &mut FileReport,
     ) -> Result<(Outcome, Sealed)> {
+        if files.len() == 1 && matches!(self.action, Action::Validate(_) | Action::Repair(_)) {
+            report.identity = of_parts(found, &mut input).map(|identity| identity.hash());
+        }
         match &self.action {
             Action::Detect => looked(Outcome::Detected),
             Action::Context(request) => {
@@ -224,14 +229,14 @@ impl Task {
                 looked(Outcome::Shown)
             }
             Action::Inspect(request) => {
-                let inspection = inspect::run(found.format, &mut input, *request, cx)?;
+                let mut inspection = inspect::run(found.format, &mut input, *request, cx)?;
                 report.records = inspection.kinds.values().sum();
+                inspection.state = self.state((&mut input, files), found, cx);
                 report.inspection = Some(Box::new(inspection));
                 looked(Outcome::Shown)
             }
             Action::Validate(max_errors) => {
-                let schema = self.schema(found)?;
-                report.records = validate::run(found.format, &schema, &mut input, *max_errors, cx)?;
+                report.records = self.judge((&mut input, files), found, *max_errors, cx)?;
                 looked(Outcome::Valid)
             }
             Action::Migrate(Some(to)) if to.format.name != found.format.name => {
@@ -287,7 +292,7 @@ impl Task {
         true
     }
 
-    fn schema(&self, found: &Found) -> Result<Arc<Validator>> {
+    pub(super) fn schema(&self, found: &Found) -> Result<Arc<Validator>> {
         let number = found.sniffed.version;
         let Some(version) = found.format.version(number) else {
             return Err(Error::request(Code::WrongVersion, lacks(found.format, number)));
@@ -385,10 +390,11 @@ impl Task {
             _ => None,
         };
         if let Some(mending) = repairs {
-            let wanted = options_of(mending, files);
+            let wanted = options_of(&mending.wanted, files);
             let restored = bring_back(found, input, output, cx)?;
             let back = !restored.is_empty();
-            let healed = repaired(found.format, (input, output), &wanted, cx)?;
+            let judge = |parts: &mut dyn Parts, cx: &Cx<'_>| self.judge_repaired(parts, found, cx);
+            let healed = repaired(found.format, (input, output), &wanted, Some(&judge), cx)?;
             let done = self.with_tear(healed, input, cx)?;
             let done = Repaired { changed: done.changed || back, ..done };
             if done.changed && !healed.changed && output.is_in_place() {
@@ -401,10 +407,10 @@ impl Task {
             return Ok(migrate::Outcome { from: version, records, changed, ..Default::default() });
         }
         if let Some(mending) = &self.mending {
-            let wanted = options_of(mending, files);
+            let wanted = options_of(&mending.wanted, files);
             mended = !bring_back(found, input, output, cx)?.is_empty();
             let (done, _) = mend(input, output, |parts, sink| {
-                repaired(found.format, (parts, sink), &wanted, cx)
+                repaired(found.format, (parts, sink), &wanted, None, cx)
             })?;
             let done = self.with_tear(done, input, cx)?;
             mended |= done.changed;
@@ -474,20 +480,6 @@ impl Task {
         report.records = join::run(&mut pieces, to, &mut output, cx)?.records;
         report.wrote(&output);
         Ok((Outcome::Converted, output.seal(false)?))
-    }
-}
-
-/// Returns the user's repair options for a session, with the name and folder of its file added.
-fn options_of(mending: &Mending, files: &[Arc<Path>]) -> RepairOptions {
-    let name = |path: Option<&Path>| {
-        let name = path.and_then(Path::file_name).unwrap_or_default();
-        plain_name(&name.to_string_lossy()).to_owned()
-    };
-    let path = files.first().and_then(|path| std::path::absolute(path).ok());
-    RepairOptions {
-        name: name(path.as_deref()),
-        folder: name(path.as_deref().and_then(Path::parent)),
-        ..mending.wanted.clone()
     }
 }
 

@@ -93,7 +93,7 @@ impl Writing {
         let Some(file) = &self.output else {
             return Ok(self.dry_run.then_some(Place::None));
         };
-        if inputs.several() && !inputs.join {
+        if inputs.several() && inputs.join.is_none() {
             let message = "`-o` takes one input; for several, or a folder, use `--out-dir DIR`";
             return Err(Stop::usage(message));
         }

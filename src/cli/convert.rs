@@ -4,7 +4,7 @@ use super::args::{Keeping, Telling, Writing, mending};
 use super::inputs::{Batch, Inputs};
 use super::reading::{Losing, Reading, Strictness, Tolerance};
 use super::{Stop, names};
-use crate::batch::{Action, Task};
+use crate::batch::{Action, Joining, Task};
 use crate::format::{Format, Map, Options};
 use crate::formats::Spec;
 use clap::ValueEnum;
@@ -19,7 +19,7 @@ pub struct Args {
     /// Format to write: `canonical`, `pi`, `pi@1` …
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = names::format(), hide_possible_values = true)]
     to: Spec,
-    /// Write all sessions of one agent as one, in the order of their times
+    /// Write several sessions as one
     #[arg(long, value_name = "WHAT", value_enum)]
     join: Option<Join>,
     /// Replace the folder OLD by NEW in the paths by which sessions are found, also below OLD;
@@ -57,6 +57,17 @@ pub struct Args {
 enum Join {
     /// Sessions that name the same agent, which wrote a new file each time it was started
     Agent,
+    /// Copies of a session that went on separately, as branches of one tree
+    Copies,
+}
+
+impl Join {
+    fn meant(self) -> Joining {
+        match self {
+            Self::Agent => Joining::Agent,
+            Self::Copies => Joining::Copies,
+        }
+    }
 }
 
 /// Parses `OLD=NEW`.
@@ -69,7 +80,7 @@ fn paths(text: &str) -> Result<Map, String> {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let inputs = Inputs { join: self.join.is_some(), ..self.batch.inputs()? };
+        let inputs = Inputs { join: self.join.map(Join::meant), ..self.batch.inputs()? };
         let Some(place) = self.writing.place(&inputs, Some(self.to))? else {
             return Err(Stop::usage("say where to write: `-o FILE` or `--out-dir DIR`"));
         };

@@ -80,6 +80,7 @@ fn facts(report: &FileReport, found: &Inspection, put: &mut dyn FnMut(&str, Stri
         };
         put("origin", format!("converted from {}; {state}", origin.source));
     }
+    put("state", found.state.to_owned());
     put("damage", damage(report));
 }
 

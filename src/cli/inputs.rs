@@ -3,7 +3,7 @@
 use super::Stop;
 use super::config;
 use super::show::printable;
-use crate::batch::{self, Filter, Gather, Listed, Pattern, Written};
+use crate::batch::{self, Filter, Gather, Joining, Listed, Pattern, Written};
 use crate::formats::FORMATS;
 use clap::Args;
 use std::io::Read;
@@ -71,7 +71,7 @@ impl Sessions {
             return Err(Stop::usage(format!("{message}; `--session ID` names one of a folder")));
         }
         let filter = Filter::default();
-        Ok(Inputs { paths, filter, jobs: 1, gather: self.gather(), one: true, join: false })
+        Ok(Inputs { paths, filter, jobs: 1, gather: self.gather(), one: true, join: None })
     }
 }
 
@@ -88,8 +88,8 @@ pub struct Inputs {
     pub gather: Gather,
     /// Whether exactly one session is allowed.
     pub one: bool,
-    /// Whether sessions of the same agent are joined into one.
-    pub join: bool,
+    /// Sessions that are joined into one.
+    pub join: Option<Joining>,
 }
 
 impl Inputs {
@@ -146,7 +146,7 @@ impl Batch {
             jobs: self.jobs,
             gather: self.sessions.gather(),
             one: false,
-            join: false,
+            join: None,
         };
         if self.paths.is_empty() && self.files_from.is_none() {
             inputs.paths = homes()?;

@@ -7,9 +7,10 @@ use crate::batch::{FileReport, Outcome};
 pub const HEAD: &str = "state       fixes  rescued        branch       context  set aside  file";
 
 /// Whether an input gets a row.
-pub fn is_row(outcome: Outcome) -> bool {
+pub fn is_row(report: &FileReport) -> bool {
     use Outcome::{Beyond, Healthy, Repairable, Repaired};
-    matches!(outcome, Repaired | Repairable | Healthy | Beyond)
+    let repairs = report.outcome == Outcome::Refused && report.repair.is_some();
+    repairs || matches!(report.outcome, Repaired | Repairable | Healthy | Beyond)
 }
 
 /// Formats the row of an input. Counts that change are shown before and after the repair.

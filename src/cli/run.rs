@@ -7,8 +7,8 @@ use super::progress::Progress;
 use super::show::{self, Show};
 use super::{Stop, save};
 use crate::batch::{
-    self, Account, Action, Commit, Earlier, FailOn, FileReport, Job, Listed, Outcome, Over, Place,
-    Planned, RunReport, Summary, Task, Workers, planned,
+    self, Account, Action, Commit, Copies, Earlier, FailOn, FileReport, Job, Joining, Listed,
+    Outcome, Over, Place, Planned, RunReport, Summary, Task, Workers, planned,
 };
 use crate::diagnostic::{Code, Diagnostic, Findings};
 use crate::error::Error;
@@ -128,10 +128,14 @@ fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<Work, Stop>
         check_report(report, &output_files(task))?;
     }
     let files = jobs.iter().flat_map(Job::files).cloned().collect();
-    if inputs.join {
-        *jobs = batch::join(std::mem::take(jobs), task.from, &task.options);
+    if let Some(what) = inputs.join {
+        *jobs = batch::join(what, std::mem::take(jobs), task.from, &task.options);
         if matches!(task.place, Place::One(_)) && jobs.len() > 1 {
-            return Err(Stop::usage("there is more than one agent; use `--out-dir DIR`"));
+            let several = match what {
+                Joining::Agent => "there is more than one agent; use `--out-dir DIR`",
+                Joining::Copies => "there is more than one session; use `--out-dir DIR`",
+            };
+            return Err(Stop::usage(several));
         }
     }
     if matches!(&task.place, Place::One(_)) && jobs.len() > 1 && !inputs.several() {
@@ -219,6 +223,7 @@ pub struct Teller<'a> {
     pub exit: u8,
     /// Whether the reader of the output closed the pipe.
     closed: bool,
+    copies: Copies,
 }
 
 impl<'a> Teller<'a> {
@@ -238,6 +243,7 @@ impl<'a> Teller<'a> {
             kept: telling.report.is_some().then(Vec::new),
             exit: 0,
             closed: false,
+            copies: Copies::default(),
         }
     }
 
@@ -252,7 +258,8 @@ impl<'a> Teller<'a> {
     }
 
     /// Reports the outcome of one input.
-    pub fn tell(&mut self, report: FileReport) {
+    pub fn tell(&mut self, mut report: FileReport) {
+        self.copies.look(&mut report);
         self.exit = self.exit.max(report.exit_code(self.fail_on));
         self.summary.add(&report);
         self.closed |= report.pipe_closed;

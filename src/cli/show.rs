@@ -94,14 +94,14 @@ impl Show {
             return;
         }
         let findings = self.findings(report);
-        if repairs::is_row(report.outcome) && !self.quiet {
+        if repairs::is_row(report) && !self.quiet {
             self.repaired.push_str(&findings);
         } else if !findings.is_empty() {
             progress.aside(|| self.say(&findings));
         }
         if let Some(inspection) = &report.inspection {
             self.result(&drawing::draw(report, inspection, self.width), progress);
-        } else if repairs::is_row(report.outcome) && !self.quiet {
+        } else if repairs::is_row(report) && !self.quiet {
             if !std::mem::replace(&mut self.tabled, true) {
                 self.result(repairs::HEAD, progress);
             }
@@ -232,7 +232,8 @@ impl Show {
         let counts = self.counts(summary);
         let only = summary.outcomes.values().sum::<u64>() == 1;
         // If only one input was read, its own line contains everything.
-        let looked = ["detected", "shown", "valid", "invalid", "repairable", "healthy", "beyond"];
+        let looked =
+            ["detected", "shown", "valid", "invalid", "repairable", "healthy", "refused", "beyond"];
         if only && looked.iter().any(|name| summary.outcomes.contains_key(name)) {
             return;
         }

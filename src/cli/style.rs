@@ -49,7 +49,7 @@ impl Paint {
                 Outcome::Invalid | Outcome::Failed | Outcome::Beyond | Outcome::Unreadable => {
                     AnsiColor::Red.on_default()
                 }
-                Outcome::Repairable => AnsiColor::Yellow.on_default(),
+                Outcome::Repairable | Outcome::Refused => AnsiColor::Yellow.on_default(),
                 Outcome::Healthy
                 | Outcome::Unchanged
                 | Outcome::Skipped

@@ -54,7 +54,7 @@ impl List {
 /// Messages while they are brought into a form.
 pub struct Forming {
     shape: Shape,
-    way: Way,
+    sending: Sending,
     /// Messages that are ready to be written.
     ready: Vec<Node>,
 }
@@ -66,12 +66,52 @@ enum Shape {
     Anthropic(anthropic::Messages),
 }
 
+/// Messages on their way to an interface, or to a comparison.
+pub struct Sending {
+    way: Way,
+    /// The interface; `None` where messages are only compared.
+    api: Option<Api>,
+}
+
 /// Preparation of messages before they are written.
 enum Way {
     /// Consecutive answers are joined; nothing else changes.
     Joined(Joined),
     /// The agent's own changes for the interface are applied.
     Resent(Box<dyn Resent>),
+}
+
+impl Sending {
+    /// Begins messages for this interface, behind [`Context::begin`].
+    pub fn new(api: Option<Api>, context: &dyn Context) -> Self {
+        let joined = || if api.is_some() { Joined::waiting() } else { Joined::default() };
+        let resent = api.and_then(|api| context.resent(api));
+        Self { way: resent.map_or_else(|| Way::Joined(joined()), Way::Resent), api }
+    }
+
+    /// Takes one message, and adds what is sent to `ready`.
+    pub fn message(&mut self, context: &mut dyn Context, message: &Record, ready: &mut Vec<Node>) {
+        let joined = match &mut self.way {
+            Way::Resent(resent) => return resent.message(message, ready),
+            Way::Joined(joined) => joined,
+        };
+        let Some(sent) = context.sent(message) else { return };
+        let thinking = self.api == Some(Api::Anthropic) && sent.is(Field::Api, anthropic::API);
+        let Some(mut sent) = plain(&sent, thinking) else { return };
+        if self.api == Some(Api::OpenAi) && !sent.is(Field::Role, "assistant") {
+            openai::as_text(&mut sent);
+        }
+        let whole = joined.add(Position::default(), sent);
+        ready.extend(whole.map(|(_, whole)| whole));
+    }
+
+    /// Adds the messages that are held back at the end.
+    pub fn finish(&mut self, ready: &mut Vec<Node>) {
+        match &mut self.way {
+            Way::Joined(joined) => ready.extend(joined.finish().map(|(_, last)| last)),
+            Way::Resent(resent) => resent.finish(ready),
+        }
+    }
 }
 
 impl Forming {
@@ -85,10 +125,7 @@ impl Forming {
                 (Shape::Anthropic(anthropic::Messages::default()), Some(Api::Anthropic))
             }
         };
-        let joined = || if api.is_some() { Joined::waiting() } else { Joined::default() };
-        let resent = api.and_then(|api| context.resent(api));
-        let way = resent.map_or_else(|| Way::Joined(joined()), Way::Resent);
-        Self { shape, way, ready: Vec::new() }
+        Self { shape, sending: Sending::new(api, context), ready: Vec::new() }
     }
 
     /// Writes one message.
@@ -102,20 +139,7 @@ impl Forming {
             }
             return;
         }
-        match &mut self.way {
-            Way::Resent(resent) => resent.message(message, &mut self.ready),
-            Way::Joined(joined) => {
-                let Some(sent) = context.sent(message) else { return };
-                let thinking = matches!(self.shape, Shape::Anthropic(_))
-                    && sent.is(Field::Api, anthropic::API);
-                let Some(mut sent) = plain(&sent, thinking) else { return };
-                if matches!(self.shape, Shape::OpenAi(_)) && !sent.is(Field::Role, "assistant") {
-                    openai::as_text(&mut sent);
-                }
-                let whole = joined.add(Position::default(), sent);
-                self.ready.extend(whole.map(|(_, whole)| whole));
-            }
-        }
+        self.sending.message(context, message, &mut self.ready);
         self.write(list);
     }
 
@@ -132,10 +156,7 @@ impl Forming {
 
     /// Writes the messages that are held back at the end.
     pub fn finish(&mut self, list: &mut List) {
-        match &mut self.way {
-            Way::Joined(joined) => self.ready.extend(joined.finish().map(|(_, last)| last)),
-            Way::Resent(resent) => resent.finish(&mut self.ready),
-        }
+        self.sending.finish(&mut self.ready);
         self.write(list);
         match &mut self.shape {
             Shape::OpenAi(messages) => messages.show_images(list),

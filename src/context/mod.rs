@@ -6,6 +6,7 @@ mod joined;
 mod openai;
 mod plain;
 mod prompt;
+mod refused;
 mod route;
 mod turn;
 
@@ -24,6 +25,7 @@ pub use form::Form;
 use form::{Forming, List};
 use joined::Joined;
 pub use plain::{as_message, is_plain, plain};
+pub use refused::check;
 use route::{Route, Walk};
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -110,22 +112,25 @@ pub fn run(
     Ok(entries)
 }
 
-/// Returns how many messages the context of a session has.
+/// Returns how many messages the context of a session has, and whether the first of them is the
+/// summary of a compaction.
 ///
 /// # Errors
 /// As [`run`].
-pub fn count(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<u64> {
+pub fn count(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<(u64, bool)> {
     let mut session = Session::open(format, parts, cx)?;
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let route = Route::of(&session, None)?;
     let (context, route) = look(&mut session, route, &quiet, &mut |_| {})?;
     let mut messages = Messages::open(session, context, route, &quiet)?;
-    let mut count = 0;
+    let (mut count, mut compacted) = (0, false);
     while let Some(message) = messages.next() {
-        count += messages.context.count(&message?.value);
+        let message = message?.value;
+        compacted |= message.kind == Kind::Compaction;
+        count += messages.context.count(&message);
     }
-    Ok(count)
+    Ok((count, compacted))
 }
 
 /// Returns the messages that a model would get, each with the place that it comes from, in the form

@@ -19,7 +19,11 @@ impl Code {
         let shape = self.name().starts_with("CY04");
         let read = matches!(
             self,
-            Self::ForwardParent | Self::Unpaired | Self::EventOrder | Self::OldBranch
+            Self::ForwardParent
+                | Self::Unpaired
+                | Self::EventOrder
+                | Self::OldBranch
+                | Self::Refused
         );
         self.severity() == Severity::Error || shape && !read
     }
@@ -52,6 +56,8 @@ impl Code {
                 Self::Straightened,
                 Self::EndMoved,
                 Self::ContentListed,
+                Self::ToolRenamed,
+                Self::ImageReplaced,
             ]
             .contains(&self)
     }
@@ -103,6 +109,10 @@ impl Code {
             Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
             Self::NoId => Some("`copyist repair` gives it one"),
             Self::Unreached => Some("`copyist repair` links it"),
+            Self::Refused => {
+                Some("`copyist repair --resumable` mends it; what it cannot mend, it reports")
+            }
+            Self::RepairNeeded => Some("`copyist repair -n` shows what would be changed"),
             Self::LeafAside => Some("`copyist repair` moves it to the end"),
             Self::TornRecord => {
                 Some("`--salvage` restores the members that are complete, if they make a record")

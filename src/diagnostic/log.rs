@@ -81,6 +81,12 @@ impl Log {
         self.inner.borrow().counts.get(&code).copied().unwrap_or(0)
     }
 
+    /// Whether there is a finding with one of these codes.
+    #[must_use]
+    pub fn has(&self, of: impl Fn(Code) -> bool) -> bool {
+        self.inner.borrow().counts.keys().any(|code| of(*code))
+    }
+
     /// Returns the places of the findings with one of these codes.
     #[must_use]
     pub fn places(&self, of: impl Fn(Code) -> bool) -> Vec<Position> {

@@ -2,4 +2,5 @@
 //! Several formats store messages in such a shape.
 
 pub mod anthropic;
+pub mod refusal;
 pub mod responses;

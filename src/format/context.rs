@@ -86,6 +86,18 @@ pub enum Api {
     OpenAi,
 }
 
+/// Faults that a format's software mends in a history before it sends it, so that the interface
+/// does not refuse them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mends {
+    /// None.
+    Nothing,
+    /// Calls without results get results, or are left out; so are results without calls.
+    Calls,
+    /// All: the software does not send what stands in the session, but a history of its own.
+    Everything,
+}
+
 /// Makes the messages of a history fit for an interface and its model, as the format's software
 /// does when it sends them again. Messages that come out are written exactly as they are: content
 /// that is a text as a text, content blocks as a list.

@@ -186,6 +186,11 @@ pub trait Mend {
     /// Appends the lines that a record becomes, or returns why it is set aside.
     fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code>;
 
+    /// Returns the bytes that the record written last has lost, which are set aside.
+    fn taken_out(&mut self) -> Vec<(Vec<u8>, Code)> {
+        Vec::new()
+    }
+
     /// Appends the lines that follow the last record.
     fn finish(&mut self, _out: &mut Vec<u8>) {}
 }

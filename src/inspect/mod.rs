@@ -28,9 +28,15 @@ pub struct Request {
     pub rows: usize,
 }
 
+/// The verdict on a session that opens and can be continued.
+pub const VALID: &str = "valid";
+
 /// Results of the inspection of a session.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Inspection {
+    /// Whether the session opens and can be continued, as `validate` says it: `valid`, `refused` by
+    /// the interface of the model, or `invalid`.
+    pub state: &'static str,
     /// Fields of the header, by the model's names.
     #[serde(serialize_with = "as_map")]
     pub header: Vec<(&'static str, String)>,
@@ -222,6 +228,12 @@ fn count(names: &mut BTreeMap<String, u64>, name: String) {
 }
 
 impl Inspection {
+    /// Whether the verdict is that the session opens and can be continued.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.state == VALID
+    }
+
     fn record(&mut self, record: &Record) {
         let node = &record.node;
         self.entries += u64::from(is_entry(record));

@@ -14,6 +14,7 @@
 
 mod cursor;
 pub mod edit;
+mod escapes;
 mod fault;
 mod flow;
 mod normal;
@@ -28,6 +29,7 @@ mod value;
 mod wide;
 
 pub use cursor::{Cursor, Walk};
+pub use escapes::{Unit, refused_units};
 pub use fault::{Fault, Span, What};
 pub use flow::Flow;
 pub use salvage::salvage;

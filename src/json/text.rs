@@ -1,7 +1,7 @@
 //! JSON strings: decoding and quoting.
 
-use super::Span;
 use super::scan::{first, hits, next_special};
+use super::{Span, Unit, refused_units};
 use base64::Engine;
 use memchr::memmem::Finder;
 use std::borrow::Cow;
@@ -310,27 +310,8 @@ static SLASH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\/"));
 /// ```
 #[must_use]
 pub fn lone_halves(json: &[u8]) -> Vec<Span> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    let half = |at: usize| {
-        let digits = json.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        let digits = std::str::from_utf8(digits).ok()?;
-        u32::from_str_radix(digits, 16).ok().filter(|point| (0xd800..0xe000).contains(point))
-    };
-    while let Some(next) = json.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
-        at += next;
-        match half(at) {
-            Some(high) if high < 0xdc00 && half(at + 6).is_some_and(|low| low >= 0xdc00) => {
-                at += 12
-            }
-            Some(_) => {
-                found.push(Span { start: at, end: at + 6 });
-                at += 6;
-            }
-            None => at += 2,
-        }
-    }
-    found
+    let halves = refused_units(json).filter(|(_, unit)| *unit == Unit::Half);
+    halves.map(|(span, _)| span).collect()
 }
 
 /// Returns bytes that are not text in base64.

@@ -108,7 +108,7 @@ impl Work {
             version: Header::VERSION,
             program: env!("CARGO_PKG_VERSION").to_owned(),
             command: command.to_owned(),
-            settings: self.task.settings(false, "derived"),
+            settings: self.task.settings(None, "derived"),
             in_place: false,
             root: Name::from(&*root),
         })

@@ -8,6 +8,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{OnError, Options, RepairOptions};
 use crate::formats::Spec;
+use crate::inspect::Request;
 use crate::store::{Backup, Claims, Policy};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -62,6 +63,12 @@ impl Work {
     #[must_use]
     pub fn validate() -> Self {
         Self::new(Action::Validate(100), OnError::Keep)
+    }
+
+    /// Shows what sessions hold in numbers; see [`FileReport::inspection`].
+    #[must_use]
+    pub fn inspect() -> Self {
+        Self::new(Action::Inspect(Request { full: false, rows: 0 }), OnError::Keep)
     }
 
     /// Detects formats.

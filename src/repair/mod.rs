@@ -69,23 +69,36 @@ pub fn run(
     wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
-    run_counting(format, (parts, sink), wanted, None, cx)
+    run_asking(format, (parts, sink), wanted, Asked::default(), cx)
 }
 
-/// Counts the messages that the software would send of a session.
-pub type Counting<'c> = &'c dyn Fn(&mut dyn Parts) -> u64;
+/// Counts the messages that the software would send of a session, and says whether the first of
+/// them is the summary of a compaction.
+pub type Counting<'c> = &'c dyn Fn(&mut dyn Parts) -> (u64, bool);
 
-/// Repairs one session as [`run`] does. Where the format's repair does not surely know how many
-/// messages the context has, `counting` counts them, before and after; this module does not know
-/// the rules for contexts.
+/// Reports the defects of a session.
+pub type Judge<'j> = &'j dyn Fn(&mut dyn Parts, &Cx<'_>);
+
+/// Questions to the layers above, because this module knows neither the rules for contexts nor the
+/// schemas.
+#[derive(Clone, Copy, Default)]
+pub struct Asked<'a> {
+    /// Counts the messages of the context, before and after, where the format's repair does not
+    /// surely know them.
+    pub counting: Option<Counting<'a>>,
+    /// Reports the defects that are left in the result.
+    pub judge: Option<Judge<'a>>,
+}
+
+/// Repairs one session as [`run`] does, with these questions.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_counting(
+pub fn run_asking(
     format: &Format,
     (parts, sink): (&mut dyn Parts, &mut dyn Sink),
     wanted: &RepairOptions,
-    counting: Option<Counting<'_>>,
+    asked: Asked<'_>,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
     parts.keep()?;
@@ -127,13 +140,34 @@ pub fn run_counting(
         let Repaired { entries, messages, .. } = more;
         (draft, done) = (next, Repaired { entries, messages, ..done });
     }
-    if let Some(counting) = counting.filter(|_| !done.counted) {
+    if let Some(counting) = asked.counting.filter(|_| !done.counted) {
         // The software builds no context of a session that it cannot read, even if this program
         // reads some of it.
-        done.messages_before = if done.entries_before > 0 { counting(parts) } else { 0 };
+        done.messages_before = if done.entries_before > 0 { counting(parts).0 } else { 0 };
         let mut after = Again { source: parts, draft: &draft };
         let same = !done.changed && done.entries_before > 0;
-        done.messages = if same { done.messages_before } else { counting(&mut after) };
+        done.messages = if same { done.messages_before } else { counting(&mut after).0 };
+    }
+    if let Some(counting) = asked.counting.filter(|_| done.messages_before > 0) {
+        let mut after = || counting(&mut Again { source: parts, draft: &draft }).1;
+        if done.messages != done.messages_before {
+            let after = after();
+            cx.report(context_changed(&done, counting(parts).1, after));
+        }
+    }
+    if let Some(judge) = asked.judge {
+        let log = Log::default();
+        let inner = Cx { options: &options, log: &log };
+        let mut after = Again { source: parts, draft: &draft };
+        let judged = |code: Code| code.is_invalid() || code == Code::Refused;
+        let news = |code: Code| judged(code) && cx.log.count_of(code) == 0;
+        judge(&mut after, &inner);
+        if done.changed {
+            tell(log, news, &after.names(), cx);
+        } else {
+            let found = log.into_findings().diagnostics.into_iter();
+            found.filter(|found| news(found.code)).for_each(|found| cx.report(found));
+        }
     }
     draft.put(quarantine.part(), parts, sink)?;
     Ok(Repaired { quarantined: quarantine.taken(), fixes: fixes(cx), ..done })
@@ -145,6 +179,19 @@ const PASSES: u32 = 8;
 fn unsettled(error: Option<Error>) -> Diagnostic {
     let why = error.map(|error| format!(": {}", error.message())).unwrap_or_default();
     Diagnostic::new(Code::Unsettled, format!("{}{why}", Code::Unsettled.title()))
+}
+
+/// Returns the note that the model gets another number of messages, with the reason.
+fn context_changed(done: &Repaired, before: bool, after: bool) -> Diagnostic {
+    let (from, to) = (done.messages_before, done.messages);
+    let why = match (before, after) {
+        (false, true) => "a compaction came back, which stands for the messages before it",
+        (true, false) => "the compaction does not count any more",
+        _ if to > from => "records came back or were linked again",
+        _ => "records were set aside or linked again",
+    };
+    let title = Code::ContextChanged.title();
+    Diagnostic::new(Code::ContextChanged, format!("{title}: {from} → {to} messages; {why}"))
 }
 
 /// One repair of a session.

@@ -138,14 +138,20 @@ fn write(
                 }
             }
         }
-        Part::Record(record) => match mend.write(&record, &mut out.bytes) {
-            // The bytes of a record that was already repaired stand there already, unless only
-            // backslashes were doubled.
-            Some(code) if record.repaired.is_none_or(|code| code == Code::EscapeRead) => {
-                bench.aside(part, record.bytes, record.at, code)
+        Part::Record(record) => {
+            let gone = mend.write(&record, &mut out.bytes);
+            for (bytes, code) in mend.taken_out() {
+                bench.aside(part, &bytes, record.at, code)?;
             }
-            _ => Ok(()),
-        },
+            match gone {
+                // The bytes of a record that was already repaired stand there already, unless only
+                // backslashes were doubled.
+                Some(code) if record.repaired.is_none_or(|code| code == Code::EscapeRead) => {
+                    bench.aside(part, record.bytes, record.at, code)
+                }
+                _ => Ok(()),
+            }
+        }
         Part::Aside(bytes, at, code) => bench.aside(part, bytes, at, code),
     }
 }

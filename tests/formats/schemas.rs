@@ -531,7 +531,7 @@ fn case(root: &Path, path: PathBuf) -> Option<Case> {
 }
 
 /// Checks a session as `copyist validate` does, and gives the number of its records.
-fn validated(format: &Format, version: &Version, bytes: &[u8], case: &Case) -> u64 {
+fn validated(format: &'static Format, version: &Version, bytes: &[u8], case: &Case) -> u64 {
     let (options, log) = (Options::default(), Log::default());
     let cx = Cx { options: &options, log: &log };
     let schema = validate::compile(version).expect("another test");

@@ -329,7 +329,7 @@ fn entries_that_are_their_own_ancestors_are_damage() {
 #[test]
 fn a_session_is_named_by_its_identifier_wherever_it_lies() {
     let id = "a0f64c72-64f3-4718-b05d-d70748d1efb1";
-    let text = String::from_utf8(own("pi/v3/bom")).expect("UTF-8");
+    let text = String::from_utf8(own("pi/v3/bom")).expect("UTF-8").replace('\u{feff}', "");
     let dir = Dir::new();
     let folder = "home/.pi/agent/sessions/--work--";
     dir.write(&format!("{folder}/2026-02-20T12-00-31-207Z_{id}.jsonl"), text.as_bytes());
@@ -354,4 +354,58 @@ fn a_session_is_named_by_its_identifier_wherever_it_lies() {
     let (code, said) = inspect("home", &[]);
     assert_eq!(code, Some(2));
     assert!(said.contains("several sessions are called") && said.contains("/copy/"), "{said}");
+}
+
+/// A sync program leaves copies of a session beside it.
+#[test]
+fn copies_of_a_session_are_reported_with_what_they_have() {
+    let text = String::from_utf8(own("pi/v3/bom")).expect("UTF-8").replace('\u{feff}', "");
+    let (dir, id) = (Dir::new(), "2026-02-20T12-00-31-207Z_a0f64c72-64f3-4718-b05d-d70748d1efb1");
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    dir.write(&format!("in/{id} (Ines's conflicted copy).jsonl"), lines[..4].concat().as_bytes());
+    dir.write(&format!("in/{id}.jsonl"), text.as_bytes());
+    let other = [&lines[..4], &[&lines[4].replace("\"timestamp\":\"2026", "\"timestamp\":\"2027")]];
+    dir.write(&format!("in/{id}.sync-conflict-1.jsonl"), other.concat().concat().as_bytes());
+    for args in [&["validate", "in"][..], &["repair", "-n", "in"]] {
+        let (_, said) = dir.exit(args);
+        assert_eq!(said.matches("note[CY0728]").count(), 2, "{said}");
+        assert!(said.contains("copy).jsonl is the beginning of this file"), "{said}");
+    }
+}
+
+/// Copies of a session that went on separately become one tree.
+#[test]
+fn copies_are_joined_as_branches() {
+    let line = |id: u32, parent: u32, text: &str| {
+        format!(
+            r#"{{"type":"message","id":"a000000{id}","parentId":"a000000{parent}","timestamp":"2026-03-03T09:00:0{id}.000Z","message":{{"role":"user","content":"{text}","timestamp":1}}}}"#
+        ) + "\n"
+    };
+    let header = r#"{"type":"session","version":3,"id":"019c0000-0000-7000-8000-00000000aaaa","timestamp":"2026-03-03T09:00:00.000Z","cwd":"/w"}"#;
+    let first = line(1, 0, "one").replace("\"a0000000\"", "null");
+    let common = format!("{header}\n{first}");
+    let dir = Dir::new();
+    let (one, other) = (line(2, 1, "left"), line(3, 1, "right"));
+    dir.write("in/2026-03-03T09-00-00-000Z_s.jsonl", (common.clone() + &one).as_bytes());
+    dir.write("in/2026-03-03T09-00-00-000Z_s.copy.jsonl", common.as_bytes());
+    dir.write(
+        "in/2026-03-03T09-00-00-000Z_s.sync-conflict.jsonl",
+        (common.clone() + &other).as_bytes(),
+    );
+    let args = ["convert", "--join", "copies", "-t", "pi", "--out-dir", "out", "in"];
+    let (code, said) = dir.exit(&args);
+    assert_eq!(code, 0, "{said}");
+    let out = read(&dir.path("out/2026-03-03T09-00-00-000Z_s.jsonl"));
+    let mut lines: Vec<&[u8]> = out.split_inclusive(|b| *b == b'\n').collect();
+    assert_eq!(lines.len(), 4, "{}", String::from_utf8_lossy(&out));
+    lines.sort_unstable();
+    let mut all = [format!("{header}\n"), first, one, other.clone()];
+    all.sort_unstable();
+    assert_eq!(lines, all.each_ref().map(|line| line.as_bytes()));
+    assert_eq!(dir.exit(&["validate", "out"]).0, 0);
+    // Which of two entries with one identifier counts is not for the program to say.
+    let edited = common + &other.replace("right", "rigged");
+    dir.write("in/2026-03-03T09-00-00-000Z_s.edited.jsonl", edited.as_bytes());
+    let (code, said) = dir.exit(&[&args[..6], &["out2", "in"]].concat());
+    assert!(code == 3 && said.contains("error[CY0729]"), "{code}: {said}");
 }

@@ -18,6 +18,7 @@ mod meanwhile;
 mod native;
 mod packed;
 mod pipes;
+mod refused;
 mod report;
 mod resume;
 mod rollouts;

@@ -103,6 +103,7 @@ fn status(dir: &Dir) -> String {
 
 #[test]
 fn the_table_of_bad_pairs() {
+    let mut wrong = Vec::new();
     for row in TABLE.lines().filter(|line| !line.is_empty()) {
         let cells: Vec<&str> = row.split('|').map(str::trim).collect();
         let (file, how) = cells[0].split_once(' ').expect("a file and what is wrong");
@@ -120,7 +121,9 @@ fn the_table_of_bad_pairs() {
             status(&dir),
         ];
         println!("{:17} | {}", cells[0], found.join(" | "));
-        assert_eq!(found.as_slice(), &cells[1..], "{}", cells[0]);
+        if found.as_slice() != &cells[1..] {
+            wrong.push(format!("{} | {}", cells[0], found.join(" | ")));
+        }
         assert!(read(&dir.path(LOG)) == log && read(&dir.path(META)) == meta, "{}", cells[0]);
         let copied = |name: &str| read(&dir.path(&format!("out/{name}")));
         assert!(copied(LOG) == log && copied(META) == meta, "{} is copied otherwise", cells[0]);
@@ -134,6 +137,7 @@ fn the_table_of_bad_pairs() {
             cells[0]
         );
     }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
@@ -147,7 +151,7 @@ fn what_stands_in_a_file_s_place_is_not_read() {
     let dir = Dir::new();
     dir.write(LOG, &log);
     dir.write("orchard.meta.json/inside", b"x");
-    assert_eq!(cell(&dir, &["validate", LOG]), "0 CY0324");
+    assert_eq!(cell(&dir, &["validate", LOG]), "1 CY0324 CY0417");
     // The real script asks whether there is something of that name.
     assert_eq!(status(&dir), "finished");
     let (dir, elsewhere) = (Dir::new(), Dir::new());

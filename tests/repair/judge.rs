@@ -78,13 +78,14 @@ pub fn set_aside(quarantine: &[u8]) -> Vec<Aside> {
 
 /// What a record says, apart from what repair may change.
 fn payload(record: &[u8]) -> Option<String> {
-    // Half characters are no text, and some of them are replaced.
+    // Half characters and U+0000 are no text for a model, and some of them are replaced.
     let mut text = record.to_vec();
     let mut at = 0;
     // A line of YAML may end with one.
     while let Some(next) = text.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
         at += next;
-        if text.len() > at + 6 && text[at + 1] == b'u' && text[at + 2].eq_ignore_ascii_case(&b'd') {
+        let escape = text.get(at + 1..at + 6).unwrap_or_default().to_ascii_lowercase();
+        if escape.starts_with(b"ud") || escape == b"u0000" {
             text[at..at + 6].copy_from_slice(b"\\ufffd");
         }
         at += 2;

@@ -358,7 +358,9 @@ fn blank_lines_and_comments_behind_a_run_are_not_edits() {
             &["convert", "-t", "canonical", "--ignore-origin", "-o", "c.jsonl", "there.yaml"],
         ] {
             let (code, said) = dir.exit(args);
-            assert!(code == 0, "{args:?}: {said}\n{text}");
+            // The source has U+0000 in a text.
+            let refused = args[0] == "validate" && said.contains("CY0416");
+            assert!(code == i32::from(refused), "{args:?}: {said}\n{text}");
         }
         assert_eq!(read(&dir.path("back.jsonl")), own(SOURCE), "{text}");
         if text.ends_with('\n') {

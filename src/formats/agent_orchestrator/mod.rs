@@ -25,7 +25,7 @@ use crate::diagnostic::Log;
 use crate::dialect::anthropic::context;
 use crate::error::Result;
 use crate::format::{
-    Confidence, Cx, Format, Head, Named, Parts, Piece, Required, Sniffed, Version,
+    Confidence, Cx, Format, Head, Mends, Named, Parts, Piece, Required, Sniffed, Version,
 };
 use crate::json::{Cursor, without_nan};
 use crate::lines::{BOM, Lines, utf8};
@@ -47,6 +47,7 @@ pub static FORMAT: Format = Format {
     // A log begins with its session and is never cut, so its messages are the conversation. The form to
     // which Claude Code compacts it is in Claude Code's own transcript only.
     context: Some(context::open),
+    mends: Mends::Everything,
     native: Some(native),
     ..Format::new(Required {
         name: NAME,

@@ -35,7 +35,7 @@ mod wire;
 mod write;
 
 use crate::dialect::anthropic::context;
-use crate::format::{Format, Named, Required, Version};
+use crate::format::{Format, Mends, Named, Required, Version};
 use crate::ids;
 use crate::record::{Field, Kind};
 
@@ -50,6 +50,7 @@ pub static FORMAT: Format = Format {
     // the program renders anew (attachments) or adds when it resumes (results of interrupted calls, the
     // answer "No response requested.") is not contained.
     context: Some(context::open),
+    mends: Mends::Calls,
     native: Some(native),
     ..Format::new(Required {
         name: NAME,

@@ -44,7 +44,7 @@ mod write;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{
-    Cx, Format, Parts, Piece, Reader, Required, Sink, Version, Writer, no_session,
+    Cx, Format, Mends, Parts, Piece, Reader, Required, Sink, Version, Writer, no_session,
 };
 use crate::framing::{FramedLines, Framing};
 use crate::json::Cursor;
@@ -80,6 +80,7 @@ pub static FORMAT: Format = Format {
     resume: Some(resume),
     pieces: Some(pieces),
     context: Some(context::open),
+    mends: Mends::Calls,
     prompt: Some(prompt::open),
     one_run: Some("run"),
     main: Some(names::main),

@@ -38,7 +38,7 @@ mod twin;
 mod wire;
 mod write;
 
-use crate::format::{Confidence, Format, Head, Named, Required, Sniffed, Step, Version};
+use crate::format::{Confidence, Format, Head, Mends, Named, Required, Sniffed, Step, Version};
 use crate::json::{Json, text};
 use crate::record::{Field, Kind};
 use crate::times;
@@ -58,6 +58,7 @@ pub static FORMAT: Format = Format {
     ],
     migrates_in_place: true,
     context: Some(context::open),
+    mends: Mends::Calls,
     native: Some(native),
     ..Format::new(Required {
         name: NAME,

@@ -28,11 +28,11 @@ pi's file, -f canonical            | 3 CY0207                          | 3 CY020
 no header                          | 3 CY0202@1:0                      | 3 CY0202@1:0                                    | 3 CY0202@1:0        | 3 CY0202@1:0
 torn last line                     | 3 CY0103@3:290                    | 1 CY0103@3:290 → out                            | 1 CY0103@3:290      | 1 CY0103@3:290 → stdout
 torn header                        | 3 CY0103@1:40                     | 3 CY0103@1:40 CY0111                            | 3 CY0103@1:40 CY0111 | 3 CY0103@1:40 CY0111
-no final newline                   | 0 CY0110@3:194 → out              | 0 CY0110@3:194 → out                            | 0 CY0110@3:194      | 0 CY0110@3:194 → stdout
+no final newline                   | 0 CY0110@3:194 → out              | 0 CY0110@3:194 → out                            | 1 CY0110@3:194 CY0417@3:194 | 0 CY0110@3:194 → stdout
 glued lines                        | 3 CY0104@4:421                    | 1 CY0104@4:421 → out                            | 1 CY0104@4:421      | 1 CY0104@4:421 → stdout
 run of NUL bytes                   | 3 CY0105@4:310                    | 1 CY0105@4:310 → out                            | 1 CY0105@4:310      | 1 CY0105@4:310 → stdout
 nothing but NUL bytes, -f pi       | 3 CY0105@1:0                      | 3 CY0105@1:0 CY0111                             | 3 CY0105@1:0 CY0111 | 3 CY0105@1:0 CY0111
-byte order mark                    | 0 CY0109 → out                    | 0 CY0109 → out                                  | 0 CY0109            | 0 CY0109 → stdout
+byte order mark                    | 0 CY0109 → out                    | 0 CY0109 → out                                  | 1 CY0109 CY0417@1:0 | 0 CY0109 → stdout
 CRLF                               | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
 U+2028 in a string                 | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
 invalid UTF-8                      | 3 CY0101@4:418                    | 1 CY0101@4:418 → out                            | 1 CY0101@4:418      | 1 CY0101@4:418 → stdout
@@ -70,14 +70,14 @@ case                               | migrate                           | convert
 file: as it should be              | 0 CY0306@89:2155 → out            | 0 CY0306@89:2155 → out                          | 0 CY0306@89:2155    | 0 CY0306@89:2155 → stdout
 file: alias bomb                   | 3 CY0114@7:260                    | 1 CY0114@7:260 → out                            | 1 CY0114@7:260      | 1 CY0114@7:260 → stdout
 file: nested 10,000 deep           | 3 CY0114@47:2101                  | 1 CY0114@47:2101 → out                          | 1 CY0114@47:2101    | 1 CY0114@47:2101 → stdout
-file: a member twice               | 0 CY0309@3:31 CY0306@90:2167 → out | 0 CY0309@3:31 CY0306@90:2167 → out              | 0 CY0309@3:31 CY0306@90:2167 | 0 CY0309@3:31 CY0306@90:2167 → stdout
+file: a member twice               | 0 CY0309@3:31 CY0306@90:2167 → out | 0 CY0309@3:31 CY0306@90:2167 → out              | 1 CY0309@3:31 CY0306@90:2167 CY0417@1:0 | 0 CY0309@3:31 CY0306@90:2167 → stdout
 file: a turn number twice          | 3 CY0307@89:2150 CY0306@89:2155 CY0113@89:2155 | 1 CY0307@89:2150 CY0306@89:2155×2 CY0113@89:2155 → out | 1 CY0307@89:2150 CY0306@89:2155×2 CY0113@89:2155 | 1 CY0307@89:2150 CY0306@89:2155×2 CY0113@89:2155 → stdout
-file: a message's role twice       | 0 CY0308@47:1101 CY0306@47:1101×2 → out | 0 CY0308@47:1101 CY0306@47:1101×2 → out         | 0 CY0308@47:1101 CY0306@47:1101×2 | 0 CY0308@47:1101 CY0306@47:1101×2 → stdout
+file: a message's role twice       | 0 CY0308@47:1101 CY0306@47:1101×2 → out | 0 CY0308@47:1101 CY0306@47:1101×2 → out         | 1 CY0308@47:1101 CY0306@47:1101×2 CY0417 | 0 CY0308@47:1101 CY0306@47:1101×2 → stdout
 file: a tab as indentation         | 3 CY0112@48:1125                  | 1 CY0112@48:1125 → out                          | 1 CY0112@48:1125    | 1 CY0112@48:1125 → stdout
 file: two documents                | 3 CY0306@89:2155 CY0112@90:2156   | 1 CY0306@89:2155 CY0112@90:2156 → out           | 1 CY0306@89:2155 CY0112@90:2156 | 1 CY0306@89:2155 CY0112@90:2156 → stdout
 file: a conflict in messages       | 3 CY0112@49:1148                  | 1 CY0112@49:1148 → out                          | 1 CY0112@49:1148    | 1 CY0112@49:1148 → stdout
 file: a conflict at the top        | 3 CY0112@3:31                     | 1 CY0112@3:31 → out                             | 1 CY0112@3:31       | 1 CY0112@3:31 → stdout
-file: torn in a message            | 3 CY0113@82:1871                  | 1 CY0113@82:1871 → out                          | 1 CY0113@82:1871    | 1 CY0113@82:1871 → stdout
+file: torn in a message            | 3 CY0113@82:1871                  | 1 CY0113@82:1871 → out                          | 1 CY0113@82:1871 CY0416@69:1513×2 | 1 CY0113@82:1871 → stdout
 file: torn before messages         | 3 CY0113@44:1081                  | 1 CY0113@44:1081 CY0306@44:1081×3 → out         | 1 CY0113@44:1081 CY0306@44:1081×3 | 1 CY0113@44:1081 CY0306@44:1081×3 → stdout
 file: a word among turn numbers    | 3 CY0307@89:2150 CY0113@89:2159   | 1 CY0307@89:2150 CY0113@89:2159 CY0306@89:2159 → out | 1 CY0307@89:2150 CY0113@89:2159 CY0306@89:2159 | 1 CY0307@89:2150 CY0113@89:2159 CY0306@89:2159 → stdout
 file: messages: null               | 0 CY0306@45:1096×4 → out          | 0 CY0306@45:1096×4 → out                        | 0 CY0306@45:1096×4  | 0 CY0306@45:1096×4 → stdout
@@ -93,7 +93,7 @@ run: nested 10,000 deep            | 3 CY0114@14:1297                  | 3 CY011
 run: a message nested so           | 0 CY0308@18:537 → out             | 0 CY0308@18:537 → out                           | 0 CY0308@18:537 CY0108@18:537 | 0 CY0308@18:537 → stdout
 run: a member twice                | 0 CY0309@1:0 → out                | 0 CY0309@1:0 → out                              | 0 CY0309@1:0        | 0 CY0309@1:0 → stdout
 run: a message's role twice        | 0 CY0308@16:303 → out             | 0 CY0308@16:303 → out                           | 0 CY0308@16:303     | 0 CY0308@16:303 → stdout
-run: a tab as indentation          | 0 CY0124@16:303 → out             | 0 CY0124@16:303 → out                           | 0 CY0124@16:303     | 0 CY0124@16:303 → stdout
+run: a tab as indentation          | 0 CY0124@16:303 → out             | 0 CY0124@16:303 → out                           | 1 CY0124@16:303 CY0417 | 0 CY0124@16:303 → stdout
 run: two documents                 | 3 CY0102@27:1846                  | 1 CY0102@27:1846×25 → out                       | 1 CY0102@27:1846×25 | 1 CY0102@27:1846×25 → stdout
 run: a conflict in messages        | 3 CY0102@18:537                   | 1 CY0102@18:537×3 → out                         | 1 CY0102@18:537×3   | 1 CY0102@18:537×3 → stdout
 run: a conflict in the header      | 3 CY0112@8:155                    | 3 CY0112@8:155                                  | 3 CY0112@8:155      | 3 CY0112@8:155
@@ -117,10 +117,10 @@ run: another format's              | 3 CY0207                          | 3 CY020
 run: no header                     | 3 CY0202@1:0                      | 3 CY0202@1:0                                    | 3 CY0202@1:0        | 3 CY0202@1:0
 run: torn header                   | 3 CY0103@1:120                    | 3 CY0103@1:120 CY0111                           | 3 CY0103@1:120 CY0111 | 3 CY0103@1:120 CY0111
 run: torn last line                | 3 CY0103@9:2480                   | 1 CY0103@9:2480 CY0310@9:2480 → out             | 1 CY0103@9:2480 CY0310@9:2480 | 1 CY0103@9:2480 CY0310@9:2480 → stdout
-run: no final newline              | 0 CY0110@9:2318 → out             | 0 CY0110@9:2318 → out                           | 0 CY0110@9:2318     | 0 CY0110@9:2318 → stdout
+run: no final newline              | 0 CY0110@9:2318 → out             | 0 CY0110@9:2318 → out                           | 1 CY0110@9:2318 CY0417@9:2318 | 0 CY0110@9:2318 → stdout
 run: glued lines                   | 3 CY0104@8:2298                   | 1 CY0104@8:2298 → out                           | 1 CY0104@8:2298     | 1 CY0104@8:2298 → stdout
 run: NUL bytes                     | 3 CY0105@8:2195                   | 1 CY0105@8:2195 → out                           | 1 CY0105@8:2195     | 1 CY0105@8:2195 → stdout
-run: byte order mark               | 0 CY0109 → out                    | 0 CY0109 → out                                  | 0 CY0109            | 0 CY0109 → stdout
+run: byte order mark               | 0 CY0109 → out                    | 0 CY0109 → out                                  | 1 CY0109 CY0417@1:0 | 0 CY0109 → stdout
 run: CRLF                          | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
 run: invalid UTF-8                 | 3 CY0101@8:2217                   | 1 CY0101@8:2217 → out                           | 1 CY0101@8:2217     | 1 CY0101@8:2217 → stdout
 run: half of a surrogate pair      | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
@@ -129,7 +129,7 @@ run: a member twice                | 0 → out                           | 0 →
 run: nested 10,000 deep            | 0 → out                           | 0 → out                                         | 0 CY0108@8:2195     | 0 → stdout
 run: a line of 20 MB               | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
 run: no object                     | 3 CY0106@8:2195                   | 1 CY0106@8:2195 → out                           | 1 CY0106@8:2195 CY0406@8:2195×11 | 1 CY0106@8:2195 → stdout
-run: two headers                   | 0 CY0203@2:337 → out              | 0 CY0203@2:337 → out                            | 0 CY0203@2:337      | 0 CY0203@2:337 → stdout
+run: two headers                   | 0 CY0203@2:337 → out              | 0 CY0203@2:337 → out                            | 1 CY0203@2:337 CY0417@2:337 | 0 CY0203@2:337 → stdout
 run: a newer version               | 0 CY0204@1:0 → out                | 0 CY0204@1:0 → out                              | 0 CY0204@1:0        | 0 CY0204@1:0 → stdout
 state: as it should be             | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
 state: torn                        | 3 CY0103@1:627                    | 3 CY0103@1:627                                  | 3 CY0103@1:627      | 3 CY0103@1:627

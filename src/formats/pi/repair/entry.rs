@@ -4,9 +4,10 @@ use super::super::needs::needs;
 use super::super::{lineage::quoted, wire};
 use super::Mending;
 use super::record::member;
+use super::refused::Refused;
 use crate::diagnostic::{Code, Diagnostic, plural};
 use crate::format::Rescued;
-use crate::json::{Json, Span, text};
+use crate::json::{Json, text};
 use crate::members::Scan;
 use crate::repair::{Fixes, mark};
 use crate::tree::{Aim, Plan, marks, stands_for_leaf};
@@ -290,25 +291,41 @@ impl Mending<'_> {
             self.report(code, code.title(), record.at);
             return Some(code);
         }
-        let halves = resume.halves(ordinal, record.bytes);
+        let places = resume.refused(ordinal, record.bytes);
         // A member that was put in may have taken in what contains them; the next pass finds them.
-        if !halves.is_empty() && !completed {
-            for half in &halves {
-                fixes.edits.replace(*half, b"\\ufffd");
-            }
-            let code = Code::SurrogateReplaced;
-            // Spelled as escapes they would be found again.
-            let old = |half: &Span| half.of(record.bytes).get(2..).unwrap_or_default();
-            let old: Vec<&[u8]> = halves.iter().map(old).collect();
-            let old = [b"[\"", old.join(b"\",\"".as_slice()).as_slice(), b"\"]"].concat();
-            fixes.note(code, Some(("halves", &old)));
-            self.report(
-                code,
-                format!("{}: {}", code.title(), plural(halves.len() as u64, "place")),
-                record.at,
-            );
+        if !completed {
+            self.replace(&places, record, fixes);
         }
         None
+    }
+
+    /// Replaces places that a model's interface refuses.
+    fn replace(&mut self, places: &[Refused], record: &Rescued<'_>, fixes: &mut Fixes) {
+        let mut units = Vec::new();
+        for Refused { at, new, code } in places {
+            let old = at.of(record.bytes);
+            fixes.edits.replace(*at, new);
+            match code {
+                // Spelled as escapes they would be found again.
+                Code::SurrogateReplaced => units.push(old.get(2..).unwrap_or_default()),
+                Code::ImageReplaced => {
+                    fixes.note(*code, None);
+                    self.aside.push((old.to_vec(), *code));
+                    self.report(*code, code.title(), record.at);
+                }
+                _ => {
+                    fixes.note(*code, Some(("name", old)));
+                    self.tell(*code, "name", old, new, record);
+                }
+            }
+        }
+        if !units.is_empty() {
+            let old = [b"[\"", units.join(b"\",\"".as_slice()).as_slice(), b"\"]"].concat();
+            let code = Code::SurrogateReplaced;
+            fixes.note(code, Some(("halves", &old)));
+            let message = format!("{}: {}", code.title(), plural(units.len() as u64, "place"));
+            self.report(code, message, record.at);
+        }
     }
 
     /// Adds results behind an entry.

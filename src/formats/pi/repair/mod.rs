@@ -6,6 +6,7 @@
 pub mod entry;
 mod header;
 pub mod record;
+mod refused;
 mod resume;
 mod slots;
 
@@ -93,6 +94,8 @@ struct Mending<'a> {
     lacking: bool,
     looked: u64,
     written: Written,
+    /// Images that a record lost, until they go to the quarantine.
+    aside: Vec<(Vec<u8>, Code)>,
 }
 
 impl<'a> Mending<'a> {
@@ -118,6 +121,7 @@ impl<'a> Mending<'a> {
             lacking: false,
             looked: 0,
             written: Written::default(),
+            aside: Vec::new(),
         }
     }
 }
@@ -219,6 +223,10 @@ impl Mend for Mending<'_> {
         self.header.numbers.len() > 1
             || self.plan.as_ref().is_some_and(Plan::removes)
             || self.resume.as_ref().is_some_and(Resume::removes)
+    }
+
+    fn taken_out(&mut self) -> Vec<(Vec<u8>, Code)> {
+        std::mem::take(&mut self.aside)
     }
 
     fn begin(&mut self, out: &mut Vec<u8>) {

@@ -6,10 +6,11 @@
 //! are not sent. Thoughts that carry a signature are never touched.
 
 use super::record::{elements, member};
+use super::refused::{Refused, refused};
 use crate::diagnostic::Code;
 use crate::format::{Reach, Rescued};
 use crate::ids::{Id, Maker};
-use crate::json::{Span, text};
+use crate::json::text;
 use crate::members::Scan;
 use crate::repair::{OUTCOME_UNKNOWN, Waiting};
 use crate::tree::{Plan, key_of, marks};
@@ -34,7 +35,10 @@ pub struct Resume {
     answered: HashMap<u64, (u32, usize)>,
     removed: BTreeMap<u32, Code>,
     left: bool,
-    halves: BTreeSet<u32>,
+    /// Entries with places that are replaced.
+    refused: BTreeSet<u32>,
+    /// Whether one of these places is an image, whose data are set aside.
+    images: bool,
     /// Parent of the next entry of the active branch, and the reason for it.
     over: Option<(Vec<u8>, Code)>,
     /// Parents of removed entries, by the entries' identifiers.
@@ -87,7 +91,8 @@ impl Resume {
             answered: HashMap::new(),
             removed: BTreeMap::new(),
             left: false,
-            halves: BTreeSet::new(),
+            refused: BTreeSet::new(),
+            images: false,
             over: None,
             gone: HashMap::new(),
         }
@@ -114,8 +119,10 @@ impl Resume {
         if !sent {
             return;
         }
-        if !lone_halves(bytes).is_empty() {
-            self.halves.insert(ordinal);
+        let places = refused(bytes);
+        if !places.is_empty() {
+            self.refused.insert(ordinal);
+            self.images |= places.iter().any(|place| place.code == Code::ImageReplaced);
         }
         match role.as_str() {
             "assistant" => self.answer(ordinal, message, record, scan),
@@ -272,12 +279,12 @@ impl Resume {
 
     /// Whether anything is changed.
     pub fn changes(&self) -> bool {
-        !self.put.is_empty() || !self.halves.is_empty() || self.removes()
+        !self.put.is_empty() || !self.refused.is_empty() || self.removes()
     }
 
-    /// Whether entries are removed.
+    /// Whether entries or images are set aside.
     pub fn removes(&self) -> bool {
-        !self.removed.is_empty()
+        !self.removed.is_empty() || self.images
     }
 
     /// Returns why an entry is removed, if it is.
@@ -304,7 +311,7 @@ impl Resume {
             || !self.gone.is_empty()
             || self.put.contains_key(&ordinal)
             || self.removed.contains_key(&ordinal)
-            || self.halves.contains(&ordinal)
+            || self.refused.contains(&ordinal)
     }
 
     /// Returns the new parent of an entry that follows added or removed entries, and the reason for
@@ -353,36 +360,8 @@ impl Resume {
         lines
     }
 
-    /// Returns the lone surrogates in an entry, if they are to be replaced.
-    pub fn halves(&self, ordinal: u32, record: &[u8]) -> Vec<Span> {
-        if self.halves.contains(&ordinal) { lone_halves(record) } else { Vec::new() }
+    /// Returns the places of an entry that are to be replaced.
+    pub fn refused(&self, ordinal: u32, record: &[u8]) -> Vec<Refused> {
+        if self.refused.contains(&ordinal) { refused(record) } else { Vec::new() }
     }
-}
-
-/// Finds escapes of surrogates without their other half, except in thoughts that carry a signature.
-fn lone_halves(record: &[u8]) -> Vec<Span> {
-    let mut found = text::lone_halves(record);
-    if !found.is_empty() {
-        let signed = signed_thoughts(record);
-        found.retain(|half| !signed.iter().any(|s| s.start <= half.start && half.end <= s.end));
-    }
-    found
-}
-
-/// Returns the spans of thoughts that carry a signature in an entry.
-fn signed_thoughts(record: &[u8]) -> Vec<Span> {
-    let mut spans = Vec::new();
-    let Some(content) = member(record, "message").and_then(|message| member(message, "content"))
-    else {
-        return spans;
-    };
-    // Both are slices of one text.
-    let base = content.as_ptr().addr() - record.as_ptr().addr();
-    for (start, block) in elements(content) {
-        let thought = member(block, "type").is_some_and(|kind| text::is(kind, "thinking"));
-        if thought && member(block, "thinkingSignature").is_some() {
-            spans.push(Span { start: base + start, end: base + start + block.len() });
-        }
-    }
-    spans
 }

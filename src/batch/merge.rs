@@ -1,0 +1,109 @@
+//! Merging copies of a session that went on separately into one tree.
+
+use super::found::{Found, Opened, Said};
+use super::identity::{Identity, of_parts};
+use super::inputs::{Job, JobSource};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Options, Parts};
+use crate::ids::{fingerprint, hash};
+use crate::lines::Lines;
+use crate::members::Scan;
+use crate::store::Input;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufWriter, Seek, Write};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// Replaces all copies of one session by one job, in the order in which they were written last. An
+/// input that has no other copy, or whose entries have no identifiers, stays as it is.
+#[must_use]
+pub fn copies(jobs: Vec<Job>) -> Vec<Job> {
+    let mut places: HashMap<Identity, usize> = HashMap::new();
+    let mut groups: Vec<Vec<Job>> = Vec::new();
+    for job in jobs {
+        let identity = tree(&job);
+        let place = identity.as_ref().and_then(|identity| places.get(identity)).copied();
+        match place.and_then(|place| groups.get_mut(place)) {
+            Some(group) => group.push(job),
+            None => {
+                places.extend(identity.map(|own| (own, groups.len())));
+                groups.push(vec![job]);
+            }
+        }
+    }
+    groups.into_iter().filter_map(merge).collect()
+}
+
+/// Returns the identity of a session that is one file with a tree of entries, at the last of which
+/// its software continues.
+fn tree(job: &Job) -> Option<Identity> {
+    let file = job.path().filter(|_| job.passed_over.is_none())?;
+    let source = JobSource::File(Arc::clone(file));
+    let mut opened = Opened::new(&source, Said::default(), job.named).ok()??;
+    let Found { format, sniffed } = opened.found;
+    let tree = format.version(sniffed.version).is_some_and(|version| version.tree);
+    (tree && format.ends_at_last).then(|| of_parts(&opened.found, &mut opened.input))?
+}
+
+fn merge(mut group: Vec<Job>) -> Option<Job> {
+    if group.len() < 2 {
+        return group.pop();
+    }
+    let written = |job: &Job| {
+        let meta = job.path().and_then(|path| std::fs::metadata(path).ok());
+        meta.and_then(|meta| meta.modified().ok()).unwrap_or(SystemTime::UNIX_EPOCH)
+    };
+    group.sort_by_key(|job| (written(job), job.path().cloned()));
+    let files = group.iter().filter_map(Job::path).cloned().collect();
+    // Sync programs put words behind the name of a copy.
+    let name = group.iter().map(|job| job.relative.clone());
+    let relative = name.min_by_key(|name| name.as_os_str().len())?;
+    let named = group.iter().any(|job| job.named);
+    Some(Job { source: JobSource::Copies(files), relative, named, passed_over: None })
+}
+
+/// Writes copies of a session as one: the lines of the first, and of each other one the lines whose
+/// identifiers no copy before it has. The file has no name, and stands at its beginning.
+///
+/// # Errors
+/// If two copies have different entries with one identifier, as nothing says which of them counts;
+/// or if reading or writing fails.
+pub fn merged(files: &[Arc<Path>], options: &Options) -> Result<File> {
+    let failed = |error| Error::io("cannot write a temporary file", error);
+    let mut out = BufWriter::new(tempfile::tempfile().map_err(failed)?);
+    let mut known: HashMap<u64, u64> = HashMap::new();
+    for file in files {
+        let mut input = Input::file(Arc::clone(file))?;
+        let mut lines = Lines::new(input.main()?, options.max_line);
+        lines.skip_bom()?;
+        while let Some(line) = lines.next()? {
+            let bytes = line.bytes.trim_ascii();
+            let content = fingerprint(bytes);
+            let scan = Scan::of(bytes).ok().flatten();
+            let id = scan.and_then(|scan| scan.id);
+            let key = id.map_or(content, |id| hash(id.value.of(bytes)));
+            match known.insert(key, content) {
+                None => {
+                    out.write_all(bytes).and_then(|()| out.write_all(b"\n")).map_err(failed)?;
+                }
+                Some(other) if other == content => {}
+                Some(_) => {
+                    let id = id.map_or(&b""[..], |id| id.value.of(bytes));
+                    let (id, path) = (String::from_utf8_lossy(id), file.display());
+                    let message = format!(
+                        "{}: line {} of {path} has the identifier {id}",
+                        Code::CopiesDiffer.title(),
+                        line.at.line
+                    );
+                    return Err(Error::unfit(Diagnostic::new(Code::CopiesDiffer, message)));
+                }
+            }
+        }
+    }
+    let mut file = out.into_inner().map_err(|error| failed(error.into_error()))?;
+    file.rewind().map_err(failed)?;
+    Ok(file)
+}

@@ -1,0 +1,82 @@
+//! Places in an entry that the interface of a model refuses, and text that takes their place.
+
+use super::record::{elements, member};
+use crate::diagnostic::Code;
+use crate::dialect::refusal::{image_fault, is_tool_name, tool_name};
+use crate::json::{Json, Span, refused_units, text};
+
+/// Place that is refused.
+#[derive(Debug)]
+pub struct Refused {
+    /// The bytes that are replaced.
+    pub at: Span,
+    /// Their replacement.
+    pub new: Vec<u8>,
+    /// Fix that the replacement is.
+    pub code: Code,
+}
+
+/// Returns the places of an entry that are refused, except in thoughts that carry a signature.
+#[must_use]
+pub fn refused(entry: &[u8]) -> Vec<Refused> {
+    let message = member(entry, "message").unwrap_or(entry);
+    let content = member(message, "content").unwrap_or_default();
+    let (mut found, mut signed) = (Vec::new(), Vec::new());
+    // A result has the name of its call.
+    found.extend(member(message, "toolName").and_then(|name| renamed(entry, name)));
+    for (_, block) in elements(content) {
+        let is = |kind| member(block, "type").is_some_and(|given| text::is(given, kind));
+        if is("thinking") && member(block, "thinkingSignature").is_some() {
+            signed.push(span_of(entry, block));
+        } else if is("toolCall") {
+            found.extend(member(block, "name").and_then(|name| renamed(entry, name)));
+        } else if is("image") {
+            found.extend(without_image(entry, block));
+        }
+    }
+    let taken: Vec<Span> = found.iter().map(|refused| refused.at).chain(signed).collect();
+    let is_taken =
+        |at: &Span| taken.iter().any(|span| span.start <= at.start && at.end <= span.end);
+    let units = refused_units(entry).map(|(at, _)| at).filter(|at| !is_taken(at));
+    let unit = |at| Refused { at, new: b"\\ufffd".to_vec(), code: Code::SurrogateReplaced };
+    found.extend(units.map(unit));
+    found
+}
+
+/// Returns the place of a slice of the entry in it.
+fn span_of(entry: &[u8], slice: &[u8]) -> Span {
+    let start = slice.as_ptr().addr() - entry.as_ptr().addr();
+    Span { start, end: start + slice.len() }
+}
+
+/// Returns a name that no tool can have, with the name that it gets.
+fn renamed(entry: &[u8], name: &[u8]) -> Option<Refused> {
+    let given = text::decode(name).filter(|given| !is_tool_name(given))?;
+    let new = Json::string(&tool_name(&given)).as_bytes().to_vec();
+    Some(Refused { at: span_of(entry, name), new, code: Code::ToolRenamed })
+}
+
+/// Returns an image that no model takes, with the text that stands for it.
+fn without_image(entry: &[u8], block: &[u8]) -> Option<Refused> {
+    let fault = image_fault(&text::decode(member(block, "data")?)?)?;
+    let mut new = b"{\"type\":\"text\",\"text\":".to_vec();
+    text::quote(&format!("[An image stood here that no model takes: {fault}.]"), &mut new);
+    new.push(b'}');
+    Some(Refused { at: span_of(entry, block), new, code: Code::ImageReplaced })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refused_place_is_found_once() {
+        let entry = br#"{"type":"message","message":{"role":"assistant","content":[{"type":"text","text":"a\u0000"},{"type":"toolCall","id":"1","name":"fs.\ud83d","arguments":{"x":"\ud83d"}},{"type":"image","data":"","mimeType":"\udc00"},{"type":"thinking","thinking":"\ud83d","thinkingSignature":"s"}]}}"#;
+        let found = refused(entry);
+        let codes: Vec<_> = found.iter().map(|refused| refused.code).collect();
+        use Code::{ImageReplaced, SurrogateReplaced, ToolRenamed};
+        assert_eq!(codes, [ToolRenamed, ImageReplaced, SurrogateReplaced, SurrogateReplaced]);
+        assert_eq!(found[0].new, b"\"fs__\"");
+        assert!(found[1].at.of(entry).starts_with(b"{\"type\":\"image\""));
+    }
+}
