@@ -16,9 +16,9 @@ log binary        | 1 CY0101        | 1 CY0101        | 1 CY0101        | 1 CY01
 log cut           | 1 CY0103        | 1 CY0103        | 1 CY0103        | 1 CY0103        | running
 log with NULs     | 1 CY0105        | 1 CY0105        | 1 CY0105        | 1 CY0105        | running
 log not UTF-8     | 1 CY0101        | 1 CY0101        | 1 CY0101        | 1 CY0101        | finished
-log with a BOM    | 0 CY0109        | 0 CY0109        | 0 CY0109        | 0 CY0109        | finished
+log with a BOM | 0 CY0109 | 0 CY0109 | 1 CY0109 CY0417 | 0 CY0109 | finished
 log with CRLF     | 0               | 0               | 0               | 0               | finished
-log without end   | 0 CY0110        | 0 CY0110        | 0 CY0110        | 0 CY0110        | finished
+log without end | 0 CY0110 | 0 CY0110 | 1 CY0110 CY0417 | 0 CY0110 | finished
 log an array      | 1 CY0106        | 1 CY0106        | 1 CY0106        | 1 CY0106        | running
 log nested deep   | 0               | 0               | 0 CY0108        | 0               | running
 log of 20 MB      | 0               | 0               | 0               | 0               | finished
@@ -28,11 +28,11 @@ meta binary       | 1 CY0101        | 1 CY0101        | 1 CY0101        | 1 CY01
 meta cut          | 1 CY0103        | 1 CY0103        | 1 CY0103        | 1 CY0103        | finished
 meta with NULs    | 1 CY0104        | 1 CY0104        | 1 CY0104        | 1 CY0104        | finished
 meta not UTF-8    | 1 CY0101        | 1 CY0101        | 1 CY0101        | 1 CY0101        | finished
-meta with a BOM   | 0 CY0109        | 0 CY0109        | 0 CY0109        | 0 CY0109        | finished
+meta with a BOM | 0 CY0109 | 0 CY0109 | 1 CY0109 CY0417 | 0 CY0109 | finished
 meta with CRLF    | 0               | 0               | 0               | 0               | finished
 meta without end  | 0               | 0               | 0               | 0               | finished
 meta an array     | 1 CY0106        | 1 CY0106        | 1 CY0106        | 1 CY0106        | finished
-meta nested deep  | 0 CY0321        | 0 CY0321        | 0 CY0321 CY0108 | 0 CY0321        | finished
+meta nested deep | 0 CY0321 | 0 CY0321 | 1 CY0321 CY0108 CY0417 | 0 CY0321 | finished
 meta of 20 MB     | 0               | 0               | 0               | 0               | finished
 meta of another   | 0 CY0325        | 0 CY0325        | 0 CY0325        | 0 CY0325        | finished
 ";

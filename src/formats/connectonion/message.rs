@@ -268,7 +268,9 @@ fn said(
     object: &mut Object<'_>,
 ) {
     if let Some(content) = holder.json(Field::Content) {
-        object.member("content", content.as_bytes());
+        // Of a message from elsewhere, `null` would look as if calls behind it had been cut off.
+        let nothing = !own && content.is_null();
+        object.member("content", if nothing { b"\"\"" } else { content.as_bytes() });
         return;
     }
     let Some(blocks) = blocks else {

@@ -57,7 +57,7 @@ output is a hard link to the input | 3 CY0702                          | 3 CY070
 output is a link to the input      | 3 CY0702                          | 3 CY0702                                        | ·                   | ·
 link as input                      | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
 link as input, --in-place          | 3 CY0704                          | ·                                               | ·                   | ·
-two inputs of one name             | 0 → out/in-2.jsonl out/in.jsonl   | 0 → out/in-2.copyist.jsonl out/in.copyist.jsonl | 0                   | 2
+two inputs of one name             | 0 → out/in-2.jsonl out/in.jsonl   | 0 → out/in-2.copyist.jsonl out/in.copyist.jsonl | 0 CY0728            | 2
 full disk                          | 3 CY0705                          | 3 CY0705                                        | ·                   | ·
 full disk, --in-place              | 3 CY0705                          | ·                                               | ·                   | ·
 input grows                        | 3 CY0703                          | 3 CY0703                                        | ·                   | ·
