@@ -28,6 +28,18 @@ use run::Run;
 use state::State;
 use std::io::Write as _;
 
+/// Whether nothing was said yet in a session: its files are empty, and the database has its row.
+fn is_unbegun(names: &[String], pieces: &[Piece], bench: &mut dyn RepairIo) -> Result<bool> {
+    let mut byte = [0];
+    for name in names.iter().filter(|name| *name != names::DATABASE) {
+        let read = bench.parts().open(name)?.read(&mut byte);
+        if read.map_err(|error| Error::io("cannot read", error))? > 0 {
+            return Ok(false);
+        }
+    }
+    Ok(pieces.iter().any(|piece| matches!(piece, Piece::Rows(Ok(Some(_))))))
+}
+
 /// Repairs a session, or one file of it.
 ///
 /// # Errors
@@ -42,7 +54,8 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
         let about = About { name, session: session.as_deref(), wanted, cx };
         pieces.push(Piece::look(kind, &about, bench)?);
     }
-    if pieces.iter().all(|piece| piece.records() == 0) {
+    let unbegun = is_unbegun(&names, &pieces, bench)?;
+    if pieces.iter().all(|piece| piece.records() == 0) && !unbegun {
         return Err(nothing_back());
     }
     cx.log.turn_to(0);
@@ -52,7 +65,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
         cx.report(Diagnostic::new(Code::StateBehind, Code::StateBehind.title()));
     }
     pieces.iter_mut().for_each(Piece::close);
-    if pieces.iter().all(|piece| piece.left() == 0) {
+    if pieces.iter().all(|piece| piece.left() == 0) && !unbegun {
         return Err(nothing_back());
     }
     bench.begin(pieces.iter().any(Piece::removes))?;
