@@ -54,7 +54,7 @@ impl Code {
                 Self::Retyped,
                 Self::HistoryDetached,
                 Self::Straightened,
-                Self::EndMoved,
+                Self::EndDated,
                 Self::ContentListed,
                 Self::ToolRenamed,
                 Self::ImageReplaced,

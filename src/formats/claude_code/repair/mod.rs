@@ -80,8 +80,6 @@ struct Lines<'a> {
     unfit: bool,
     /// Newest time of the lines before.
     clock: Timestamp,
-    /// The last message of the conversation, where it goes to the end of the file.
-    last: Vec<u8>,
 }
 
 impl<'a> Lines<'a> {
@@ -101,7 +99,6 @@ impl<'a> Lines<'a> {
             added: HashMap::new(),
             unfit: false,
             clock: Timestamp::UNIX_EPOCH,
-            last: Vec::new(),
         }
     }
 
@@ -233,8 +230,8 @@ impl<'a> Lines<'a> {
         if let Some((_, time)) = late {
             let old = members.time.map(|time| time.of(bytes));
             fixes.edits.set(members.time, "timestamp", &quoted(&times::with_millis(time)));
-            fixes.note(Code::EndMoved, old.map(|old| ("timestamp", old)));
-            self.report(Code::EndMoved, record.at);
+            fixes.note(Code::EndDated, old.map(|old| ("timestamp", old)));
+            self.report(Code::EndDated, record.at);
         }
         let mut line = Vec::with_capacity(bytes.len() + 64);
         match fixes.is_empty() {
@@ -243,11 +240,7 @@ impl<'a> Lines<'a> {
         }
         line.push(b'\n');
         self.add(ordinal, record, &name, late.is_some(), &mut line);
-        if late.is_some() {
-            self.last = line
-        } else {
-            out.extend_from_slice(&line)
-        }
+        out.extend_from_slice(&line);
         None
     }
 
@@ -468,25 +461,5 @@ impl Mend for Lines<'_> {
         }
         out.push(b'\n');
         None
-    }
-
-    fn finish(&mut self, out: &mut Vec<u8>) {
-        let Some(line) = self.last.strip_suffix(b"\n") else { return };
-        out.extend_from_slice(&self.last);
-        if !self.resume.as_ref().is_some_and(Resume::names_leaf) {
-            return;
-        }
-        let end = line.rsplit(|b| *b == b'\n').next().unwrap_or_default();
-        let end = Json::checked(end.to_vec().into());
-        let mut line = Object::open(out);
-        line.member("type", b"\"last-prompt\"");
-        line.member("lastPrompt", b"\"\"");
-        let uuid = end.member("uuid");
-        uuid.into_iter().for_each(|uuid| line.member("leafUuid", uuid.as_bytes()));
-        let session = end.member("sessionId");
-        session.into_iter().for_each(|id| line.member("sessionId", id.as_bytes()));
-        line.member("copyist", note_of(Code::EndMoved).as_bytes());
-        line.close();
-        out.push(b'\n');
     }
 }

@@ -1,6 +1,6 @@
 //! Decisions of `--resumable`, after which every release continues with the whole conversation:
 //! results of parallel calls follow each other, calls and results are paired, nothing empty ends
-//! the conversation, and its last message is the newest and the last of the file.
+//! the conversation, and its last message is the newest of the file.
 //!
 //! Source: what releases 2.0.53, 2.1.81 and 2.1.332 send of damaged transcripts.
 
@@ -34,8 +34,6 @@ pub struct Resume {
     /// Newest time of a message but the last of the conversation; that one's place and time.
     newest: Option<Timestamp>,
     end: Option<(u32, Option<Timestamp>)>,
-    /// Whether a line of the file names the end of the conversation.
-    names_leaf: bool,
     parents: HashMap<u32, (Parent, Code)>,
 }
 
@@ -93,7 +91,6 @@ impl Resume {
             calls: Calls::default(),
             newest: None,
             end: None,
-            names_leaf: false,
             parents: HashMap::new(),
         }
     }
@@ -103,8 +100,6 @@ impl Resume {
         if self.path.is_none()
             && let Ok(mut records) = line::read(&line)
         {
-            self.names_leaf |=
-                records.first().is_some_and(|r| r.node.is(Field::Type, "last-prompt"));
             self.lineage.link(&mut records);
         }
     }
@@ -254,11 +249,6 @@ impl Resume {
     /// Whether a line is sent.
     pub fn is_sent(&self, ordinal: u32) -> bool {
         self.path.as_ref().is_some_and(|path| path.contains(ordinal))
-    }
-
-    /// Whether a line of the file names the end of the conversation.
-    pub fn names_leaf(&self) -> bool {
-        self.names_leaf
     }
 
     /// Returns the last message of the conversation and the time that it needs, if an older release
