@@ -30,6 +30,8 @@ pub struct Foreign {
     cwd: Option<Json>,
     model: Option<Json>,
     name: Option<Json>,
+    /// Times of the first and of the last line.
+    first: Option<Timestamp>,
     time: Option<Timestamp>,
     /// Parents of the nodes that were left out, by the identifiers of these.
     left_out: HashMap<Json, Json>,
@@ -112,6 +114,7 @@ impl Foreign {
             cwd: text(Field::Cwd),
             model: text(Field::Model),
             name: None,
+            first: None,
             time: session.json(Field::Created).and_then(times::read),
             left_out: HashMap::new(),
             leaf: session.json(Field::Leaf).cloned(),
@@ -260,6 +263,7 @@ impl Foreign {
             true => after.map_or(first, |after| first.max(after)),
             false => first,
         };
+        self.first = self.first.or(Some(time));
         self.time = Some(time);
         node.set(Field::Time, Json::string(&times::with_millis(time)));
         let parent = node.json(Field::Parent).map(|parent| self.above(parent).clone());
@@ -346,7 +350,8 @@ impl Foreign {
         let mut lines = Vec::new();
         let leaf = self.leaf.as_ref().or(self.last.as_ref()).map(|leaf| self.above(leaf));
         // Release 2.1.332 takes the line before for a parent that does not exist.
-        let root = |uuid| self.informational(&Json::constant("null"), uuid);
+        let time = self.first.unwrap_or(Timestamp::UNIX_EPOCH);
+        let root = |uuid| self.informational(&Json::constant("null"), uuid, time);
         lines.extend(self.awaited.iter().map(root));
         if let (Some(leaf), Some(written)) = (leaf, &self.written)
             && (leaf != written || self.followed || !self.awaited.is_empty())
@@ -374,14 +379,15 @@ impl Foreign {
         let uuid = Json::string(&uuid);
         let asked = self.asked.clone().unwrap_or(Json::constant("\"\""));
         let named = self.beside("last-prompt", &[("lastPrompt", &asked), ("leafUuid", &uuid)]);
-        [self.informational(&parent, &uuid), named]
+        let time = times::after(self.time.unwrap_or(Timestamp::UNIX_EPOCH));
+        [self.informational(&parent, &uuid, time), named]
     }
 
-    /// Returns a line of the chain that says nothing.
-    fn informational(&self, parent: &Json, uuid: &Json) -> Vec<u8> {
+    /// Returns a line of the chain that says nothing. Release 2.0.53 continues at the newest line, also
+    /// at such a one.
+    fn informational(&self, parent: &Json, uuid: &Json, time: Timestamp) -> Vec<u8> {
         let mut out = Vec::new();
         let mut line = Object::open(&mut out);
-        let time = times::after(self.time.unwrap_or(Timestamp::UNIX_EPOCH));
         line.member(wire::PARENT, parent.as_bytes());
         line.member(wire::SIDE, b"false");
         line.member("type", b"\"system\"");
