@@ -126,13 +126,15 @@ fn an_answer_that_the_state_lacks_is_told_of() {
     let Some(from) = corpus_home("v0.1.80/home_crashed") else { return };
     let dir = copied(&from);
     let (code, said) = dir.said(&["repair", "-n", "home"]);
-    assert!(code == 0 && said.contains("CY0310") && !said.contains("CY0862"), "{said}");
+    // The database of the killed run has no table.
+    assert_eq!(code, i32::from(said.contains("CY0311")), "{said}");
+    assert!(said.contains("CY0310") && !said.contains("CY0862"), "{said}");
     let logs = files(&dir.path("home/sessions/messages"));
     let text = String::from_utf8(read(&logs[0])).expect("UTF-8");
     let older = text.split_inclusive('\n').filter(|line| !line.contains("about to crash"));
     std::fs::write(&logs[0], older.collect::<String>()).expect("a file");
     let (code, said) = dir.said(&["repair", "-n", "home"]);
-    assert!(code == 0 && said.contains("CY0862"), "{said}");
+    assert!(said.contains("CY0862"), "{said}");
 }
 
 #[test]
@@ -247,7 +249,7 @@ fn homes_come_back_whole() {
         let before = all();
         let (code, said) = dir.exit(&["repair", "--in-place", "home"]);
         // Some sessions have U+0000 in an output.
-        assert_eq!(code, i32::from(said.contains(" refused,")), "{home}: {said}");
+        assert_eq!(code, i32::from(said.contains(" refused,") || said.contains("CY0311")), "{home}: {said}");
         assert_eq!(all(), before, "{home}: a healthy home was touched");
         // Every run and every log loses its end and a byte in the middle.
         let torn = files(&dir.path("home")).into_iter().filter(|file| {
@@ -260,14 +262,14 @@ fn homes_come_back_whole() {
             std::fs::write(&file, bytes).expect("a file");
         }
         let (code, said) = dir.exit(&["repair", "--in-place", "--resumable", "home"]);
-        assert_eq!(code, i32::from(said.contains(" refused,")), "{home}: {said}");
+        assert_eq!(code, i32::from(said.contains(" refused,") || said.contains("CY0311")), "{home}: {said}");
         // Rows still count the messages that were torn.
         let found = faults(&judge, &dir.path("home/sessions"));
         let found: Vec<_> =
             found.iter().filter(|fault| !fault.contains("its log differs")).collect();
         assert!(found.is_empty(), "{home}: {found:?}");
         let (code, said) = dir.exit(&["repair", "-n", "--resumable", "home"]);
-        assert_eq!(code, i32::from(said.contains(" refused,")), "{home}: {said}");
+        assert_eq!(code, i32::from(said.contains(" refused,") || said.contains("CY0311")), "{home}: {said}");
     }
 }
 

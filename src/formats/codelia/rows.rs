@@ -134,9 +134,7 @@ fn copied(copy: &Path, longest: usize) -> Result<(Connection, Vec<String>)> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(copy, flags).and_then(|db| guarded(db, longest));
     let db = db.map_err(|error| unusable(&error))?;
-    // The runtime was killed before it made the table; it makes it at its next start.
-    let none = || is_empty(&db).unwrap_or(false);
-    let columns = columns(&db).or_else(|error| if none() { Ok(Vec::new()) } else { Err(error) })?;
+    let columns = columns(&db)?;
     Ok((db, columns))
 }
 
@@ -146,7 +144,7 @@ fn copied(copy: &Path, longest: usize) -> Result<(Connection, Vec<String>)> {
 /// If the copy is no database, is damaged, or has no such table; reading can go on without it.
 pub fn read(copy: &Path, session: &str, longest: usize) -> Result<Option<Row>> {
     let (db, columns) = copied(copy, longest)?;
-    if columns.is_empty() { Ok(None) } else { select(&db, &columns, session) }
+    select(&db, &columns, session)
 }
 
 /// Length of the longest identifier that is read.
@@ -158,10 +156,7 @@ const LONGEST_ID: usize = 200;
 /// As [`read`].
 pub fn sessions(copy: &Path) -> Result<Vec<String>> {
     let failed = |error: rusqlite::Error| unusable(&error);
-    let (db, columns) = copied(copy, 1 << 30)?;
-    if columns.is_empty() {
-        return Ok(Vec::new());
-    }
+    let (db, _) = copied(copy, 1 << 30)?;
     let text = format!(
         "SELECT session_id FROM session_state WHERE typeof(session_id) = 'text' \
          AND length(session_id) BETWEEN 1 AND {LONGEST_ID} ORDER BY updated_at, session_id"
