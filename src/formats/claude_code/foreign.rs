@@ -45,7 +45,7 @@ pub struct Foreign {
     awaited: Vec<Json>,
     /// Whether a line before the last one follows it.
     followed: bool,
-    /// The last line and the identifier of its answer, if it is of an answer.
+    /// The last line and the identifier of its answer, if it calls a tool.
     answered: Option<(Json, Json)>,
     /// Last question.
     asked: Option<Json>,
@@ -279,14 +279,14 @@ impl Foreign {
         self.awaited.retain(|id| *id != uuid);
         let answer = node.is(Field::Role, "assistant");
         let name = answer.then(|| self.answer(node, &uuid));
-        self.answered = name.map(|name| (uuid.clone(), name));
+        self.answered = name.filter(|_| calls(node)).map(|name| (uuid.clone(), name));
         node.set(Field::Id, uuid);
         node.take(Field::Group);
         node.set(Field::Extra, self.template(answer));
     }
 
-    /// Completes an answer; returns its identifier. Answers right behind each other share one:
-    /// release 2.1.332 puts the results of calls behind each answer by itself.
+    /// Completes an answer; returns its identifier. An answer right behind
+    /// calls has theirs: release 2.1.332 puts the results of calls behind each answer by itself.
     fn answer(&self, node: &mut Node, uuid: &Json) -> Json {
         let own = node.json(Field::ResponseId);
         let own = own.filter(|id| id.text().is_some_and(|id| id.starts_with("msg_"))).cloned();
