@@ -249,7 +249,11 @@ fn homes_come_back_whole() {
         let before = all();
         let (code, said) = dir.exit(&["repair", "--in-place", "home"]);
         // Some sessions have U+0000 in an output.
-        assert_eq!(code, i32::from(said.contains(" refused,") || said.contains("CY0311")), "{home}: {said}");
+        assert_eq!(
+            code,
+            i32::from(said.contains(" refused,") || said.contains("CY0311")),
+            "{home}: {said}"
+        );
         assert_eq!(all(), before, "{home}: a healthy home was touched");
         // Every run and every log loses its end and a byte in the middle.
         let torn = files(&dir.path("home")).into_iter().filter(|file| {
@@ -262,14 +266,22 @@ fn homes_come_back_whole() {
             std::fs::write(&file, bytes).expect("a file");
         }
         let (code, said) = dir.exit(&["repair", "--in-place", "--resumable", "home"]);
-        assert_eq!(code, i32::from(said.contains(" refused,") || said.contains("CY0311")), "{home}: {said}");
+        assert_eq!(
+            code,
+            i32::from(said.contains(" refused,") || said.contains("CY0311")),
+            "{home}: {said}"
+        );
         // Rows still count the messages that were torn.
         let found = faults(&judge, &dir.path("home/sessions"));
         let found: Vec<_> =
             found.iter().filter(|fault| !fault.contains("its log differs")).collect();
         assert!(found.is_empty(), "{home}: {found:?}");
         let (code, said) = dir.exit(&["repair", "-n", "--resumable", "home"]);
-        assert_eq!(code, i32::from(said.contains(" refused,") || said.contains("CY0311")), "{home}: {said}");
+        assert_eq!(
+            code,
+            i32::from(said.contains(" refused,") || said.contains("CY0311")),
+            "{home}: {said}"
+        );
     }
 }
 

@@ -285,13 +285,13 @@ impl Foreign {
         node.set(Field::Extra, self.template(answer));
     }
 
-    /// Completes an answer; returns its identifier. An answer right behind
-    /// calls has theirs: release 2.1.332 puts the results of calls behind each answer by itself.
+    /// Completes an answer; returns its identifier. Calls right behind calls share one: release
+    /// 2.1.332 puts the results of calls behind each answer by itself.
     fn answer(&self, node: &mut Node, uuid: &Json) -> Json {
         let own = node.json(Field::ResponseId);
         let own = own.filter(|id| id.text().is_some_and(|id| id.starts_with("msg_"))).cloned();
-        let before =
-            self.answered.as_ref().filter(|(line, _)| node.json(Field::Parent) == Some(line));
+        let follows = |line: &Json| node.json(Field::Parent) == Some(line) && calls(node);
+        let before = self.answered.as_ref().filter(|(line, _)| follows(line));
         let name = own.or_else(|| before.map(|(_, name)| name.clone())).unwrap_or_else(|| {
             let of = node.json(Field::Group).unwrap_or(uuid);
             let hash = hash(&[self.id.as_bytes(), of.as_bytes()].concat());
