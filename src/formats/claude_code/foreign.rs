@@ -201,7 +201,11 @@ impl Foreign {
     fn message(&self, record: &Record, lost: &dyn Fn(&str)) -> Option<Record> {
         let node = &record.node;
         let spoken = [Kind::Message, Kind::BranchSummary, Kind::Compaction].contains(&record.kind);
-        if !spoken || record.is_aside() || is_broken(node) || node.is(Field::Role, "system") {
+        // An agent sends a summary only if it says something.
+        let silent = record.kind == Kind::BranchSummary
+            && node.text(Field::Summary).is_none_or(|summary| summary.is_empty());
+        let sent = spoken && !silent && !record.is_aside() && !is_broken(node);
+        if !sent || node.is(Field::Role, "system") {
             return None;
         }
         let plain = ["user", "assistant", "tool"].iter().any(|role| node.is(Field::Role, role));
