@@ -282,8 +282,10 @@ impl Foreign {
         self.followed = self.awaited.contains(&uuid);
         self.awaited.retain(|id| *id != uuid);
         let answer = node.is(Field::Role, "assistant");
+        // A whole answer says why it ended; a piece of one does not.
+        let goes_on = calls(node) && node.get(Field::StopReason).is_none();
         let name = answer.then(|| self.answer(node, &uuid));
-        self.answered = name.filter(|_| calls(node)).map(|name| (uuid.clone(), name));
+        self.answered = name.filter(|_| goes_on).map(|name| (uuid.clone(), name));
         node.set(Field::Id, uuid);
         node.take(Field::Group);
         node.set(Field::Extra, self.template(answer));
