@@ -227,9 +227,17 @@ fn what_is_converted_is_valid() {
         let (code, _) = dir.exit(&convert);
         assert!(code <= 1 || folder != &folders[0], "{spec}");
         let (_, said) = dir.said(&["validate", &to]);
+        // Codex drops a line with half of a surrogate pair, which a conversion keeps as it is.
+        let path = |line: &str| line.split(':').next().unwrap_or_default().to_owned();
+        let halves: Vec<String> = said
+            .lines()
+            .filter(|line| spec.starts_with("codex") && line.contains("that no model takes"))
+            .map(path)
+            .collect();
         let known = |line: &&str| {
             let own = spec.split('@').next().is_some_and(|own| line.contains(&format!("/{own}/")));
-            own || (spec.starts_with(between.0) && line.contains(between.1))
+            own || halves.contains(&path(line))
+                || (spec.starts_with(between.0) && line.contains(between.1))
         };
         let wrong: Vec<&str> = said
             .lines()
