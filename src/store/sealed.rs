@@ -94,10 +94,10 @@ impl Sealed {
         self.alone.is_some()
     }
 
-    /// Whether no file waits for a place.
+    /// Whether there is nothing to do: no file waits for a place, and no shared file is changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.staged.is_empty()
+        self.staged.is_empty() && self.live.is_empty()
     }
 
     /// Returns how many files the output has open.

@@ -525,6 +525,11 @@ fn a_row_without_any_file_is_a_session_too() {
     let (code, said) = dir.exit(&to);
     assert_eq!(code, 0, "{said}");
     assert_eq!(rows(&dir.path("back")), before);
+    // One behind the other, so that the row alone comes to a database that is there.
+    let one = [&to[..6], &["behind", "--jobs", "1", "streams"]].concat();
+    let (code, said) = dir.exit(&one);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(rows(&dir.path("behind")), before);
     // A home is no place for its own sessions.
     let own = ["convert", "-t", "codelia@2", "--layout", "native", "--out-dir", "home", "home"];
     let (code, said) = dir.exit(&[&own[..], &["--force"]].concat());
