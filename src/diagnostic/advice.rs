@@ -113,6 +113,7 @@ impl Code {
                 Some("`copyist repair --resumable` mends it; what it cannot mend, it reports")
             }
             Self::RepairNeeded => Some("`copyist repair -n` shows what would be changed"),
+            Self::LineDropped => Some("`copyist repair` on the output mends it"),
             Self::LeafAside => Some("`copyist repair` moves it to the end"),
             Self::TornRecord => {
                 Some("`--salvage` restores the members that are complete, if they make a record")

@@ -148,3 +148,15 @@ fn an_inspection_says_what_takes_the_room() {
     let (_, text) = dir.said(&["inspect", "a.jsonl"]);
     assert!(text.contains("room      compaction 900 kB, images 400 kB\n"), "{text}");
 }
+
+/// Codex drops a line with half of a surrogate pair: that is reported, and repair mends it.
+#[test]
+fn half_characters_that_codex_drops_are_reported() {
+    let dir = Dir::new();
+    dir.copy("connectonion/v1/quay", "quay.yaml");
+    let (code, said) = dir.exit(&["convert", "-t", "codex", "-o", "quay.jsonl", "quay.yaml"]);
+    assert!(code == 0 && said.contains("warning[CY0631]"), "{code}: {said}");
+    let (code, said) = dir.exit(&["repair", "-o", "mended.jsonl", "quay.jsonl"]);
+    assert!(code == 0 && said.contains("CY0834"), "{code}: {said}");
+    assert_eq!(dir.exit(&["validate", "mended.jsonl"]).0, 0);
+}

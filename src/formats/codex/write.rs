@@ -6,9 +6,9 @@ use super::{NAME, line, twin};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
-use crate::json::Json;
+use crate::json::{Json, text};
 use crate::lines::{BOM, empty};
-use crate::position::Located;
+use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
 use std::io::Write;
@@ -77,6 +77,14 @@ impl Lines {
         self.pending.replace(eol).into_iter().for_each(|eol| self.out.extend_from_slice(eol));
         &mut self.out
     }
+
+    /// Adds a line of a session from elsewhere, and reports one that Codex drops.
+    fn foreign(&mut self, line: &[u8], at: Position, cx: &Cx<'_>) {
+        self.begin(&Node::default()).extend_from_slice(line);
+        if !text::lone_halves(line).is_empty() {
+            cx.report(Diagnostic::new(Code::LineDropped, Code::LineDropped.title()).at(at));
+        }
+    }
 }
 
 impl Writer for Rollout<'_> {
@@ -89,10 +97,8 @@ impl Writer for Rollout<'_> {
             (Some(Session::Same), Kind::Session) => self.file(&record.node),
             (Some(Session::Same), _) => self.same(located),
             (Some(Session::Other(foreign)), _) => {
-                let lines = &mut self.lines;
-                foreign.record(record, self.cx, &mut |line| {
-                    lines.begin(&Node::default()).extend_from_slice(line);
-                });
+                let (lines, cx) = (&mut self.lines, self.cx);
+                foreign.record(record, cx, &mut |line| lines.foreign(line, located.at, cx));
             }
         }
         if self.lines.out.len() >= CHUNK {
@@ -106,10 +112,8 @@ impl Writer for Rollout<'_> {
             None => return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record"))),
             Some(Session::Same) => {}
             Some(Session::Other(foreign)) => {
-                let lines = &mut self.lines;
-                foreign.finish(self.cx, &mut |line| {
-                    lines.begin(&Node::default()).extend_from_slice(line)
-                });
+                let (lines, cx) = (&mut self.lines, self.cx);
+                foreign.finish(cx, &mut |line| lines.foreign(line, Position::default(), cx));
             }
         }
         if let Some(eol) = self.lines.pending.take().filter(|_| !self.lines.unterminated) {
