@@ -7,7 +7,7 @@ use super::repaired::options_of;
 use super::task::Task;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::Result;
-use crate::format::{Cx, Head, Options, Parts, RepairOptions};
+use crate::format::{Cx, Head, Options, Parts, RepairOptions, Sniffed};
 use crate::store::{Claims, Destination, Input, Output, Policy};
 use crate::{inspect, repair, validate};
 use std::io::Read;
@@ -49,12 +49,9 @@ impl Task {
             inner.report(error.into_diagnostic());
         }
         let found = log.into_findings();
-        let known = |code: &Code| cx.log.count_of(*code) > 0;
         let has = |of: fn(Code) -> bool| found.counts.keys().any(|code| of(*code));
         let (invalid, refused) = (has(Code::is_invalid), has(|code| code == Code::Refused));
-        let new: Vec<Code> = found.counts.keys().copied().filter(|code| !known(code)).collect();
-        let told = |code: Code| new.contains(&code) && (code.is_invalid() || code == Code::Refused);
-        found.diagnostics.into_iter().filter(|f| told(f.code)).for_each(|f| cx.report(f));
+        cx.log.add_new(found, |code| code.is_invalid() || code == Code::Refused);
         match (invalid, refused) {
             (true, _) => "invalid",
             (_, true) => "refused",
@@ -98,8 +95,7 @@ impl Task {
     /// Reports what is left in a session that was repaired, or that repair left as it was.
     pub(super) fn judge_repaired(&self, parts: &mut dyn Parts, found: &Found, cx: &Cx<'_>) {
         let version = version_of(parts, found, cx.options);
-        let sniffed = crate::format::Sniffed { version, ..found.sniffed };
-        let found = Found { sniffed, ..*found };
+        let found = Found { sniffed: Sniffed { version, ..found.sniffed }, ..*found };
         let judged = self
             .schema(&found)
             .and_then(|schema| validate::run(found.format, &schema, parts, REPORTED, cx));
@@ -119,12 +115,10 @@ fn version_of(parts: &mut dyn Parts, found: &Found, options: &Options) -> u32 {
         return found.sniffed.version;
     }
     let mut bytes = Vec::new();
-    let read = parts.main().and_then(|main| {
-        let read = main.take(Head::SIZE as u64).read_to_end(&mut bytes);
-        read.map_err(|error| crate::error::Error::io("cannot read", error))
-    });
+    let main = parts.main().ok().map(|main| main.take(Head::SIZE as u64));
+    // What cannot be read is reported by the reader that judges it.
+    main.and_then(|mut main| main.read_to_end(&mut bytes).ok());
     let whole = bytes.len() < Head::SIZE;
     let head = Head { name: "", bytes: &bytes, whole, encoding: options.encoding };
-    let sniffed = read.ok().and_then(|_| (found.format.sniff)(&head));
-    sniffed.map_or(found.sniffed.version, |sniffed| sniffed.version)
+    (found.format.sniff)(&head).map_or(found.sniffed.version, |sniffed| sniffed.version)
 }

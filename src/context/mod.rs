@@ -14,6 +14,7 @@ pub use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Context, Cx, Format, Options, Parts, Target};
 use crate::formats::{records, ruling};
+use crate::ids::hash;
 use crate::json::{Json, text};
 use crate::lines::Lines;
 use crate::members::Scan;
@@ -112,25 +113,30 @@ pub fn run(
     Ok(entries)
 }
 
-/// Returns how many messages the context of a session has, and whether the first of them is the
-/// summary of a compaction.
+/// Returns how many messages the context of a session has, and a hash of the compaction among them.
 ///
 /// # Errors
 /// As [`run`].
-pub fn count(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<(u64, bool)> {
+pub fn count(
+    format: &'static Format,
+    parts: &mut dyn Parts,
+    cx: &Cx<'_>,
+) -> Result<(u64, Option<u64>)> {
     let mut session = Session::open(format, parts, cx)?;
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let route = Route::of(&session, None)?;
     let (context, route) = look(&mut session, route, &quiet, &mut |_| {})?;
     let mut messages = Messages::open(session, context, route, &quiet)?;
-    let (mut count, mut compacted) = (0, false);
+    let (mut count, mut compaction) = (0, None);
     while let Some(message) = messages.next() {
         let message = message?.value;
-        compacted |= message.kind == Kind::Compaction;
+        if message.kind == Kind::Compaction {
+            compaction = message.node.json(Field::Summary).map(|said| hash(said.as_bytes()));
+        }
         count += messages.context.count(&message);
     }
-    Ok((count, compacted))
+    Ok((count, compaction))
 }
 
 /// Returns the messages that a model would get, each with the place that it comes from, in the form

@@ -1,6 +1,6 @@
 //! Content of a context that the interface of a model refuses, whichever message follows.
 //!
-//! What the session's own software mends before it sends is no fault: judged is what is sent.
+//! Faults that the session's own software mends before it sends are not reported.
 
 use super::form::Sending;
 use super::route::Route;
@@ -15,31 +15,29 @@ use crate::position::Position;
 use crate::record::{Field, Node, Value, block};
 use crate::session::Session;
 
-/// Reports what a model's interface would refuse if the session continued. Returns the number of
-/// messages of the context.
+/// Reports what a model's interface would refuse if the session continued.
 ///
 /// # Errors
 /// As [`run`](super::run).
-pub fn check(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<u64> {
+pub fn check(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<()> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let mut session = Session::open(format, parts, &quiet)?;
     let mends = match ruling(format, &session.header().node) {
         Format { context: Some(_), mends, .. } => *mends,
-        _ => return Ok(0),
+        _ => return Ok(()),
     };
     if mends == Mends::Everything {
-        return Ok(0);
+        return Ok(());
     }
     let route = Route::of(&session, None)?;
     let (context, route) = look(&mut session, route, &quiet, &mut |_| {})?;
     let mut messages = Messages::open(session, context, route, &quiet)?;
     let mut sending = Sending::new(Some(Api::Anthropic), messages.context.as_ref());
     let mut checking = Checking { cx, mends, open: Vec::new() };
-    let (mut ready, mut count, mut at) = (Vec::new(), 0, Position::default());
+    let (mut ready, mut at) = (Vec::new(), Position::default());
     while let Some(message) = messages.next() {
         let message = message?;
-        count += 1;
         at = message.at;
         sending.message(messages.context.as_mut(), &message.value, &mut ready);
         ready.drain(..).for_each(|sent| checking.message(&sent, at));
@@ -47,7 +45,7 @@ pub fn check(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Res
     sending.finish(&mut ready);
     ready.drain(..).for_each(|sent| checking.message(&sent, at));
     checking.close();
-    Ok(count)
+    Ok(())
 }
 
 /// Observer of the messages that are sent.
@@ -90,10 +88,8 @@ impl Checking<'_> {
 
     /// Ends the turn: calls that still wait are refused.
     fn close(&mut self) {
-        for (_, at) in std::mem::take(&mut self.open) {
-            if self.mends == Mends::Calls {
-                continue;
-            }
+        let open = std::mem::take(&mut self.open);
+        for (_, at) in open.into_iter().filter(|_| self.mends != Mends::Calls) {
             self.refuse("a call has no result behind it", at);
         }
     }

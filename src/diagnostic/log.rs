@@ -131,6 +131,14 @@ impl Log {
         self.gave_up.get()
     }
 
+    /// Adds those findings with one of these codes whose code this log does not have yet.
+    pub fn add_new(&self, found: Findings, of: impl Fn(Code) -> bool) {
+        let new = |code: &Code| of(*code) && self.count_of(*code) == 0;
+        let new: Vec<Code> = found.counts.into_keys().filter(new).collect();
+        let found = found.diagnostics.into_iter().filter(|found| new.contains(&found.code));
+        found.for_each(|found| self.report(found));
+    }
+
     /// Adds the findings of another log.
     pub fn take_over(&self, other: Self) {
         let (mut inner, other) = (self.inner.borrow_mut(), other.into_findings());

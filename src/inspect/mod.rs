@@ -34,7 +34,7 @@ pub const VALID: &str = "valid";
 /// Results of the inspection of a session.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Inspection {
-    /// Whether the session opens and can be continued, as `validate` says it: `valid`, `refused` by
+    /// The verdict of `validate`: `valid` if the session opens and can be continued, `refused` by
     /// the interface of the model, or `invalid`.
     pub state: &'static str,
     /// Fields of the header, by the model's names.

@@ -72,9 +72,9 @@ pub fn run(
     run_asking(format, (parts, sink), wanted, Asked::default(), cx)
 }
 
-/// Counts the messages that the software would send of a session, and says whether the first of
-/// them is the summary of a compaction.
-pub type Counting<'c> = &'c dyn Fn(&mut dyn Parts) -> (u64, bool);
+/// Counts the messages that the software would send of a session. The second value is a hash of the
+/// compaction among them, if there is one.
+pub type Counting<'c> = &'c dyn Fn(&mut dyn Parts) -> (u64, Option<u64>);
 
 /// Reports the defects of a session.
 pub type Judge<'j> = &'j dyn Fn(&mut dyn Parts, &Cx<'_>);
@@ -148,25 +148,23 @@ pub fn run_asking(
         let same = !done.changed && done.entries_before > 0;
         done.messages = if same { done.messages_before } else { counting(&mut after).0 };
     }
-    if let Some(counting) = asked.counting.filter(|_| done.messages_before > 0) {
-        let mut after = || counting(&mut Again { source: parts, draft: &draft }).1;
-        if done.messages != done.messages_before {
-            let after = after();
-            cx.report(context_changed(&done, counting(parts).1, after));
-        }
+    let changes = done.messages_before > 0 && done.messages != done.messages_before;
+    if let Some(counting) = asked.counting.filter(|_| changes) {
+        let (_, before) = counting(parts);
+        let (_, after) = counting(&mut Again { source: parts, draft: &draft });
+        cx.report(context_changed(&done, before, after));
     }
     if let Some(judge) = asked.judge {
         let log = Log::default();
         let inner = Cx { options: &options, log: &log };
         let mut after = Again { source: parts, draft: &draft };
         let judged = |code: Code| code.is_invalid() || code == Code::Refused;
-        let news = |code: Code| judged(code) && cx.log.count_of(code) == 0;
         judge(&mut after, &inner);
         if done.changed {
+            let news = |code: Code| judged(code) && cx.log.count_of(code) == 0;
             tell(log, news, &after.names(), cx);
         } else {
-            let found = log.into_findings().diagnostics.into_iter();
-            found.filter(|found| news(found.code)).for_each(|found| cx.report(found));
+            cx.log.add_new(log.into_findings(), judged);
         }
     }
     draft.put(quarantine.part(), parts, sink)?;
@@ -182,11 +180,13 @@ fn unsettled(error: Option<Error>) -> Diagnostic {
 }
 
 /// Returns the note that the model gets another number of messages, with the reason.
-fn context_changed(done: &Repaired, before: bool, after: bool) -> Diagnostic {
+fn context_changed(done: &Repaired, before: Option<u64>, after: Option<u64>) -> Diagnostic {
     let (from, to) = (done.messages_before, done.messages);
     let why = match (before, after) {
-        (false, true) => "a compaction came back, which stands for the messages before it",
-        (true, false) => "the compaction does not count any more",
+        (before, Some(after)) if before != Some(after) => {
+            "a compaction came back, which replaces the messages before it"
+        }
+        (Some(_), None) => "the compaction does not count any more",
         _ if to > from => "records came back or were linked again",
         _ => "records were set aside or linked again",
     };

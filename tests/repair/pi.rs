@@ -461,3 +461,28 @@ fn a_member_that_pi_needs_is_put_in() {
     assert_eq!(lines[3]["message"]["content"], Value::Array(Vec::new()));
     assert_eq!(lines[4]["tokensBefore"], 0);
 }
+
+/// A second compaction that comes back replaces messages that the first one kept.
+#[test]
+fn repair_says_why_the_context_changes() {
+    let compaction = |id: &str, parent: &str, kept: &str| {
+        format!(
+            r#"{{"type":"compaction","id":"{id}","parentId":"{parent}","timestamp":"t","summary":"as of {id}","firstKeptEntryId":"{kept}","tokensBefore":9}}"#
+        )
+    };
+    let last = user("e", "d", "five") + &compaction("f", "e", "e");
+    let lines = [
+        HEADER.to_owned(),
+        user("a", "", "one").replace(r#""parentId":"""#, r#""parentId":null"#),
+        user("b", "a", "two"),
+        compaction("c", "b", "b"),
+        user("d", "c", "four"),
+        last,
+    ];
+    let dir = Dir::new();
+    dir.write("s.jsonl", (lines.join("\n") + "\n").as_bytes());
+    let (code, said) = dir.said(&["repair", "-n", "s.jsonl"]);
+    assert_eq!(code, 1, "{said}");
+    let why = "context changes: 3 → 2 messages; a compaction came back";
+    assert!(said.contains("note[CY0842]") && said.contains(why), "{said}");
+}
