@@ -28,6 +28,20 @@ impl Fixes {
         self.notes.push(b'}');
     }
 
+    /// Replaces escapes that no model takes by U+FFFD, and notes them as one change. Each of `units`
+    /// is the place of an escape in `record`.
+    pub fn replace_units(&mut self, record: &[u8], units: &[Span]) {
+        if units.is_empty() {
+            return;
+        }
+        units.iter().for_each(|unit| self.edits.replace(*unit, b"\\ufffd"));
+        // Spelled as escapes they would be found again.
+        let old = units.iter().map(|unit| unit.of(record).get(2..).unwrap_or_default());
+        let old = old.collect::<Vec<_>>().join(&b"\",\""[..]);
+        let old = [b"[\"", old.as_slice(), b"\"]"].concat();
+        self.note(Code::SurrogateReplaced, Some(("halves", &old)));
+    }
+
     /// Whether there is neither a change nor a note.
     #[must_use]
     pub fn is_empty(&self) -> bool {

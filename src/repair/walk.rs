@@ -71,6 +71,18 @@ impl<'a> Walk<'a> {
         self.blank.zip(mend.blank_end())
     }
 
+    /// Ends the repair of a session that is this part alone: writes it. Returns whether it is
+    /// changed.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write), and if there is no place for the quarantine.
+    pub fn settle(self, bench: &mut dyn RepairIo, mend: &mut dyn Mend) -> Result<bool> {
+        bench.begin(self.removes(mend))?;
+        let changed = self.changes(mend);
+        self.write(bench, mend)?;
+        Ok(changed)
+    }
+
     /// Writes the repaired part.
     ///
     /// # Errors

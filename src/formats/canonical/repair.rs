@@ -38,9 +38,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     if mend.after.entries == 0 {
         return Err(nothing_back());
     }
-    bench.begin(walk.removes(&mend))?;
-    let changed = walk.changes(&mend);
-    walk.write(bench, &mut mend)?;
+    let changed = walk.settle(bench, &mut mend)?;
     match mend.headless {
         Some(found) => cx.report(found),
         None => mend.shape.finish().findings().for_each(|found| cx.report(found)),

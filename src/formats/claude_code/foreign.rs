@@ -201,7 +201,7 @@ impl Foreign {
     fn message(&self, record: &Record, lost: &dyn Fn(&str)) -> Option<Record> {
         let node = &record.node;
         let spoken = [Kind::Message, Kind::BranchSummary, Kind::Compaction].contains(&record.kind);
-        // An agent sends a summary only if it says something.
+        // An agent sends a summary only if it has text.
         let silent = record.kind == Kind::BranchSummary
             && node.text(Field::Summary).is_none_or(|summary| summary.is_empty());
         let sent = spoken && !silent && !record.is_aside() && !is_broken(node);
@@ -282,7 +282,7 @@ impl Foreign {
         self.followed = self.awaited.contains(&uuid);
         self.awaited.retain(|id| *id != uuid);
         let answer = node.is(Field::Role, "assistant");
-        // A whole answer says why it ended; a piece of one does not.
+        // A whole answer has a reason for its end; a piece of one has none.
         let goes_on = calls(node) && node.get(Field::StopReason).is_none();
         let name = answer.then(|| self.answer(node, &uuid));
         self.answered = name.filter(|_| goes_on).map(|name| (uuid.clone(), name));
@@ -389,7 +389,7 @@ impl Foreign {
         [self.informational(&parent, &uuid, time), named]
     }
 
-    /// Returns a line of the chain that says nothing. Release 2.0.53 continues at the newest line, also
+    /// Returns a line of the chain without content. Release 2.0.53 continues at the newest line, also
     /// at such a one.
     fn informational(&self, parent: &Json, uuid: &Json, time: Timestamp) -> Vec<u8> {
         let mut out = Vec::new();

@@ -53,9 +53,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     if mend.after.entries == 0 {
         return Err(nothing_back());
     }
-    bench.begin(walk.removes(&mend))?;
-    let changed = walk.changes(&mend);
-    walk.write(bench, &mut mend)?;
+    let changed = walk.settle(bench, &mut mend)?;
     let (records, rescued) = (mend.after.entries, found.rescued);
     Ok(Repaired { changed, records, rescued, ..Repaired::default() }
         .reaching(mend.before, mend.after))
@@ -276,15 +274,9 @@ impl<'a> Lines<'a> {
         if halves.is_empty() || memchr::memmem::find(content, b"\"signature\"").is_some() {
             return None;
         }
-        for Span { start, end } in &halves {
-            let place = Span { start: place.start + start, end: place.start + end };
-            fixes.edits.replace(place, b"\\ufffd");
-        }
-        // Spelled as escapes they would be found again.
-        let old = halves.iter().map(|half| half.of(content).get(2..).unwrap_or_default());
-        let old = old.collect::<Vec<_>>().join(&b"\",\""[..]);
-        let old = [b"[\"", old.as_slice(), b"\"]"].concat();
-        fixes.note(Code::SurrogateReplaced, Some(("halves", &old)));
+        let moved =
+            |half: &Span| Span { start: place.start + half.start, end: place.start + half.end };
+        fixes.replace_units(bytes, &halves.iter().map(moved).collect::<Vec<_>>());
         Some(Code::SurrogateReplaced)
     }
 

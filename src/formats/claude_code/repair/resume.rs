@@ -270,7 +270,7 @@ struct Spoken {
     side: bool,
     group: Option<Json>,
     blocks: Vec<Json>,
-    /// Whether there is a text that says something.
+    /// Whether there is a text that is not blank.
     says: bool,
     time: Option<Timestamp>,
 }

@@ -28,7 +28,7 @@ use run::Run;
 use state::State;
 use std::io::Write as _;
 
-/// Whether nothing was said yet in a session: its files are empty, and the database has its row.
+/// Whether a session has no message yet: its files are empty, and the database has its row.
 fn is_unbegun(names: &[String], pieces: &[Piece], bench: &mut dyn RepairIo) -> Result<bool> {
     let mut byte = [0];
     for name in names.iter().filter(|name| *name != names::DATABASE) {

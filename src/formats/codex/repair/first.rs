@@ -63,7 +63,7 @@ impl First {
         self.time.clone().unwrap_or(Json::constant("\"1970-01-01T00:00:00.000Z\""))
     }
 
-    /// Whether the lines of the rollout are numbered, as far as its first line says.
+    /// Whether the lines of the rollout are numbered, by its first line.
     pub fn is_paginated(&self) -> Option<bool> {
         let mode = self.payload()?.member(wire::HISTORY_MODE);
         Some(mode.is_some_and(|mode| mode.text().as_deref() == Some(wire::PAGINATED)))

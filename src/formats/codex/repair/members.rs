@@ -25,12 +25,7 @@ pub fn mend(line: &Json, time: &Json, fixes: &mut Fixes) -> Vec<Code> {
     // What was retyped is spelled anew, and looked at by the next pass.
     let halves = if retyped.is_some() { Vec::new() } else { text::lone_halves(line.as_bytes()) };
     if !halves.is_empty() {
-        // Spelled as escapes they would be found again.
-        let old = |half: &crate::json::Span| half.of(line.as_bytes()).get(2..).unwrap_or_default();
-        let old: Vec<&[u8]> = halves.iter().map(old).collect();
-        let old = [b"[\"", old.join(b"\",\"".as_slice()).as_slice(), b"\"]"].concat();
-        halves.iter().for_each(|half| fixes.edits.replace(*half, b"\\ufffd"));
-        fixes.note(Code::SurrogateReplaced, Some(("halves", &old)));
+        fixes.replace_units(line.as_bytes(), &halves);
         codes.push(Code::SurrogateReplaced);
     }
     codes

@@ -46,7 +46,7 @@ fn object_of(bytes: &[u8]) -> Option<Json> {
     read::value(&bytes).ok().filter(|value| value.as_bytes().starts_with(b"{"))
 }
 
-/// Returns the complete members of a torn line, if they make a line that says something: an item
+/// Returns the complete members of a torn line, if they make a line with content: an item
 /// with content, or what is left of the line about the session.
 fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     let object = salvage(String::from_utf8_lossy(torn).as_bytes())?;

@@ -304,25 +304,24 @@ impl Mending<'_> {
         let mut units = Vec::new();
         for Refused { at, new, code } in places {
             let old = at.of(record.bytes);
-            fixes.edits.replace(*at, new);
             match code {
-                // Spelled as escapes they would be found again.
-                Code::SurrogateReplaced => units.push(old.get(2..).unwrap_or_default()),
+                Code::SurrogateReplaced => units.push(*at),
                 Code::ImageReplaced => {
+                    fixes.edits.replace(*at, new);
                     fixes.note(*code, None);
                     self.aside.push((old.to_vec(), *code));
                     self.report(*code, code.title(), record.at);
                 }
                 _ => {
+                    fixes.edits.replace(*at, new);
                     fixes.note(*code, Some(("name", old)));
                     self.tell(*code, "name", old, new, record);
                 }
             }
         }
         if !units.is_empty() {
-            let old = [b"[\"", units.join(b"\",\"".as_slice()).as_slice(), b"\"]"].concat();
+            fixes.replace_units(record.bytes, &units);
             let code = Code::SurrogateReplaced;
-            fixes.note(code, Some(("halves", &old)));
             let message = format!("{}: {}", code.title(), plural(units.len() as u64, "place"));
             self.report(code, message, record.at);
         }

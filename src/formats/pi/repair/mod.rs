@@ -44,9 +44,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     if found.records == 0 || !mend.known {
         return Err(nothing_back());
     }
-    bench.begin(walk.removes(&mend))?;
-    let changed = walk.changes(&mend);
-    walk.write(bench, &mut mend)?;
+    let changed = walk.settle(bench, &mut mend)?;
     let (before, after) = mend.reach();
     let (records, rescued) = (found.records, found.rescued);
     let counted = mend.counts;
