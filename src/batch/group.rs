@@ -52,7 +52,8 @@ pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
         // A file that was renamed keeps its header; names alone are looked at first, because a
         // folder has many files.
         Some(id) if found.is_empty() => {
-            let is_called = |job: &Job| identity(job).is_some_and(|identity| identity.id == *id);
+            let is_called =
+                |job: &Job| identity(job, |_| true).is_some_and(|identity| identity.id == *id);
             others.into_iter().filter(is_called).collect()
         }
         _ => found,

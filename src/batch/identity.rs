@@ -17,12 +17,13 @@ pub struct Identity {
     pub id: String,
 }
 
-/// Returns the identity of an input that is one file; `None` if it has none, or cannot be read.
-pub fn identity(job: &Job) -> Option<Identity> {
+/// Returns the identity of an input that is one file of a format and version that `fits`; `None` if
+/// it has none, or cannot be read.
+pub fn identity(job: &Job, fits: impl Fn(&Found) -> bool) -> Option<Identity> {
     job.path().filter(|_| job.passed_over.is_none())?;
     let mut opened = Opened::new(&job.source, Said::default(), job.named).ok()??;
     let alone = matches!(job.source, JobSource::File(_)) && opened.part_of.is_none();
-    if !alone {
+    if !alone || !fits(&opened.found) {
         return None;
     }
     of_parts(&opened.found, &mut opened.input)

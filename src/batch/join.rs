@@ -9,6 +9,7 @@ use crate::format::{Cx, Options};
 use crate::formats::Spec;
 use crate::record::{Field, Kind, Node};
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 
 /// Sessions that become one.
@@ -43,24 +44,29 @@ pub fn join(what: Joining, jobs: Vec<Job>, from: Option<Spec>, options: &Options
 /// Replaces all sessions of the same agent by one job, in the order of their times. An input
 /// without an agent's name, or one that cannot be read, stays as it is.
 fn agents(jobs: Vec<Job>, from: Option<Spec>, options: &Options) -> Vec<Job> {
-    let mut places: HashMap<String, usize> = HashMap::new();
-    let mut joined: Vec<Agent> = Vec::new();
-    for job in jobs {
+    let named = jobs.into_iter().map(|job| {
         let header = header(&job, from, options);
         let text = |field| header.as_ref().and_then(|node| node.text(field));
-        let (agent, time) = (text(Field::Agent), text(Field::Created).unwrap_or_default());
-        let place = agent.as_ref().and_then(|agent| places.get(agent)).copied();
-        match place.and_then(|place| joined.get_mut(place)) {
-            Some(same) => same.jobs.push((time, job)),
-            None => {
-                if let Some(agent) = &agent {
-                    places.insert(agent.clone(), joined.len());
-                }
-                joined.push(Agent { name: agent, jobs: vec![(time, job)] });
-            }
+        (text(Field::Agent), (text(Field::Created).unwrap_or_default(), job))
+    });
+    let agents = grouped(named).into_iter().map(|(name, jobs)| Agent { name, jobs });
+    agents.filter_map(Agent::job).collect()
+}
+
+/// Puts items of one key together, at the place of the first of them. An item without a key stays
+/// alone.
+pub fn grouped<K: Clone + Eq + Hash, T>(
+    items: impl Iterator<Item = (Option<K>, T)>,
+) -> Vec<(Option<K>, Vec<T>)> {
+    let (mut places, mut groups) = (HashMap::new(), Vec::<(Option<K>, Vec<T>)>::new());
+    for (key, item) in items {
+        let place = key.clone().map(|key| *places.entry(key).or_insert(groups.len()));
+        match place.and_then(|place| groups.get_mut(place)) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
         }
     }
-    joined.into_iter().filter_map(Agent::job).collect()
+    groups
 }
 
 struct Agent {

@@ -1,8 +1,9 @@
 //! Merging copies of a session that went on separately into one tree.
 
-use super::found::{Found, Opened, Said};
-use super::identity::{Identity, of_parts};
+use super::found::Found;
+use super::identity::identity;
 use super::inputs::{Job, JobSource};
+use super::join::grouped;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Options, Parts};
@@ -21,31 +22,13 @@ use std::time::SystemTime;
 /// input that has no other copy, or whose entries have no identifiers, stays as it is.
 #[must_use]
 pub fn copies(jobs: Vec<Job>) -> Vec<Job> {
-    let mut places: HashMap<Identity, usize> = HashMap::new();
-    let mut groups: Vec<Vec<Job>> = Vec::new();
-    for job in jobs {
-        let identity = tree(&job);
-        let place = identity.as_ref().and_then(|identity| places.get(identity)).copied();
-        match place.and_then(|place| groups.get_mut(place)) {
-            Some(group) => group.push(job),
-            None => {
-                places.extend(identity.map(|own| (own, groups.len())));
-                groups.push(vec![job]);
-            }
-        }
-    }
-    groups.into_iter().filter_map(merge).collect()
-}
-
-/// Returns the identity of a session that is one file with a tree of entries, at the last of which
-/// its software continues.
-fn tree(job: &Job) -> Option<Identity> {
-    let file = job.path().filter(|_| job.passed_over.is_none())?;
-    let source = JobSource::File(Arc::clone(file));
-    let mut opened = Opened::new(&source, Said::default(), job.named).ok()??;
-    let Found { format, sniffed } = opened.found;
-    let tree = format.version(sniffed.version).is_some_and(|version| version.tree);
-    (tree && format.ends_at_last).then(|| of_parts(&opened.found, &mut opened.input))?
+    // A tree at whose last entry its software continues.
+    let tree = |found: &Found| {
+        let version = found.format.version(found.sniffed.version);
+        found.format.ends_at_last && version.is_some_and(|version| version.tree)
+    };
+    let groups = grouped(jobs.into_iter().map(|job| (identity(&job, tree), job)));
+    groups.into_iter().filter_map(|(_, copies)| merge(copies)).collect()
 }
 
 fn merge(mut group: Vec<Job>) -> Option<Job> {
@@ -69,7 +52,7 @@ fn merge(mut group: Vec<Job>) -> Option<Job> {
 /// identifiers no copy before it has. The file has no name, and stands at its beginning.
 ///
 /// # Errors
-/// If two copies have different entries with one identifier, as nothing says which of them counts;
+/// If two copies have different entries with one identifier, as it is not known which one counts;
 /// or if reading or writing fails.
 pub fn merged(files: &[Arc<Path>], options: &Options) -> Result<File> {
     let failed = |error| Error::io("cannot write a temporary file", error);

@@ -1,6 +1,7 @@
 //! Sessions of a run that several processes work on, in a form that can be sent to them.
 
 use super::inputs::{Job, JobSource, Whole};
+use super::join::grouped;
 use super::names;
 use crate::formats::FORMATS;
 use crate::store::{Among, Copies, Entry, Name};
@@ -143,15 +144,8 @@ pub fn portions(shares: Vec<Share>, bytes: u64, most: usize) -> Vec<Vec<Share>> 
 
 /// Returns the shares that stay together, in the order of the inputs.
 fn units(shares: Vec<Share>) -> Vec<Vec<Share>> {
-    let (mut units, mut homes) = (Vec::<Vec<Share>>::new(), HashMap::new());
-    for share in shares {
-        let known = share.home().map(|home| *homes.entry(home.clone()).or_insert(units.len()));
-        match known.and_then(|place| units.get_mut(place)) {
-            Some(unit) => unit.push(share),
-            None => units.push(vec![share]),
-        }
-    }
-    units
+    let homes = grouped(shares.into_iter().map(|share| (share.home().cloned(), share)));
+    homes.into_iter().map(|(_, unit)| unit).collect()
 }
 
 #[cfg(test)]
