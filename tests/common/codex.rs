@@ -1,4 +1,4 @@
-//! The real Codex CLI as judge: what each release makes of a rollout. The oracle says how to install
+//! The real Codex CLI as judge: each release resumes a rollout. The oracle says how to install
 //! it; `CODEX_ORACLE_CACHE` names the folder of the installed releases.
 
 use serde_json::Value;
@@ -13,20 +13,20 @@ pub struct Cli {
     script: PathBuf,
 }
 
-/// What a release makes of a rollout.
+/// Result of a release that resumed a rollout.
 #[derive(Debug, Default)]
 pub struct Answer {
     /// Whether it resumes the session.
     pub resumed: bool,
     /// Whether its picker shows the session, for any source and provider.
     pub listed: bool,
-    /// The items that it sends, without the prompt and what it says itself.
+    /// The items that it sends, without the prompt and its own texts.
     pub sent: Vec<Value>,
     pub error: String,
 }
 
 impl Cli {
-    /// Finds the releases, or says that they are missing.
+    /// Finds the releases, or reports that they are missing.
     pub fn find() -> Option<Self> {
         let script =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/oracle/codex/resume_probe.py");
@@ -71,7 +71,7 @@ impl Cli {
     }
 }
 
-/// Items without what Codex says itself, and without members that only a client needs.
+/// Items without Codex's own texts, and without members that only a client needs.
 pub fn items(list: Vec<Value>) -> Vec<Value> {
     const OWN: &[&str] = &[
         "<environment_context>",

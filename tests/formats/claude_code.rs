@@ -212,7 +212,7 @@ fn sessions(corpus: &Path) -> BTreeMap<&'static str, Vec<(PathBuf, Vec<u8>)>> {
     sessions
 }
 
-/// What the real program does with transcripts.
+/// Answers of the real program to transcripts.
 fn judged(script: &Path, release: &str, files: &[PathBuf]) -> Vec<Value> {
     let mut judge = Command::new("python3");
     judge.arg(script).args(["--release", release]);

@@ -151,7 +151,7 @@ fn contexts_are_those_that_the_real_releases_send() {
     assert!(equal > 200 && wrong.is_empty(), "{equal} equal\n{}", wrong.join("\n"));
 }
 
-/// What a line says, in the words of either version: the payload without members that are null, or
+/// The content of a line in either version: the payload without members that are null, or
 /// the text of an event that repeats an item.
 fn told(line: &[u8]) -> Option<String> {
     let line: Value = serde_json::from_slice(line).ok()?;
@@ -172,7 +172,7 @@ fn told(line: &[u8]) -> Option<String> {
     (line["type"] != "session_meta").then(|| format!("{}: {kept:?}", line["type"]))
 }
 
-/// Number of lines of `old` that say what no line of `new` says.
+/// Number of lines of `old` whose content no line of `new` has.
 fn missing(old: &[u8], new: &[u8]) -> usize {
     let mut there: BTreeMap<String, usize> = BTreeMap::new();
     let lines =

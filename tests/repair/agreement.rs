@@ -56,7 +56,7 @@ fn written(folder: &Path) -> Vec<(PathBuf, String)> {
     made
 }
 
-/// What a report says of the session: whether it is fine, refused, or not fine.
+/// Verdict of a report on the session.
 fn verdict(report: &FileReport) -> &'static str {
     match (report.outcome, &report.inspection) {
         (Outcome::Valid | Outcome::Healthy, _) => "valid",

@@ -133,7 +133,8 @@ fn an_answer_that_the_state_lacks_is_told_of() {
     let text = String::from_utf8(read(&logs[0])).expect("UTF-8");
     let older = text.split_inclusive('\n').filter(|line| !line.contains("about to crash"));
     std::fs::write(&logs[0], older.collect::<String>()).expect("a file");
-    let (_, said) = dir.said(&["repair", "-n", "home"]);
+    let (code, said) = dir.said(&["repair", "-n", "home"]);
+    assert_eq!(code, i32::from(said.contains("CY0311")), "{said}");
     assert!(said.contains("CY0862"), "{said}");
 }
 

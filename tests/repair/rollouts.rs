@@ -137,14 +137,14 @@ fn what_is_complete_of_a_torn_item_comes_back_where_it_says_something() {
     let torn = line.split("Very").next().expect("a line");
     let back = lines(&done(&[META, torn], &salvaging()));
     assert_eq!(back[1]["payload"]["content"], json!([{"type": "input_text", "text": "Hot?"}]));
-    // Neither a call without its identifier nor a message without a whole part says anything.
+    // Neither a call without its identifier nor a message without a whole part has content.
     for torn in [call("a"), asked("Hot?")] {
         let torn = &torn[..torn.len() - 20];
         assert_eq!(lines(&done(&[META, torn], &salvaging())).len(), 1, "{torn}");
     }
 }
 
-/// What the releases do not take, also after repair, with the reason.
+/// Rollouts that the releases refuse also after repair, with the reason.
 const LEFT: &[(&str, &str, &str)] = &[
     ("bare.jsonl", "", "version 1: `migrate` brings it to one that they read"),
     ("empty.jsonl", "", "nothing is there"),

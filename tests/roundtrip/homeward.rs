@@ -148,7 +148,8 @@ fn what_is_new_is_what_pi_looks_for() {
     assert_eq!(code, 0, "{said}");
     assert_eq!(said.matches("note[CY0625]: message").count(), 4, "{said}");
     assert!(said.contains("warning[CY0601]: opaque has no place"), "{said}");
-    let (_, said) = dir.exit(&["validate", "back.jsonl"]);
+    let (code, said) = dir.exit(&["validate", "back.jsonl"]);
+    assert_eq!(code, i32::from(said.contains("warning[CY0416]")), "{said}");
     assert!(!said.contains("error["), "{said}");
     let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
     let last: serde_json::Value =
@@ -842,7 +843,8 @@ fn what_is_asked_in_a_third_format_comes_home() {
         let answered = text.find("A-two.") > text.find("Q-two?");
         assert!(answered && text.contains("2027"), "{case}: {text}");
         let home = dir.path("home").display().to_string();
-        let (_, said) = dir.exit(&["validate", &home]);
+        let (code, said) = dir.exit(&["validate", &home]);
+        assert_eq!(code, i32::from(said.contains("warning[CY0416]")), "{case}: {said}");
         assert!(!said.contains("error["), "{case}: {said}");
     }
 }

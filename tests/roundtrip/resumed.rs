@@ -32,7 +32,7 @@ fn sessions(folder: &Path) -> Vec<PathBuf> {
     all.into_iter().step_by(step).collect()
 }
 
-/// What a model is told, without what formats spell differently: identifiers of calls, and whether
+/// Messages of a context, without the spellings of formats: identifiers of calls, and whether
 /// a text is one block or two.
 fn told(dir: &Dir, file: &str) -> Vec<[String; 3]> {
     let printed = dir.run(&["context", "-q", "--as", "canonical", file]).stdout;
