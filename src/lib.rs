@@ -15,7 +15,7 @@
 //! # Ok::<(), copyist::error::Error>(())
 //! ```
 //!
-//! [`manager::Work`] does on folders what the command does. A program that has its own command line
+//! [`manager::Work`] does the work of the command on folders. A program that has its own command line
 //! leaves out the feature `cli`, and with it clap and what draws on terminals.
 //!
 //! Everything below works on sessions of any size, record by record. A [`format::Format`] is a row of the table in [`formats`]. Its reader turns a session's

@@ -147,7 +147,7 @@ fn reports(
 
 /// Convert sessions to a format, such as "pi" or "connectonion@2", into a file or below a folder.
 /// Data that the format cannot hold go into an origin beside the output. Return a report on each
-/// session. A session that failed is told by its report, or by an exception if `output` was named.
+/// session. A failed session has a report of its own, or is an exception if `output` was named.
 ///
 /// >>> s = copyist.create("pi", "/work", "talks")
 /// >>> hello = s.append_message({"role": "user", "content": "Hello"})
