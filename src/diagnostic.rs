@@ -255,6 +255,7 @@ codes! {
     ContentListed "CY0873" Warning "text of an answer written as a list" "The content of an answer is a plain text, as other programs write it. Releases of Claude Code before 2.1.33 end with an error on such a line. With `--resumable` copyist makes a list of one text of it, which every release reads."
     ToolRenamed "CY0875" Warning "name of a tool changed" "Interfaces of models take only names of tools with up to 128 letters, digits, `_` and `-`, and refuse the whole session for another one. With `--resumable`, copyist put `_` in the place of each other character, in the call and in its result alike. The old name is stored under `copyist.repaired`."
     ImageReplaced "CY0876" Warning "image replaced by a text" "The image is empty, is not base64, or is no PNG, JPEG, GIF or WebP, and the interface of the model refuses the whole session for it. With `--resumable`, copyist put a text in its place. The image as it stood in the record is in the quarantine file."
+    Respelled "CY0877" Warning "text spelled so that PyYAML reads it" "The agent reads the file with PyYAML, which refuses this text: a tab outside of quotes, a line break of YAML 1.1 (U+0085, U+2028, U+2029) in text without quotes, a time or number that does not exist, `<<` whose value is no mapping, or a tag of another program. Other parsers of YAML read it. copyist spelled the same value in another way: in quotes, with a space instead of the tab, or without the tag."
 }
 
 /// Maximum number of characters of a message that are kept.

@@ -58,6 +58,7 @@ impl Code {
                 Self::ContentListed,
                 Self::ToolRenamed,
                 Self::ImageReplaced,
+                Self::Respelled,
             ]
             .contains(&self)
     }

@@ -5,11 +5,13 @@
 //! * [`encoding`] converts other encodings to UTF-8, and back.
 //! * [`json`] converts nodes to JSON, and JSON to nodes.
 //! * [`read`] returns the events of a document with their places.
+//! * [`refused`] finds what PyYAML refuses.
 //! * [`write`](mod@write) spells documents, as PyYAML does or for users.
 
 pub mod encoding;
 pub mod json;
 pub mod read;
+pub mod refused;
 mod text;
 pub mod write;
 

@@ -1,6 +1,6 @@
 //! ConnectOnion's files: what damage and hands at single places do to them, in files made here.
 
-use crate::common::testdata;
+use crate::common::{Dir, testdata};
 use crate::judge::{holds, repaired};
 use copyist::diagnostic::Code;
 use copyist::format::RepairOptions;
@@ -245,5 +245,60 @@ fn a_member_that_a_person_wrote_once_more_stays_and_is_told() {
         let done = repaired(&FORMAT, source.as_bytes(), &RepairOptions::default()).expect("turns");
         assert_eq!(String::from_utf8_lossy(&done.out), source);
         assert!(done.findings.counts.contains_key(&Code::TwiceNamed), "{:?}", done.findings);
+    }
+}
+
+/// Text that PyYAML refuses: its own reader says so where it is installed.
+#[test]
+fn what_pyyaml_refuses_is_invalid_and_is_spelled_anew() {
+    let file = |values: [&str; 10]| {
+        let members = ["tab", "inner", "later", "break", "month", "hour", "bits", "merge", "pair"];
+        let members: String = members
+            .iter()
+            .zip(values)
+            .map(|(name, value)| format!("  {name}: {value}\n"))
+            .collect();
+        let last = values[9];
+        format!(
+            "name: aide\ncreated: '2026-01-13 17:02:47'\nupdated: '2026-01-13 17:02:47'\n\
+             total_cost: 0.1\ntotal_tokens: 10\nturns:\n- input: Hot?\n  turn: 1\n{members}\
+             {last}system_prompt: S\nmessages:\n  1:\n  - role: user\n    content: Hot?\n\
+             {TAB}  - role: assistant\n    content: \"Very.\tYes\"\n",
+            TAB = "  # A remark\twith a tab.\n"
+        )
+    };
+    let before = file([
+        "a\t",
+        "a\tb",
+        "\ta",
+        "a\u{85}b",
+        "2026-13-01",
+        "2026-01-02 25:00:00",
+        "0b_",
+        "{<<: 5, a: {<<: {b: 1}}}",
+        "!!python/tuple [1]",
+        "\t\n",
+    ]);
+    let after = file([
+        "a ",
+        r#""a\tb""#,
+        " a",
+        r#""a\u0085b""#,
+        r#""2026-13-01""#,
+        r#""2026-01-02 25:00:00""#,
+        r#""0b_""#,
+        r#"{"<<": 5, a: {<<: {b: 1}}}"#,
+        " [1]",
+        " \n",
+    ]);
+    let dir = Dir::new();
+    dir.write("aide.yaml", before.as_bytes());
+    let (code, said) = dir.exit(&["validate", "aide.yaml"]);
+    assert!(code == 1 && said.contains("error[CY0417]"), "{code}: {said}");
+    assert_eq!(mended(before.as_bytes()), after);
+    if let Some(loader) = crate::yaml::loader() {
+        assert_eq!(crate::yaml::loaded(&loader, &dir.path("aide.yaml")), None);
+        dir.write("mended.yaml", after.as_bytes());
+        assert_eq!(crate::yaml::loaded(&loader, &dir.path("mended.yaml")), Some(3));
     }
 }

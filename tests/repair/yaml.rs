@@ -21,7 +21,7 @@ pub fn loader() -> Option<PathBuf> {
 }
 
 /// How many messages ConnectOnion's loader reads of a file; `None` if it fails.
-fn loaded(loader: &Path, file: &Path) -> Option<usize> {
+pub fn loaded(loader: &Path, file: &Path) -> Option<usize> {
     let asked = Command::new("python3").arg(loader).arg(file).output().expect("Python runs");
     let said: Value = serde_json::from_slice(&asked.stdout).expect("JSON");
     let ok = said["ok"] == true;

@@ -20,6 +20,27 @@ pub fn is_yaml_1_1(text: &[u8]) -> bool {
     }
 }
 
+/// Whether PyYAML takes a scalar without quotes for a time or a number, and refuses it because there
+/// is no such day, hour or number.
+pub fn is_no_value(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"+").or(text.strip_prefix(b"-")).unwrap_or(text);
+    match digits {
+        [b'0', b'b' | b'x', digits @ ..] => is_integer(text) && digits.iter().all(|b| *b == b'_'),
+        _ => is_time(text) && !exists(text),
+    }
+}
+
+/// Whether the day and the hour of a time exist.
+fn exists(time: &[u8]) -> bool {
+    let runs = time.split(|b| !b.is_ascii_digit()).filter(|run| !run.is_empty());
+    let mut numbers = runs.map(|run| run.iter().fold(0_i16, |n, b| n * 10 + i16::from(b - b'0')));
+    let mut next = || numbers.next().unwrap_or_default();
+    let (year, month, day) = (next(), next() as i8, next() as i8);
+    let (hour, minute, second) = (next(), next(), next());
+    let date = jiff::civil::Date::new(year, month, day);
+    year > 0 && date.is_ok() && hour < 24 && minute < 60 && second < 60
+}
+
 /// Remainder of a text while a pattern is matched against it.
 #[derive(Clone, Copy)]
 struct Rest<'a>(&'a [u8]);

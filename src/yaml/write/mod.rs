@@ -15,6 +15,7 @@ mod readable;
 
 use super::Text;
 use analysis::Analysis;
+pub use implicit::is_no_value;
 use pen::{Pen, characters};
 use readable::ScalarStyle;
 

@@ -16,6 +16,7 @@ mod items;
 mod line;
 mod melted;
 mod place;
+mod respell;
 mod resume;
 mod run;
 mod spell;
@@ -31,6 +32,7 @@ use crate::lines::BOM;
 use crate::position::Position;
 use crate::record::Kind;
 use crate::yaml::encoding::{Decoder, Encoding, Found, UTF_8};
+use crate::yaml::refused;
 use calls::Calls;
 use std::io::{self, Read, Write};
 use wide::{Narrow, is_wide};
@@ -50,6 +52,13 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     let state = State { foreign: declared.or(state.foreign), ..state };
     if is_wide(&encoding) && !state.reads {
         return widely(bench, &encoding, wanted, cx);
+    }
+    // The agent loads files of turns with PyYAML; it never loads runs.
+    if state.foreign.is_none() && state.reads && matches!(made, Made::File(_)) {
+        let refused = refused::find(bench.parts().main()?)?;
+        if !refused.is_empty() {
+            return respell::respell(bench, &state, &refused, cx);
+        }
     }
     if state.foreign.is_some() && state.reads {
         let unmarked = State { unfinished: false, ..state };
