@@ -122,6 +122,14 @@ impl Task {
         match &self.place {
             Place::None => Destination::Nowhere,
             Place::One(path) => Destination::from(path.as_path()),
+            // The repaired sessions of a home stay in one home.
+            Place::Folder(folder) if home.is_some() && matches!(self.action, Action::Repair(_)) => {
+                Destination::Native {
+                    folder: below(folder, name.stem.parent().unwrap_or(Path::new(""))),
+                    stem: name.stem.file_name().unwrap_or_default().to_string_lossy().into(),
+                    place: name.place,
+                }
+            }
             Place::Folder(folder) => Destination::Files {
                 main: below(folder, &name.main),
                 stem: below(folder, &name.stem),

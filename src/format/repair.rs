@@ -1,6 +1,6 @@
 //! How a format's sessions are repaired.
 
-use super::{Cx, Parts};
+use super::{Change, Cx, Parts};
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::position::Position;
@@ -34,6 +34,9 @@ pub trait RepairIo {
     /// # Errors
     /// If it cannot be created.
     fn create(&mut self, part: &str) -> Result<Box<dyn Write>>;
+
+    /// Writes the content that this session has in a part that sessions share: `change`, or nothing.
+    fn share(&mut self, part: &str, change: Option<Box<dyn Change>>);
 
     /// Leaves a part as it is.
     ///

@@ -2,7 +2,7 @@
 
 use super::quarantine::QUARANTINE;
 use crate::error::{Error, Result};
-use crate::format::{Parts, Sink, no_room_for_parts};
+use crate::format::{Change, Parts, Sink, no_room_for_parts};
 use crate::parts::room::{Part, Room};
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -13,6 +13,8 @@ pub struct Draft {
     room: Option<Room>,
     /// The parts by name; `None` for a part that stays as it was.
     parts: Vec<(String, Option<Part>)>,
+    /// The parts that sessions share, with this session's change of each. They are read as they are.
+    shared: Vec<(String, Option<Box<dyn Change>>)>,
 }
 
 impl Draft {
@@ -31,6 +33,12 @@ impl Draft {
         Ok(part)
     }
 
+    /// Adds a part that sessions share, and this session's change of it.
+    pub fn share(&mut self, name: &str, change: Option<Box<dyn Change>>) {
+        self.parts.push((name.to_owned(), None));
+        self.shared.push((name.to_owned(), change));
+    }
+
     fn part(&self, name: &str) -> Option<&Part> {
         self.parts.iter().find(|(part, _)| part == name).and_then(|(_, part)| part.as_ref())
     }
@@ -41,7 +49,7 @@ impl Draft {
     /// # Errors
     /// If a part has no place, or cannot be copied.
     pub fn put(
-        &self,
+        self,
         aside: Option<&Part>,
         source: &mut dyn Parts,
         sink: &mut dyn Sink,
@@ -53,14 +61,17 @@ impl Draft {
         if let Some(aside) = aside {
             copy(&mut aside.reading(0), &mut *sink.create(QUARANTINE)?)?;
         }
-        for (name, part) in &self.parts {
+        let own = |part: &&(String, _)| !self.shared.iter().any(|(name, _)| *name == part.0);
+        for (name, part) in self.parts.iter().filter(own) {
             match part {
                 Some(part) => copy(&mut part.reading(0), &mut *sink.create(name)?)?,
                 None if sink.is_in_place() => {}
                 None => copy(&mut *source.open(name)?, &mut *sink.create(name)?)?,
             }
         }
-        Ok(())
+        let mut changes =
+            self.shared.into_iter().filter_map(|(name, change)| Some((name, change?)));
+        changes.try_for_each(|(name, change)| sink.change(&name, change))
     }
 }
 

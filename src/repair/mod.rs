@@ -27,7 +27,7 @@ pub use walk::Walk;
 
 use crate::diagnostic::{Code, Diagnostic, Log, Severity};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Options, Parts, RepairIo, RepairOptions, Repaired, Sink};
+use crate::format::{Change, Cx, Format, Options, Parts, RepairIo, RepairOptions, Repaired, Sink};
 use crate::position::Position;
 use draft::{Again, Draft};
 use quarantine::Quarantine;
@@ -281,6 +281,10 @@ impl RepairIo for Work<'_> {
 
     fn create(&mut self, part: &str) -> Result<Box<dyn Write>> {
         Ok(Box::new(self.draft.create(part, self.lent.sink)?))
+    }
+
+    fn share(&mut self, part: &str, change: Option<Box<dyn Change>>) {
+        self.draft.share(part, change);
     }
 
     fn keep(&mut self, part: &str) -> Result<()> {

@@ -162,13 +162,23 @@ fn first_line(head: &[u8]) -> &[u8] {
     head.split(|b| *b == b'\n').next().unwrap_or_default()
 }
 
-/// Returns the session of the run with this beginning, which may follow lines that a crash tore. A
-/// run without a session is a session of its own.
+/// Returns the session of the run with this beginning, which may follow lines that a crash tore; if
+/// the header is torn, the first line behind it that names the session. A run without a session is a
+/// session of its own.
 fn session_of(head: &[u8]) -> Option<String> {
-    let line = sniff::lines_behind_tears(head).next()?;
-    let line = Bytes::copy_from_slice(line);
-    let source = Source::new(&line);
-    let of = |name| source.peek(name).ok().flatten().and_then(|id| text::decode(id.as_bytes()));
-    of("type").filter(|kind| kind == "header")?;
-    of("session_id").or_else(|| of("run_id"))
+    let mut lines = sniff::lines_behind_tears(head);
+    let first = Bytes::copy_from_slice(lines.next()?);
+    let header = Source::new(&first);
+    if text_of(&header, "type")? == "header" {
+        return text_of(&header, "session_id").or_else(|| text_of(&header, "run_id"));
+    }
+    let named = |line: &[u8]| {
+        sniff::run(line)?;
+        text_of(&Source::new(&Bytes::copy_from_slice(line)), "session_id")
+    };
+    named(&first).or_else(|| lines.find_map(named))
+}
+
+fn text_of(line: &Source, name: &str) -> Option<String> {
+    line.peek(name).ok().flatten().and_then(|value| text::decode(value.as_bytes()))
 }

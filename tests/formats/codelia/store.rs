@@ -250,18 +250,18 @@ fn a_file_with_a_damaged_beginning_is_still_one_of_its_session() {
 }
 
 #[test]
-fn repair_takes_only_the_sessions_own_row_along() {
+fn a_repaired_home_has_the_rows_of_its_sessions() {
     let dir = home();
     dir.write("a.jsonl", &own("pi/v3/bom"));
     let to = ["convert", "-t", "codelia@2", "--layout", "native", "--out-dir", "home", "a.jsonl"];
     assert_eq!(dir.exit(&to).0, 0);
     assert_eq!(rows(&dir.path("home")).len(), 2);
-    let (code, said) = dir.exit(&["repair", "--out-dir", "out", "home"]);
-    assert_eq!(code, 0, "{said}");
-    for entry in std::fs::read_dir(dir.path("out")).expect("a folder") {
-        let folder = entry.expect("a folder").path();
-        assert_eq!(rows(&folder).len(), 1, "{}", folder.display());
-        if let Some(said) = check(&folder) {
+    for (only, count) in [(&["--session", ID][..], 1), (&[], 2)] {
+        let (code, said) =
+            dir.exit(&[&["repair", "--force", "--out-dir", "out", "home"], only].concat());
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(rows(&dir.path("out")).len(), count);
+        if let Some(said) = check(&dir.path("out")) {
             assert_eq!(said.trim(), "all accepted");
         }
     }

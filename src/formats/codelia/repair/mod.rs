@@ -26,7 +26,6 @@ use crate::repair::{Walk, nothing_back};
 use messages::Log;
 use run::Run;
 use state::State;
-use std::io::Write as _;
 
 /// Whether a session has no message yet: its files are empty, and the database has its row.
 fn is_unbegun(names: &[String], pieces: &[Piece], bench: &mut dyn RepairIo) -> Result<bool> {
@@ -193,14 +192,6 @@ impl About<'_> {
     }
 }
 
-/// Writes a database with this row only; rows of other sessions are not copied.
-fn write_row(row: &Row, name: &str, bench: &mut dyn RepairIo) -> Result<()> {
-    let bytes = row.make(None, false)?;
-    let mut to = bench.create(name)?;
-    let written = to.write_all(&bytes).and_then(|()| to.flush());
-    written.map_err(|error| Error::io("cannot write", error))
-}
-
 /// Part that the repair has looked at.
 enum Piece<'a> {
     Run(Walk<'a>, Box<Run<'a>>),
@@ -293,12 +284,16 @@ impl<'a> Piece<'a> {
             Self::Run(walk, mut mend) => walk.write(bench, mend.as_mut()),
             Self::Log(walk, mut mend) => walk.write(bench, mend.as_mut()),
             Self::State(state) => state.write(name, bench, cx),
-            Self::Rows(Ok(row)) if !bench.is_in_place() => match row {
-                Some(row) => write_row(&row, name, bench),
-                None => Ok(()),
-            },
+            // Rows of other sessions are not copied.
+            Self::Rows(Ok(row)) if !bench.is_in_place() => {
+                bench.share(name, row.map(|row| Box::new(row) as Box<dyn Change>));
+                Ok(())
+            }
             // The row is complete without this file.
-            Self::Other if !bench.is_in_place() => Ok(()),
+            Self::Other if !bench.is_in_place() => {
+                bench.share(name, None);
+                Ok(())
+            }
             Self::Rows(_) | Self::Other => bench.keep(name),
         }
     }

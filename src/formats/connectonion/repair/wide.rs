@@ -6,7 +6,7 @@
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Parts, RepairIo};
+use crate::format::{Change, Parts, RepairIo};
 use crate::position::Position;
 use crate::yaml::encoding::{Decoder, Encoder, Encoding, Found, UTF_16BE, UTF_16LE, encode};
 use std::io::{self, ErrorKind, Read, Write};
@@ -114,6 +114,10 @@ impl RepairIo for Narrow<'_> {
         let marked = wide.write_all(mark.as_bytes());
         marked.map_err(|error| Error::io("cannot write", error))?;
         Ok(Box::new(wide))
+    }
+
+    fn share(&mut self, part: &str, change: Option<Box<dyn Change>>) {
+        self.bench.share(part, change);
     }
 
     fn keep(&mut self, part: &str) -> Result<()> {
