@@ -328,6 +328,23 @@ fn lines(bytes: &[u8]) -> Vec<Value> {
     lines.map(|line| serde_json::from_slice(line).expect("JSON")).collect()
 }
 
+/// U+0000 in a log or a state, which no model takes.
+#[test]
+fn what_no_model_takes_is_replaced_in_what_the_agent_takes_up() {
+    let said = r#"{"role":"user","content":"a\u0000b"}"#;
+    let state = format!(
+        r#"{{"schema_version":1,"session_id":"s","updated_at":"2026-02-03T12:00:00.000Z","messages":[{said}]}}"#
+    );
+    for source in [format!("{said}\n"), state + "\n"] {
+        let plain = holds(&FORMAT, source.as_bytes(), &RepairOptions::default(), "U+0000");
+        assert!(!plain.expect("a session").report.changed);
+        let done = repaired(&FORMAT, source.as_bytes(), &resumable()).expect("a session");
+        assert_eq!(done.findings.counts[&Code::SurrogateReplaced], 1);
+        let mended = String::from_utf8(done.out).expect("UTF-8");
+        assert!(mended.contains(r#""content":"a\ufffdb","copyist":{"repaired":[{"code":"CY0834","halves":["0000"]}]}"#), "{mended}");
+    }
+}
+
 #[test]
 fn a_header_is_rebuilt_or_moved_to_the_front() {
     let source = format!("{START}\n{STATUS}\n");

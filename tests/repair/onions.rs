@@ -1,6 +1,6 @@
 //! ConnectOnion's files: what damage and hands at single places do to them, in files made here.
 
-use crate::common::{Dir, testdata};
+use crate::common::{Dir, read, testdata};
 use crate::judge::{holds, repaired};
 use copyist::diagnostic::Code;
 use copyist::format::RepairOptions;
@@ -301,4 +301,28 @@ fn what_pyyaml_refuses_is_invalid_and_is_spelled_anew() {
         dir.write("mended.yaml", after.as_bytes());
         assert_eq!(crate::yaml::loaded(&loader, &dir.path("mended.yaml")), Some(3));
     }
+}
+
+/// Characters that no model takes.
+#[test]
+fn a_text_that_no_model_takes_is_spelled_anew() {
+    let file = |text: &str| {
+        format!(
+            "name: aide\ncreated: '2026-01-13 17:02:47'\nupdated: '2026-01-13 17:02:47'\n\
+             total_cost: 0.1\ntotal_tokens: 10\nturns:\n- input: Hot?\n  turn: 1\n\
+             system_prompt: S\nmessages:\n  1:\n  - role: user\n    content: Hot?\n  - role: assistant\n    \
+             content: {text}\n"
+        )
+    };
+    let dir = Dir::new();
+    dir.write("aide.yaml", file(r#""a\0b\ud83dc\ud83d\ude00\\0""#).as_bytes());
+    let (code, said) = dir.exit(&["validate", "aide.yaml"]);
+    assert!(code == 1 && said.contains("warning[CY0416]"), "{code}: {said}");
+    let (code, said) = dir.exit(&["repair", "-o", "mended.yaml", "--resumable", "aide.yaml"]);
+    assert!(code == 0 && said.contains("CY0834"), "{code}: {said}");
+    let mended = String::from_utf8(read(&dir.path("mended.yaml"))).expect("UTF-8");
+    assert_eq!(mended, file(r#""a\ufffdb\ufffdc😀\\0""#));
+    let aside = String::from_utf8(read(&dir.path("mended.yaml.quarantine.jsonl"))).expect("UTF-8");
+    assert!(aside.contains(r#""code":"CY0834""#) && aside.contains("ud83dc"), "{aside}");
+    assert_eq!(dir.exit(&["validate", "mended.yaml"]).0, 0);
 }

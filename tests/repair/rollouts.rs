@@ -2,7 +2,7 @@
 
 use crate::common::codex::{Cli, RELEASES, items};
 use crate::common::{Dir, corpus, files, name, read};
-use crate::judge::{Done, holds, resumable, salvaging};
+use crate::judge::{Done, holds, repaired, resumable, salvaging};
 use copyist::format::RepairOptions;
 use copyist::formats::codex::FORMAT;
 use serde_json::{Value, json};
@@ -89,6 +89,23 @@ fn half_of_a_character_and_a_missing_time_cost_no_line() {
     assert_eq!(lines[1]["payload"]["content"][0]["text"], "Kiln \u{fffd}");
     assert_eq!(lines[2]["timestamp"], "2026-02-01T08:00:01.000Z");
     assert!(done.aside.is_empty());
+}
+
+/// A name of a tool and a character that no model takes are left without `--resumable`.
+#[test]
+fn what_no_model_takes_is_replaced_where_it_is_to_go_on() {
+    let call = call("a").replace(r#""name":"shell""#, r#""name":"fs.read""#);
+    assert!(call.contains("fs.read"), "{call}");
+    let source = [META, &asked("Hot?").replace("Hot?", r"Hot\u0000?"), &call, &result("a")];
+    assert!(!done(&source, &RepairOptions::default()).report.changed);
+    let anew = |lines: &str| repaired(&FORMAT, lines.as_bytes(), &resumable()).expect("records");
+    let mended = anew(&(source.join("\n") + "\n"));
+    let back = lines(&mended);
+    assert_eq!(back[1]["payload"]["content"][0]["text"], "Hot\u{fffd}?");
+    assert_eq!(back[1]["copyist"]["repaired"][0]["halves"], json!(["0000"]));
+    assert_eq!(back[2]["payload"]["name"], "fs_read");
+    assert_eq!(back[2]["copyist"]["repaired"][0]["name"], "fs.read");
+    assert!(!anew(std::str::from_utf8(&mended.out).expect("UTF-8")).report.changed);
 }
 
 #[test]

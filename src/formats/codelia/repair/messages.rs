@@ -1,14 +1,14 @@
 //! Repair of the messages with which a session continues: those of a log, and those of a state.
 
 use super::About;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, plural};
 use crate::format::{Cx, Mend, Reach, Records, Rescued};
 use crate::formats::codelia::log::is_message;
 use crate::ids::fingerprint;
-use crate::json::{Cursor, Json, salvage};
+use crate::json::{Cursor, Json, refused_units, salvage};
 use crate::mapping::Object;
 use crate::position::Position;
-use crate::repair::{OUTCOME_UNKNOWN, Waiting, mark};
+use crate::repair::{Fixes, OUTCOME_UNKNOWN, Waiting, mark};
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -55,6 +55,8 @@ pub struct Calls {
     put: BTreeMap<u32, Vec<Vec<u8>>>,
     /// Places of results that answer no call.
     orphans: BTreeSet<u32>,
+    /// Whether a text has characters that a model's interface refuses.
+    spoiled: bool,
 }
 
 impl Calls {
@@ -68,6 +70,7 @@ impl Calls {
     pub fn look(&mut self, message: &Json) {
         let place = self.looked;
         self.looked += 1;
+        self.spoiled |= refused_units(message.as_bytes()).next().is_some();
         match role(message).as_str() {
             "tool" => {
                 let id = message.member("tool_call_id");
@@ -119,7 +122,7 @@ impl Calls {
 
     /// Whether the repair changes anything.
     pub fn changes(&self) -> bool {
-        !self.put.is_empty() || self.removes()
+        !self.put.is_empty() || self.spoiled || self.removes()
     }
 
     /// Whether the repair removes a result.
@@ -147,6 +150,30 @@ impl Calls {
         }
         put
     }
+}
+
+/// Appends a message with U+FFFD for characters that a model's interface refuses, which it reports,
+/// and with a mark of the repair that it had.
+pub fn sendable(
+    message: &[u8],
+    repaired: Option<Code>,
+    at: Position,
+    out: &mut Vec<u8>,
+    cx: &Cx<'_>,
+) {
+    let mut fixes = Fixes::default();
+    repaired.into_iter().for_each(|code| fixes.note(code, None));
+    let units: Vec<_> = refused_units(message).map(|(place, _)| place).collect();
+    if !units.is_empty() {
+        let code = Code::SurrogateReplaced;
+        let places = plural(units.len() as u64, "place");
+        cx.report(Diagnostic::new(code, format!("{}: {places}", code.title())).at(at));
+        fixes.replace_units(message, &units);
+    }
+    if fixes.is_empty() {
+        return out.extend_from_slice(message);
+    }
+    fixes.apply(message, out);
 }
 
 /// Repair of a log.
@@ -254,9 +281,10 @@ impl Mend for Log<'_> {
             self.cx.report(Diagnostic::new(code, code.title()).at(record.at));
             return Some(code);
         }
-        match record.repaired {
-            Some(code) => mark(record.bytes, code, out),
-            None => out.extend_from_slice(record.bytes),
+        match (&self.calls, record.repaired) {
+            (Some(_), code) => sendable(record.bytes, code, record.at, out, self.cx),
+            (None, Some(code)) => mark(record.bytes, code, out),
+            (None, None) => out.extend_from_slice(record.bytes),
         }
         out.push(b'\n');
         None

@@ -2,7 +2,7 @@
 //! that a crash leaves the beginning of the file.
 
 use super::About;
-use super::messages::{Calls, restored, said};
+use super::messages::{Calls, restored, said, sendable};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Reach, RepairIo};
@@ -242,7 +242,9 @@ impl State {
         for message in stored.chain(more) {
             new.extend(calls.before(place, at, cx).iter().cloned());
             if !calls.is_orphan(place) {
-                new.push(message);
+                let mut sent = Vec::with_capacity(message.len());
+                sendable(&message, None, at, &mut sent, cx);
+                new.push(sent);
             }
             place += 1;
         }

@@ -155,7 +155,7 @@ impl<'a> Rollout<'a> {
         self.first.note(object, place, record.repaired);
         let first = first::is_first(object);
         self.firsts += u64::from(first);
-        self.changes |= !first && members::needs(object);
+        self.changes |= !first && members::needs(object, self.calls.is_some());
         self.refused |= record.repaired == Some(Code::Utf8Replaced);
         self.calls.iter_mut().for_each(|calls| calls.note(object));
     }
@@ -296,7 +296,8 @@ impl Mend for Rollout<'_> {
         }
         let mut fixes = Fixes::default();
         record.repaired.into_iter().for_each(|code| fixes.note(code, None));
-        let codes = members::mend(&object, &self.time, &mut fixes);
+        let sent = self.calls.is_some();
+        let codes = members::mend(&object, &self.time, sent, &mut fixes);
         codes.into_iter().for_each(|code| self.say(code, record.at));
         if self.lacks_numbers
             && is_counted(&object)

@@ -55,7 +55,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     }
     // The agent loads files of turns with PyYAML; it never loads runs.
     if state.foreign.is_none() && state.reads && matches!(made, Made::File(_)) {
-        let refused = refused::find(bench.parts().main()?)?;
+        let refused = refused::find(bench.parts().main()?, wanted.resumable)?;
         if !refused.is_empty() {
             return respell::respell(bench, &state, &refused, cx);
         }

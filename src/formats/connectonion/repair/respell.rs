@@ -1,4 +1,4 @@
-//! Spelling of text that PyYAML refuses, although a parser of YAML 1.2 reads it.
+//! Spelling of text that PyYAML or a model refuses, although a parser of YAML 1.2 reads it.
 
 use super::State;
 use crate::diagnostic::{Code, Diagnostic};
@@ -7,7 +7,7 @@ use crate::format::{Cx, RepairIo, Repaired};
 use crate::yaml::refused::Refused;
 use std::io::{self, Read};
 
-/// Spells the refused pieces of a file as PyYAML reads them; all else stays. What else is wrong is
+/// Gives the refused pieces of a file another spelling; all else stays. What else is wrong is
 /// left to the next repair.
 ///
 /// # Errors
@@ -18,7 +18,7 @@ pub fn respell(
     refused: &[Refused],
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
-    bench.begin(false)?;
+    bench.begin(refused.iter().any(changes_text))?;
     let mut part = bench.parts().main()?;
     let mut out = bench.create("")?;
     let mut at = 0;
@@ -26,14 +26,23 @@ pub fn respell(
     for piece in refused {
         let Some(before) = piece.at.byte.checked_sub(at) else { continue };
         io::copy(&mut part.by_ref().take(before), &mut out).map_err(failed)?;
-        io::copy(&mut part.by_ref().take(piece.length), &mut io::sink()).map_err(failed)?;
+        let mut old = Vec::new();
+        part.by_ref().take(piece.length).read_to_end(&mut old).map_err(failed)?;
+        if changes_text(piece) {
+            bench.aside("", &old, piece.at, piece.code)?;
+        }
         out.write_all(&piece.new).map_err(failed)?;
         at = piece.at.byte + piece.length;
-        let message = format!("{}: {}", Code::Respelled.title(), piece.what);
-        cx.report(Diagnostic::new(Code::Respelled, message).at(piece.at));
+        let message = format!("{}: {}", piece.code.title(), piece.what);
+        cx.report(Diagnostic::new(piece.code, message).at(piece.at));
     }
     io::copy(&mut part, &mut out).map_err(failed)?;
     out.flush().map_err(failed)?;
     let (records, reach) = (state.records, state.reach());
     Ok(Repaired { changed: true, records, ..Repaired::default() }.reaching(reach, reach))
+}
+
+/// Whether the other spelling is that of another text.
+fn changes_text(piece: &Refused) -> bool {
+    piece.code == Code::SurrogateReplaced
 }
