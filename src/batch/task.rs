@@ -251,7 +251,12 @@ impl Task {
                 let newest = Spec { format: found.format, version: found.format.version(newest) };
                 self.write(output, (input, files), found, to.unwrap_or(newest), cx, report)
             }
-            Action::Convert(to) => self.write(output, (input, files), found, *to, cx, report),
+            Action::Convert(to) => {
+                let (outcome, sealed) =
+                    self.write(output, (input, files), found, *to, cx, report)?;
+                let merged = matches!(job.source, JobSource::Copies(_));
+                Ok((if merged { Outcome::Converted } else { outcome }, sealed))
+            }
             Action::Repair(_) => {
                 let version = found.format.version(found.sniffed.version);
                 let same = Spec { format: found.format, version };
