@@ -45,7 +45,7 @@ pub fn run(
     };
     let cx = &Cx { options: &Options { on_error, ..cx.options.clone() }, log: cx.log };
     let leads = |line: &[u8]| format.plane.is_some_and(|plane| (plane.leads)(line));
-    let mut shape = Shape::default();
+    let mut shape = Shape::within(cx.options.index_memory);
     let mut count = 0;
     for item in formats::records(format, parts, cx)? {
         let item = item?;

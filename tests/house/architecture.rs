@@ -161,9 +161,9 @@ fn only_the_outer_layers_touch_the_world() {
 }
 
 #[test]
-fn unsafe_code_stays_in_one_module() {
+fn unsafe_code_stays_in_two_modules() {
     for (path, code) in sources() {
-        let inside = path == Path::new("json/wide.rs");
+        let inside = ["json/wide.rs", "tree/spilled.rs"].map(Path::new).contains(&path.as_path());
         assert_eq!(code.contains("allow(unsafe_code"), inside, "{}", path.display());
     }
 }
