@@ -155,7 +155,9 @@ fn only_the_outer_layers_touch_the_world() {
             let used = code.lines().filter(doc).any(|line| line.contains(name));
             // A large input is checked by the threads that stand idle.
             let lent = name == "std::thread" && path.starts_with("migrate");
-            assert!(!used || lent, "{} uses {name}", path.display());
+            // A temporary file without a name is memory, in another place.
+            let spilled = name == "std::fs" && path == Path::new("tree/spilled.rs");
+            assert!(!used || lent || spilled, "{} uses {name}", path.display());
         }
     }
 }
