@@ -117,16 +117,22 @@ impl FramedLines {
     /// Returns where the next line begins.
     #[must_use]
     pub fn position(&self) -> Position {
-        self.lines.position()
+        Position { part: self.part, ..self.lines.position() }
+    }
+
+    /// Sets the line ending of the file, which begins at `at` if it is one of several. Returns the
+    /// properties of the file.
+    pub fn begin(&mut self, crlf: bool, at: Option<Position>, cx: &Cx<'_>) -> Option<Node> {
+        self.crlf = Some(crlf);
+        cx.file(self.bom, crlf, at)
     }
 
     /// Notes in a line's record a deviating line ending: the first record determines the line
     /// ending of the file.
     pub fn note(&mut self, frame: &Framing, record: &mut Record, first: bool, cx: &Cx<'_>) {
         if first {
-            self.crlf = Some(frame.cr);
             let at = (self.part > 0).then_some(frame.at);
-            if let Some(file) = cx.file(self.bom, frame.cr, at) {
+            if let Some(file) = self.begin(frame.cr, at, cx) {
                 record.node.set(Field::File, file);
             }
         } else if frame.terminated && self.crlf.unwrap_or(false) != frame.cr {
@@ -186,7 +192,13 @@ impl<'a, R: ReadLines> Reading<'a, R> {
     /// Begins to read.
     #[must_use]
     pub fn new(reader: R, cx: &'a Cx<'a>) -> Self {
-        Self { reader, cx, ready: VecDeque::new(), done: false }
+        Self::behind(VecDeque::new(), reader, cx)
+    }
+
+    /// Begins to read behind these records.
+    #[must_use]
+    pub fn behind(ready: VecDeque<Located<Record>>, reader: R, cx: &'a Cx<'a>) -> Self {
+        Self { reader, cx, ready, done: false }
     }
 }
 
