@@ -70,6 +70,8 @@ pub fn run(
     for found in tree.findings().chain(unreached) {
         cx.report(found);
     }
+    // The check has an index of its own.
+    drop(tree);
     match context::check(format, parts, cx) {
         Err(error) if error.code() == Code::Io => return Err(error),
         // The software cannot build a context either; mostly that was found above.

@@ -179,6 +179,9 @@ impl<T: Plain> Column<T> {
     /// Returns the first place of a range whose item does not fulfil `is`, where those that do stand
     /// before the others.
     pub fn partition_point(&self, places: Range<usize>, is: impl Fn(&T) -> bool) -> usize {
+        if let (None, Some(held)) = (&self.stored, self.held.get(places.clone())) {
+            return places.start + held.partition_point(is);
+        }
         let Range { start: mut low, end: mut high } = places;
         while low < high {
             let middle = low + (high - low) / 2;
@@ -245,7 +248,7 @@ impl<T: Plain> Column<T> {
 const CHUNK: usize = 256 << 10;
 
 /// Number of items in memory that a changed item counts as: it stands in a hash table.
-const CHANGED: usize = 4;
+const CHANGED: usize = 8;
 
 /// Sorted part of a file that is being merged.
 struct Run<T> {
@@ -353,7 +356,7 @@ mod tests {
                 }
                 prop_assert_eq!(column.len(), plain.len());
                 prop_assert_eq!(column.iter().collect::<Vec<_>>(), plain.clone());
-                prop_assert_eq!(column.iter().rev().next(), plain.last().copied());
+                prop_assert_eq!(column.iter().next_back(), plain.last().copied());
                 prop_assert_eq!(column.get(plain.len()), None);
                 prop_assert!(column.held.len() <= column.limit);
             }

@@ -12,14 +12,14 @@ use copyist::inspect;
 use copyist::memory::Buffer;
 use copyist::repair;
 use copyist::validate;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Sizes of the memory for an index: nearly nothing, so that all tables are in files, and enough for
 /// a part of them.
 const SIZES: [usize; 2] = [0, 1 << 10];
 
 /// Compares what `work` gives with each size of memory.
-fn same(file: &PathBuf, what: &str, work: impl Fn(&Options) -> String) {
+fn same(file: &Path, what: &str, work: impl Fn(&Options) -> String) {
     let in_memory = options(OnError::Keep, Choice::Derived);
     let expected = work(&in_memory);
     for index_memory in SIZES {
