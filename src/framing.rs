@@ -2,7 +2,8 @@
 //! endings, the last line.
 //!
 //! [`FramedLines`] returns the lines of such a file and remembers the properties that most of them
-//! share, so that a record notes only the deviations; [`Pen`] writes the file again.
+//! share, so that a record notes only the deviations; [`Reading`] makes a stream of the records;
+//! [`Pen`] writes the file again.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -13,6 +14,7 @@ use crate::lines::{BOM, Kept, Line, Lines, empty};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 
 /// A line with its own copy of the bytes, which its record's values share.
@@ -45,7 +47,8 @@ pub struct FramedLines {
     pub bom: bool,
     /// Whether the first record's line ends with `\r\n`; unknown before it.
     crlf: Option<bool>,
-    last: Option<Framing>,
+    /// Position of the last line if it has no line ending, and whether it is a whole record.
+    unterminated: Option<(Position, bool)>,
     /// Number of the part of the session.
     part: u32,
 }
@@ -58,7 +61,12 @@ impl FramedLines {
     pub fn over(part: Box<dyn Read>, limit: usize) -> Result<Self> {
         let mut lines = Lines::new(part, limit);
         let bom = lines.skip_bom()?;
-        Ok(Self { lines, bom, crlf: None, last: None, part: 0 })
+        Ok(Self { lines, bom, crlf: None, unterminated: None, part: 0 })
+    }
+
+    /// Goes on in a part that begins with the line at `from`.
+    pub fn go_on(&mut self, from: Position, part: Box<dyn Read>, limit: usize) {
+        self.lines = Lines::starting(from, part, limit);
     }
 
     /// Sets the number of the part.
@@ -77,24 +85,54 @@ impl FramedLines {
         let (blank, cr) = (kept.line().is_blank(), kept.take_cr());
         let Kept { bytes, at, terminated } = kept;
         let at = Position { part: self.part, ..at };
-        let frame = Framing { bytes, at, terminated, cr, blank };
-        self.last = (!terminated).then(|| frame.clone());
-        Ok(Some(frame))
+        self.unterminated = (!terminated).then_some((at, true));
+        Ok(Some(Framing { bytes, at, terminated, cr, blank }))
+    }
+
+    /// Returns the record of a line that is kept as it stands in the file. A line before the first
+    /// record keeps the byte order mark.
+    pub fn kept(&mut self, frame: &Framing) -> Record {
+        match self.crlf.is_none() && std::mem::take(&mut self.bom) {
+            true => Record::of_line(&Bytes::from([BOM, &frame.bytes].concat())),
+            false => Record::of_line(&frame.bytes),
+        }
+    }
+
+    /// Reports the damage of a line, and keeps the line.
+    ///
+    /// # Errors
+    /// The error itself, if the options do not keep such lines.
+    pub fn damaged(&mut self, frame: &Framing, error: Error, cx: &Cx<'_>) -> Result<Record> {
+        let keeps = cx.keeps(&error);
+        if !frame.terminated {
+            self.unterminated = keeps.then_some((frame.at, false));
+        }
+        if !keeps {
+            return Err(error);
+        }
+        cx.report(error.into_diagnostic());
+        Ok(self.kept(frame))
     }
 
     /// Returns where the next line begins.
     #[must_use]
     pub fn position(&self) -> Position {
-        self.lines.position()
+        Position { part: self.part, ..self.lines.position() }
+    }
+
+    /// Sets the line ending of the file, which begins at `at` if it is one of several. Returns the
+    /// properties of the file.
+    pub fn begin(&mut self, crlf: bool, at: Option<Position>, cx: &Cx<'_>) -> Option<Node> {
+        self.crlf = Some(crlf);
+        cx.file(self.bom, crlf, at)
     }
 
     /// Notes in a line's record a deviating line ending: the first record determines the line
     /// ending of the file.
     pub fn note(&mut self, frame: &Framing, record: &mut Record, first: bool, cx: &Cx<'_>) {
         if first {
-            self.crlf = Some(frame.cr);
             let at = (self.part > 0).then_some(frame.at);
-            if let Some(file) = cx.file(self.bom, frame.cr, at) {
+            if let Some(file) = self.begin(frame.cr, at, cx) {
                 record.node.set(Field::File, file);
             }
         } else if frame.terminated && self.crlf.unwrap_or(false) != frame.cr {
@@ -106,9 +144,9 @@ impl FramedLines {
     /// Returns a record of the property that is known only at the end: that the last line has no
     /// ending.
     pub fn tail(&mut self, cx: &Cx<'_>) -> Option<Located<Record>> {
-        let Framing { at, bytes, .. } = self.last.take()?;
+        let (at, whole) = self.unterminated.take()?;
         // The rest of a torn record is missing, too, which was reported.
-        if crate::json::Cursor::new(&bytes).skip_value().is_ok() {
+        if whole {
             let message = Code::NoFinalNewline.title();
             cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
         }
@@ -117,6 +155,80 @@ impl FramedLines {
         let mut value = Record::new(Kind::Session);
         value.node.set(Field::File, file);
         Some(Located { value, at })
+    }
+}
+
+/// Reader of the records of lines.
+pub trait ReadLines {
+    /// Queues the records of the next line; returns false at the end.
+    ///
+    /// # Errors
+    /// If the line cannot be read. The reading goes on behind it if the options tolerate that.
+    fn line(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<bool>;
+
+    /// Queues the records that are known only at the end.
+    ///
+    /// # Errors
+    /// If the file does not have what every file has.
+    fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()>;
+
+    /// Whether the lines behind an error can be read: not before the first record, where the format
+    /// needs it.
+    fn has_begun(&self) -> bool {
+        true
+    }
+}
+
+/// The records of a reader of lines, one by one.
+pub struct Reading<'a, R> {
+    /// The reader.
+    pub reader: R,
+    cx: &'a Cx<'a>,
+    ready: VecDeque<Located<Record>>,
+    done: bool,
+}
+
+impl<'a, R: ReadLines> Reading<'a, R> {
+    /// Begins to read.
+    #[must_use]
+    pub fn new(reader: R, cx: &'a Cx<'a>) -> Self {
+        Self::behind(VecDeque::new(), reader, cx)
+    }
+
+    /// Begins to read behind these records.
+    #[must_use]
+    pub fn behind(ready: VecDeque<Located<Record>>, reader: R, cx: &'a Cx<'a>) -> Self {
+        Self { reader, cx, ready, done: false }
+    }
+}
+
+impl<R: ReadLines> Iterator for Reading<'_, R> {
+    type Item = Result<Located<Record>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(record) = self.ready.pop_front() {
+                return Some(Ok(record));
+            }
+            if self.done {
+                return None;
+            }
+            match self.reader.line(&mut self.ready) {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.done = true;
+                    if let Err(error) = self.reader.tail(&mut self.ready) {
+                        return Some(Err(error));
+                    }
+                }
+                Err(error) => {
+                    if let Err(error) = self.cx.tolerate(error) {
+                        self.done = !error.is_recoverable() || !self.reader.has_begun();
+                        return Some(Err(error));
+                    }
+                }
+            }
+        }
     }
 }
 

@@ -13,7 +13,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::ops::ControlFlow;
 
-/// A session that was walked once, and of which 24 bytes an entry were kept.
+/// A session that was walked once, and of which 24 bytes an entry were kept, in memory or in a
+/// temporary file.
 ///
 /// ```
 /// use copyist::diagnostic::Log;
@@ -77,7 +78,8 @@ impl<'s> Session<'s> {
         show: &mut dyn FnMut(&Located<Record>),
     ) -> Result<Self> {
         parts.keep()?;
-        let mut first = Gathering::default();
+        let shape = Shape::within(cx.options.index_memory);
+        let mut first = Gathering { shape, ..Gathering::default() };
         for item in formats::records(format, parts, cx)? {
             let located = item?;
             show(&located);

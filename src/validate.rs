@@ -45,7 +45,7 @@ pub fn run(
     };
     let cx = &Cx { options: &Options { on_error, ..cx.options.clone() }, log: cx.log };
     let leads = |line: &[u8]| format.plane.is_some_and(|plane| (plane.leads)(line));
-    let mut shape = Shape::default();
+    let mut shape = Shape::within(cx.options.index_memory);
     let mut count = 0;
     for item in formats::records(format, parts, cx)? {
         let item = item?;
@@ -70,6 +70,8 @@ pub fn run(
     for found in tree.findings().chain(unreached) {
         cx.report(found);
     }
+    // The check has an index of its own.
+    drop(tree);
     match context::check(format, parts, cx) {
         Err(error) if error.code() == Code::Io => return Err(error),
         // The software cannot build a context either; mostly that was found above.

@@ -47,6 +47,7 @@ pub struct Settings {
 struct Defaults {
     jobs: Option<u32>,
     max_line: Option<u64>,
+    index_memory: Option<u64>,
     encoding: Option<String>,
     width: Option<u32>,
     progress: Option<String>,
@@ -60,6 +61,7 @@ const SCHEMA: &str = include_str!("../../schemas/config.schema.json");
 const OPTIONS: &[(&str, Option<&str>, &str)] = &[
     ("jobs", Some("COPYIST_JOBS"), "0"),
     ("max-line", Some("COPYIST_MAX_LINE"), "1073741824"),
+    ("index-memory", Some("COPYIST_INDEX_MEMORY"), "268435456"),
     ("encoding", Some("COPYIST_ENCODING"), ""),
     ("width", Some("COPYIST_WIDTH"), ""),
     ("progress", Some("COPYIST_PROGRESS"), "auto"),
@@ -70,10 +72,12 @@ const OPTIONS: &[(&str, Option<&str>, &str)] = &[
 impl Settings {
     /// Values that the file gives an option.
     fn values(&self, option: &str) -> Vec<String> {
-        let Defaults { jobs, max_line, encoding, width, progress, color } = &self.defaults;
+        let Defaults { jobs, max_line, index_memory, encoding, width, progress, color } =
+            &self.defaults;
         let one = match option {
             "jobs" => jobs.map(|jobs| jobs.to_string()),
             "max-line" => max_line.map(|bytes| bytes.to_string()),
+            "index-memory" => index_memory.map(|bytes| bytes.to_string()),
             "encoding" => encoding.clone(),
             "width" => width.map(|columns| columns.to_string()),
             "progress" => progress.clone(),

@@ -37,6 +37,12 @@ pub struct Reading {
     /// Maximum length of a line, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 30, env = "COPYIST_MAX_LINE")]
     pub max_line: usize,
+    /// Memory for the index of one session's entries, in bytes
+    ///
+    /// An index that is larger goes on in a temporary file without a name, in the folder that TMPDIR
+    /// names.
+    #[arg(long, value_name = "BYTES", default_value_t = Options::INDEX_MEMORY, env = "COPYIST_INDEX_MEMORY")]
+    pub index_memory: usize,
 }
 
 impl Source {
@@ -50,7 +56,9 @@ impl Source {
 impl Reading {
     /// Returns the options for the library, for a command that reads every input to its end.
     pub fn options(&self) -> Options {
-        Options { on_error: OnError::Keep, max_line: self.max_line, ..self.source.options() }
+        let Self { source, max_line, index_memory } = self;
+        let (max_line, index_memory) = (*max_line, *index_memory);
+        Options { on_error: OnError::Keep, max_line, index_memory, ..source.options() }
     }
 }
 

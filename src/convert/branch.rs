@@ -63,7 +63,7 @@ impl Branch {
         // The roles decide which messages count, not their contents.
         let options = Options { contents: false, ..cx.options.unspelled() };
         let quiet = Cx { options: &options, log: &log };
-        let mut survey = Survey::default();
+        let mut survey = Survey::within(cx.options.index_memory);
         for (number, item) in (0..).zip(records(from, parts, &quiet)?) {
             if survey.record(number, item?, to).is_break() {
                 return Ok(None);
@@ -125,9 +125,10 @@ impl Branch {
     /// Returns the branch of a session of which only this first record is known, assumed to be one
     /// straight path that no compaction or edit shortens. Whether it [is](Self::is_straight) is
     /// determined as the records come, so that one reading is enough for most sessions.
-    pub fn ahead(session: &Record, to: Spec) -> Self {
+    pub fn ahead(session: &Record, to: Spec, cx: &Cx<'_>) -> Self {
         let mut branch = Self::along(Path::default(), to);
-        branch.ahead = Some(Ahead::default());
+        let shape = Shape::within(cx.options.index_memory);
+        branch.ahead = Some(Ahead { shape, last: None });
         branch.begin(Look::new(session.clone(), to), &|_| None);
         branch
     }
@@ -387,7 +388,6 @@ impl Branch {
 }
 
 /// State of a session that is assumed to be one straight path.
-#[derive(Default)]
 struct Ahead {
     shape: Shape,
     /// The identifier of the last node.

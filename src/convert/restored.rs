@@ -157,7 +157,8 @@ fn tell_left(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) ->
 fn beside(format: &Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Vec<u32>> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let (mut shape, mut leaf, mut messages) = (Shape::default(), None, Vec::new());
+    let mut shape = Shape::within(cx.options.index_memory);
+    let (mut leaf, mut messages) = (None, Vec::new());
     for item in records(format, parts, &quiet)? {
         let located = item?;
         let Record { kind, node } = &located.value;

@@ -59,6 +59,12 @@ pub struct Survey {
 }
 
 impl Survey {
+    /// Returns a survey before the first record, which will take at most so many bytes of memory for
+    /// the shape.
+    pub fn within(bytes: usize) -> Self {
+        Self { shape: Shape::within(bytes), ..Self::default() }
+    }
+
     /// Whether a tree can express which entries compactions keep: by the first kept entry, which
     /// must lead to the others in the tree.
     pub fn fits_a_tree(&self) -> bool {

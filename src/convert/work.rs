@@ -224,7 +224,7 @@ impl<'a> Work<'a> {
             let began = located.value.kind == Kind::Session;
             if began {
                 if self.ahead && self.branch.is_none() {
-                    self.branch = Some(Branch::ahead(&located.value, to));
+                    self.branch = Some(Branch::ahead(&located.value, to, cx));
                 }
                 self.session(&mut located.value);
             }

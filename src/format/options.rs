@@ -28,6 +28,9 @@ pub struct Options {
     pub on_error: OnError,
     /// The longest line, in bytes.
     pub max_line: usize,
+    /// Memory, in bytes, for the index of a session's entries; a larger index is continued in a
+    /// temporary file.
+    pub index_memory: usize,
     /// Encoding of text, where a format does not demand UTF-8.
     pub encoding: Option<&'static Encoding>,
     /// The version of the session as the user names it, for sessions whose beginning does not show
@@ -71,6 +74,7 @@ impl Default for Options {
         Self {
             on_error: OnError::Stop,
             max_line: 1 << 30,
+            index_memory: Self::INDEX_MEMORY,
             encoding: None,
             version: None,
             ids: ids::Choice::Derived,
@@ -91,6 +95,9 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Memory for the index of a session's entries, unless the user gives another.
+    pub const INDEX_MEMORY: usize = 256 << 20;
+
     /// Returns the options for records whose spelling in the source is not needed.
     #[must_use]
     pub fn unspelled(&self) -> Self {

@@ -143,7 +143,7 @@ fn as_map<S: Serializer>(pairs: &[(&str, String)], to: S) -> std::result::Result
     to.collect_map(pairs.iter().map(|(key, value)| (*key, value)))
 }
 
-/// Inspects a session, in two walks over it. Memory is 24 bytes an entry, and the rows.
+/// Inspects a session, in two walks over it. Memory is that of the index and of the rows.
 ///
 /// # Errors
 /// If it cannot be read.

@@ -1,6 +1,7 @@
 //! A tree from the roots to the leaves.
 
-use super::{Entry, MISSING, Path};
+use super::{Column, Entry, MISSING, Path};
+use std::ops::Range;
 
 /// The nodes of a tree, each with its children at hand.
 ///
@@ -25,7 +26,7 @@ use super::{Entry, MISSING, Path};
 #[derive(Debug)]
 pub struct Branches {
     /// Sorted by parent, then by ordinal.
-    entries: Vec<Entry>,
+    entries: Column<Entry>,
 }
 
 /// A node on a walk over the tree.
@@ -45,36 +46,55 @@ pub struct Stop {
 
 /// Siblings of which some are not shown yet: first the branches beside the straight one, then the
 /// straight one.
-struct Siblings<'t> {
-    nodes: &'t [Entry],
-    next: usize,
+struct Siblings {
+    /// Places that are not shown yet.
+    left: Range<usize>,
     straight: Option<usize>,
+    count: usize,
     /// The depth of the straight sibling.
     depth: u32,
 }
 
 impl Branches {
     /// Makes branches of `entries`, sorted by identifier, then by ordinal.
-    pub(super) fn new(mut entries: Vec<Entry>) -> Self {
+    pub(super) fn new(mut entries: Column<Entry>) -> Self {
         for at in 0..entries.len() {
-            let next = entries.get(at + 1).map(|entry| entry.id);
-            if let Some(entry) = entries.get_mut(at) {
-                // Of nodes with one identifier the last has the children, as in `Tree`.
-                if next == Some(entry.id) {
-                    entry.id = CHILDLESS;
-                }
-                entry.parent = entry.parent.max(MISSING);
+            let (this, next) = (entries.get(at), entries.get(at + 1));
+            // Of nodes with one identifier the last has the children, as in `Tree`.
+            let twice = next.map(|next| next.id) == this.map(|this| this.id);
+            if twice || this.is_some_and(|this| this.parent < MISSING) {
+                entries.change(at, |entry| {
+                    entry.id = if twice { CHILDLESS } else { entry.id };
+                    entry.parent = entry.parent.max(MISSING);
+                });
             }
         }
-        entries.sort_unstable_by_key(|entry| (entry.parent, entry.ordinal));
+        entries.sort_by_key(|entry| (entry.parent, entry.ordinal));
         Self { entries }
     }
 
-    /// Returns the children of a parent, sorted by ordinal.
-    fn children(&self, parent: u64) -> &[Entry] {
-        let from = self.entries.partition_point(|entry| entry.parent < parent);
-        let to = self.entries.partition_point(|entry| entry.parent <= parent);
-        self.entries.get(from..to).unwrap_or_default()
+    /// Returns the places of the children of a parent, sorted by ordinal.
+    fn children(&self, parent: u64) -> Range<usize> {
+        let all = 0..self.entries.len();
+        let from = self.entries.partition_point(all.clone(), |entry| entry.parent < parent);
+        from..self.entries.partition_point(from..all.end, |entry| entry.parent <= parent)
+    }
+
+    /// Returns siblings, none of which was shown.
+    fn siblings(&self, left: Range<usize>, depth: u32, main: &Path) -> Siblings {
+        let mut nodes = self.entries.range(left.clone());
+        let on_main = nodes.position(|node| main.contains(node.ordinal));
+        let straight = on_main.map(|at| left.start + at).or(left.clone().next_back());
+        Siblings { count: left.len(), left, straight, depth }
+    }
+
+    /// Returns the next sibling, and its depth.
+    fn step(&self, siblings: &mut Siblings) -> Option<(Entry, u32)> {
+        let straight = siblings.straight;
+        if let Some(place) = siblings.left.find(|place| Some(*place) != straight) {
+            return Some((self.entries.get(place)?, siblings.depth + 1));
+        }
+        Some((self.entries.get(siblings.straight.take()?)?, siblings.depth))
     }
 
     /// Shows every node to which a root leads, in the order in which a user would draw them: a
@@ -82,17 +102,17 @@ impl Branches {
     /// walk goes straight on with the child on `main`, or else the youngest. The walk ends when
     /// `show` returns false. Nodes in a cycle have no root and are not shown.
     pub fn walk(&self, main: &Path, show: &mut dyn FnMut(Stop) -> bool) {
-        let mut open = vec![Siblings::of(self.children(MISSING), 0, main)];
+        let mut open = vec![self.siblings(self.children(MISSING), 0, main)];
         while let Some(siblings) = open.last_mut() {
-            let alone = siblings.nodes.len() == 1;
-            let Some((node, depth)) = siblings.step() else {
+            let Some((node, depth)) = self.step(siblings) else {
                 open.pop();
                 continue;
             };
-            if siblings.is_done() {
+            let alone = siblings.count == 1;
+            if siblings.straight.is_none() {
                 open.pop();
             }
-            let children = if node.id == CHILDLESS { &[] } else { self.children(node.id) };
+            let children = if node.id == CHILDLESS { 0..0 } else { self.children(node.id) };
             let stop = Stop {
                 ordinal: node.ordinal,
                 depth,
@@ -103,34 +123,10 @@ impl Branches {
             if !show(stop) {
                 return;
             }
-            open.push(Siblings::of(children, depth, main));
+            open.push(self.siblings(children, depth, main));
         }
     }
 }
 
 /// Identifier of a node that certainly has no children.
 const CHILDLESS: u64 = 0;
-
-impl<'t> Siblings<'t> {
-    fn of(nodes: &'t [Entry], depth: u32, main: &Path) -> Self {
-        let on_main = nodes.iter().position(|node| main.contains(node.ordinal));
-        Self { nodes, next: 0, straight: on_main.or(nodes.len().checked_sub(1)), depth }
-    }
-
-    /// Returns the next sibling, and its depth.
-    fn step(&mut self) -> Option<(Entry, u32)> {
-        if Some(self.next) == self.straight {
-            self.next += 1;
-        }
-        if let Some(node) = self.nodes.get(self.next) {
-            self.next += 1;
-            return Some((*node, self.depth + 1));
-        }
-        let straight = self.straight.take()?;
-        Some((*self.nodes.get(straight)?, self.depth))
-    }
-
-    fn is_done(&self) -> bool {
-        self.straight.is_none()
-    }
-}

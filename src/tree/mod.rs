@@ -2,16 +2,19 @@
 //!
 //! An entry costs 24 bytes: the hashes of its identifier and of its parent's, its ordinal, and its
 //! place. That is enough to find duplicate identifiers, missing parents and cycles, and to follow
-//! the path from the leaf to the root, in a file of any size.
+//! the path from the leaf to the root, in a file of any size. Above a size
+//! ([`Options::index_memory`]) these tables go on in temporary files.
 
 mod bits;
 mod branches;
+mod column;
 mod order;
 mod path;
 mod places;
 mod plan;
 mod reach;
 mod skeleton;
+mod spilled;
 
 pub use bits::Bits;
 pub use branches::{Branches, Stop};
@@ -22,9 +25,11 @@ pub use reach::Tail;
 pub use skeleton::{Aim, Seen, Skeleton, key_of, marks, parent_of};
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::format::Options;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
+use column::{Column, plain};
 use places::Places;
 use reach::Nodes;
 
@@ -37,6 +42,8 @@ struct Entry {
     /// Ordinal among the nodes; it wraps only in files larger than any real file.
     ordinal: u32,
 }
+
+plain!(Entry { id: u64, parent: u64, ordinal: u32 });
 
 /// Key of a parent that is `null`: a root.
 const ROOT: u64 = 0;
@@ -75,25 +82,45 @@ struct Reference {
 /// let tree = shape.finish();
 /// assert_eq!(tree.findings().next().unwrap().message, "parent of the entry on line 3 is not in the file");
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Shape {
-    entries: Vec<Entry>,
+    entries: Column<Entry>,
     places: Places,
     references: Vec<Reference>,
     without_id: Vec<Position>,
     nodes: Nodes,
+    /// Identifier of the last node.
+    leaf: Option<u64>,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self::within(Options::INDEX_MEMORY)
+    }
 }
 
 impl Shape {
+    /// Returns the shape of no tree, which will take at most so many bytes of memory for its nodes.
+    #[must_use]
+    pub fn within(bytes: usize) -> Self {
+        // A place takes a sixth of what the other data of an entry take.
+        Self {
+            entries: Column::within(bytes / 4 * 3),
+            places: Places::within(bytes / 4),
+            references: Vec::new(),
+            without_id: Vec::new(),
+            nodes: Nodes::default(),
+            leaf: None,
+        }
+    }
+
     /// Notes a node, in source order.
     pub fn node(&mut self, id: &Json, parent: Option<&Json>, at: Position) {
         let parent = parent_of(parent.map(Json::as_bytes));
         let ordinal = self.entries.len() as u32;
-        if self.entries.len() == self.entries.capacity() {
-            // Doubling would leave up to half of the room empty.
-            self.entries.reserve_exact((self.entries.len() / 8).max(1024));
-        }
-        self.entries.push(Entry { id: key(id), parent, ordinal });
+        let id = key(id);
+        self.leaf = Some(id);
+        self.entries.push(Entry { id, parent, ordinal });
         self.places.push(at);
     }
 
@@ -155,10 +182,8 @@ impl Shape {
     /// Sorts the noted nodes.
     #[must_use]
     pub fn finish(mut self) -> Tree {
-        let leaf = self.entries.last().map(|entry| entry.id);
-        let mut entries = std::mem::take(&mut self.entries);
-        entries.sort_unstable_by_key(|entry| (entry.id, entry.ordinal));
-        let Self { places, references, without_id, nodes, .. } = self;
+        self.entries.sort_by_key(|entry| (entry.id, entry.ordinal));
+        let Self { entries, places, references, without_id, nodes, leaf } = self;
         let mut tree = Tree { entries, places, references, without_id, nodes, leaf };
         tree.mark_missing();
         tree
@@ -223,7 +248,7 @@ impl Finding {
 #[derive(Debug)]
 pub struct Tree {
     /// Entries sorted by identifier, then by ordinal.
-    entries: Vec<Entry>,
+    entries: Column<Entry>,
     places: Places,
     references: Vec<Reference>,
     without_id: Vec<Position>,
@@ -236,11 +261,8 @@ impl Tree {
     fn mark_missing(&mut self) {
         for place in 0..self.entries.len() {
             let parent = self.entries.get(place).map_or(ROOT, |entry| entry.parent);
-            if parent > MISSING
-                && self.find(parent).is_none()
-                && let Some(entry) = self.entries.get_mut(place)
-            {
-                entry.parent = MISSING;
+            if parent > MISSING && self.find(parent).is_none() {
+                self.entries.change(place, |entry| entry.parent = MISSING);
             }
         }
     }
@@ -254,7 +276,7 @@ impl Tree {
     /// Returns how many nodes have this identifier or one before it. Hashes are spread evenly, so
     /// the search begins where the identifier would stand if they were spread exactly.
     fn after(&self, id: u64) -> usize {
-        let entries = self.entries.as_slice();
+        let entries = &self.entries;
         let guess = ((u128::from(id) * entries.len() as u128) >> u64::BITS) as usize;
         let (mut low, mut high) = (guess, guess);
         let is_behind = |place: usize| entries.get(place).is_some_and(|entry| entry.id > id);
@@ -270,35 +292,37 @@ impl Tree {
             }
             high = high.saturating_add(step).min(entries.len());
         }
-        let near = entries.get(low..high).unwrap_or_default();
-        low + near.partition_point(|entry| entry.id <= id)
+        entries.partition_point(low..high, |entry| entry.id <= id)
     }
 
     /// Returns the defects of the tree, in the order of the lines.
     pub fn findings(&self) -> impl Iterator<Item = Diagnostic> + use<> {
         let mut found: Vec<Finding> = Vec::new();
         let mut say = |code, at, other| found.push(Finding::new(code, at, other));
-        let at = |entry: &Entry| self.places.at(entry.ordinal);
+        let at = |entry: Entry| self.places.at(entry.ordinal);
         for place in &self.without_id {
             say(Code::NoId, *place, 0);
         }
-        for pair in self.entries.windows(2) {
-            if let [a, b] = pair
-                && a.id == b.id
-            {
+        for (a, b) in self.entries.iter().zip(self.entries.iter().skip(1)) {
+            if a.id == b.id {
                 say(Code::DuplicateId, at(b), at(a).line);
             }
         }
+        let mut turns = false;
         for entry in self.entries.iter().filter(|entry| entry.parent > ABSENT) {
             match self.find(entry.parent).and_then(|place| self.entries.get(place)) {
                 _ if entry.parent == MISSING => say(Code::MissingParent, at(entry), 0),
-                Some(parent) if parent.ordinal > entry.ordinal => {
-                    say(Code::ForwardParent, at(entry), at(parent).line);
+                Some(parent) if parent.ordinal >= entry.ordinal => {
+                    turns = true;
+                    if parent.ordinal > entry.ordinal {
+                        say(Code::ForwardParent, at(entry), at(parent).line);
+                    }
                 }
                 _ => {}
             }
         }
-        for ordinal in self.cycles() {
+        // In a cycle some entry stands before its parent, or is its own.
+        for ordinal in turns.then(|| self.cycles()).into_iter().flatten() {
             say(Code::Cycle, self.places.at(ordinal), 0);
         }
         for reference in self.references.iter().filter(|r| self.find(r.target).is_none()) {
@@ -310,21 +334,21 @@ impl Tree {
 
     /// Returns one node of each cycle, by its ordinal.
     fn cycles(&self) -> Vec<u32> {
-        let mut seen = vec![0u32; self.entries.len()];
+        let mut seen = Bits::with_room(self.entries.len());
         let mut met = Vec::new();
         for start in 0..self.entries.len() {
-            let walk = start as u32 + 1;
-            let mut place = Some(start);
-            while let Some(here) = place {
-                match seen.get_mut(here) {
-                    Some(mark) if *mark == 0 => *mark = walk,
-                    Some(mark) if *mark == walk => {
-                        met.extend(self.entries.get(here).map(|entry| entry.ordinal));
-                        break;
-                    }
-                    _ => break,
-                }
+            let (mut place, mut walked) = (Some(start), 0);
+            // The walk ends at a node that was seen.
+            while let Some(here) = place.filter(|here| seen.insert(*here as u32)) {
+                walked += 1;
                 place = self.parent_of(here);
+            }
+            // Where that node is of this very walk, the walk came round.
+            let mut on_the_way = std::iter::successors(Some(start), |here| self.parent_of(*here));
+            if let Some(end) = place
+                && on_the_way.by_ref().take(walked).any(|here| here == end)
+            {
+                met.extend(self.entries.get(end).map(|entry| entry.ordinal));
             }
         }
         met
@@ -344,7 +368,7 @@ impl Tree {
         let at = |ordinal| self.places.at(ordinal);
         Some(Path::up(self.entries.len(), leaf, at, |place| {
             let entry = self.entries.get(place)?;
-            Some((*entry, self.parent_of(place)))
+            Some((entry, self.parent_of(place)))
         }))
     }
 
@@ -372,7 +396,7 @@ impl Tree {
     #[must_use]
     pub fn children(&self, id: Option<&Json>) -> Vec<u32> {
         let wanted = id.map(key);
-        let of = |entry: &&Entry| wanted.map_or(entry.parent <= MISSING, |id| entry.parent == id);
+        let of = |entry: &Entry| wanted.map_or(entry.parent <= MISSING, |id| entry.parent == id);
         let mut found: Vec<u32> = self.entries.iter().filter(of).map(|e| e.ordinal).collect();
         found.sort_unstable();
         found

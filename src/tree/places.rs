@@ -3,32 +3,48 @@
 //! Each place is stored as its distance from the one before: three to four bytes an entry, where
 //! line and byte would be twelve.
 
+use super::column::{Column, plain};
 use crate::position::Position;
 
 /// Places in the order in which they were noted.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Places {
     /// Distances of each place from the one before, in lines and bytes.
-    steps: Vec<u8>,
-    /// The first place of each block, and the beginning of the steps behind it.
-    blocks: Vec<(Position, usize)>,
+    steps: Column<u8>,
+    blocks: Column<Block>,
     last: Position,
     count: usize,
 }
+
+/// The first place of a block, and the beginning of the steps behind it.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    part: u32,
+    line: u64,
+    byte: u64,
+    record: u64,
+    steps: u64,
+}
+
+plain!(Block { part: u32, line: u64, byte: u64, record: u64, steps: u64 });
 
 /// Number of places in a block, which limits the steps to find one.
 const BLOCK: usize = 64;
 
 impl Places {
+    /// Returns no places; at most so many bytes of them will be in memory.
+    pub fn within(bytes: usize) -> Self {
+        let (steps, blocks) = (Column::within(bytes / 4 * 3), Column::within(bytes / 4));
+        Self { steps, blocks, last: Position::default(), count: 0 }
+    }
+
     /// Notes the next place.
     pub fn push(&mut self, at: Position) {
         if self.count.is_multiple_of(BLOCK) {
-            self.blocks.push((at, self.steps.len()));
+            let Position { part, line, byte, record } = at;
+            let steps = self.steps.len() as u64;
+            self.blocks.push(Block { part, line, byte, record, steps });
         } else {
-            if self.steps.capacity() - self.steps.len() < 20 {
-                // Doubling would leave up to half of the room empty.
-                self.steps.reserve_exact((self.steps.len() / 8).max(4096));
-            }
             self.step(self.last.line, at.line);
             self.step(self.last.byte, at.byte);
         }
@@ -40,10 +56,10 @@ impl Places {
     #[must_use]
     pub fn at(&self, ordinal: u32) -> Position {
         let ordinal = ordinal as usize;
-        let Some((mut at, start)) = self.blocks.get(ordinal / BLOCK).copied() else {
-            return Position::default();
-        };
-        let mut steps = self.steps.get(start..).unwrap_or_default();
+        let Some(block) = self.blocks.get(ordinal / BLOCK) else { return Position::default() };
+        let Block { part, line, byte, record, steps } = block;
+        let mut at = Position { part, line, byte, record };
+        let mut steps = self.steps.range(steps as usize..self.steps.len());
         for _ in 0..ordinal % BLOCK {
             at.line = at.line.wrapping_add(step(&mut steps));
             at.byte = at.byte.wrapping_add(step(&mut steps));
@@ -65,10 +81,9 @@ impl Places {
 }
 
 /// Returns the next step, to be added.
-fn step(steps: &mut &[u8]) -> u64 {
+fn step(steps: &mut impl Iterator<Item = u8>) -> u64 {
     let (mut step, mut shift) = (0_u64, 0);
-    while let Some((byte, rest)) = steps.split_first() {
-        *steps = rest;
+    for byte in steps {
         step |= u64::from(byte & 0x7f) << shift;
         shift += 7;
         if byte & 0x80 == 0 {
@@ -89,7 +104,7 @@ mod tests {
             let (line, byte) = (n % 777 * n % 5000, n * n * 7919 % (1 << 40));
             Position { line, byte, ..Position::default() }
         };
-        let mut places = Places::default();
+        let mut places = Places::within(500);
         (0..1000).for_each(|n| places.push(at(n)));
         for n in 0..1000 {
             assert_eq!(places.at(n), at(n.into()), "{n}");

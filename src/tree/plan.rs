@@ -1,7 +1,7 @@
 //! Plan of the changes to each entry of a broken tree, in the order of the file.
 
 use super::skeleton::{Aim, Bone, FIRST, key_of_id, marks};
-use super::{ABSENT, Bits, MISSING, ROOT};
+use super::{ABSENT, Bits, Column, MISSING, ROOT};
 use crate::format::Reach;
 use crate::ids::{Id, Maker};
 use std::collections::{HashMap, HashSet};
@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 /// Plan of the changes to the entries of a session.
 #[derive(Debug)]
 pub struct Plan {
-    bones: Vec<Bone>,
+    bones: Column<Bone>,
     maker: Maker,
     /// New identifiers that do not follow from the ordinal.
     names: HashMap<u32, Id>,
@@ -28,7 +28,7 @@ pub struct Plan {
 
 impl Plan {
     pub(super) fn new(
-        bones: Vec<Bone>,
+        bones: Column<Bone>,
         maker: Maker,
         names: HashMap<u32, Id>,
         missing: HashMap<u32, u64>,
@@ -45,7 +45,7 @@ impl Plan {
         plan
     }
 
-    fn empty(bones: Vec<Bone>, maker: Maker) -> Self {
+    fn empty(bones: Column<Bone>, maker: Maker) -> Self {
         Self {
             bones,
             maker,
@@ -60,9 +60,9 @@ impl Plan {
         }
     }
 
-    pub(super) fn of_list(bones: Vec<Bone>, maker: Maker) -> Self {
+    pub(super) fn of_list(bones: Column<Bone>, maker: Maker) -> Self {
         let mut plan = Self::empty(bones, maker);
-        let there = |bone: &&Bone| !bone.is(marks::PASSED);
+        let there = |bone: &Bone| !bone.is(marks::PASSED);
         for bone in plan.bones.iter().filter(there) {
             plan.path.insert(bone.ordinal);
         }
@@ -71,20 +71,18 @@ impl Plan {
     }
 
     fn bone(&self, ordinal: u32) -> Option<Bone> {
-        self.bones.get(ordinal as usize).copied()
+        self.bones.get(ordinal as usize)
     }
 
     fn mark(&mut self, ordinal: u32, marks: u32) {
-        if let Some(bone) = self.bones.get_mut(ordinal as usize) {
-            bone.note |= marks;
-        }
+        self.bones.change(ordinal as usize, |bone| bone.note |= marks);
     }
 
     fn link(&mut self, ordinal: u32, parent: Option<u32>, marks: u32) {
-        if let Some(bone) = self.bones.get_mut(ordinal as usize) {
+        self.bones.change(ordinal as usize, |bone| {
             bone.parent = parent.map_or(ROOT, |parent| FIRST + u64::from(parent));
             bone.note |= marks;
-        }
+        });
     }
 
     /// Removes the parent of the first entry of each circle. A circle needs a parent that stands
@@ -116,10 +114,10 @@ impl Plan {
             first = first.min(at);
             here = self.bone(at).and_then(|bone| bone.parent());
         }
-        if let Some(bone) = self.bones.get_mut(first as usize) {
+        self.bones.change(first as usize, |bone| {
             bone.parent = MISSING;
             bone.note |= marks::CIRCLE;
-        }
+        });
     }
 
     /// Finds parents for entries that have lost theirs.
@@ -198,7 +196,7 @@ impl Plan {
         let Some(leaf) = self.leaf.filter(|leaf| self.marks(*leaf) & marks::ASIDE != 0) else {
             return;
         };
-        let there = |bone: &&Bone| !bone.is(marks::PASSED | marks::ASIDE);
+        let there = |bone: &Bone| !bone.is(marks::PASSED | marks::ASIDE);
         let Some(end) = self.bones.iter().rev().find(there).map(|bone| bone.ordinal) else {
             return;
         };
@@ -221,14 +219,14 @@ impl Plan {
     /// newer messages that are not reached, where the leaf is no message and on an older branch.
     #[must_use]
     pub fn old_branch(&self) -> Option<(u32, u64)> {
-        let said = |bone: &&Bone| bone.is(marks::SAID) && !bone.is(marks::PASSED);
+        let said = |bone: &Bone| bone.is(marks::SAID) && !bone.is(marks::PASSED);
         let tip = self.bones.iter().rev().find(said)?.ordinal;
         let active = self.bones.iter().filter(|bone| self.is_active(bone.ordinal));
         let last = active.clone().rev().find(said).map_or(0, |bone| bone.ordinal);
         if self.is_active(tip) || last > tip {
             return None;
         }
-        let newer = |bone: &&Bone| bone.ordinal > last && !self.is_active(bone.ordinal);
+        let newer = |bone: &Bone| bone.ordinal > last && !self.is_active(bone.ordinal);
         let count = self.bones.iter().filter(said).filter(newer).count() as u64;
         active.map(|bone| bone.ordinal).find(|ordinal| *ordinal > tip).map(|top| (top, count))
     }
@@ -313,7 +311,7 @@ impl Plan {
     /// Whether all parents stand before their children.
     #[must_use]
     pub fn is_in_file_order(&self) -> bool {
-        !self.bones.iter().any(Bone::leads_forward)
+        !self.bones.iter().any(|bone| bone.leads_forward())
     }
 
     /// Returns how many entries there are, removed ones included.
@@ -344,7 +342,7 @@ impl Plan {
     /// Returns the last compaction of the active branch.
     #[must_use]
     pub fn compaction(&self) -> Option<u32> {
-        let active = |b: &&Bone| b.is(marks::COMPACTION) && self.is_active(b.ordinal);
+        let active = |b: &Bone| b.is(marks::COMPACTION) && self.is_active(b.ordinal);
         self.bones.iter().rev().find(active).map(|bone| bone.ordinal)
     }
 
@@ -411,8 +409,8 @@ impl Plan {
 struct Roots(Vec<u32>);
 
 impl Roots {
-    fn of(bones: &[Bone]) -> Self {
-        if !bones.iter().any(Bone::leads_forward) {
+    fn of(bones: &Column<Bone>) -> Self {
+        if !bones.iter().any(|bone| bone.leads_forward()) {
             return Self(Vec::new());
         }
         Self(bones.iter().map(|bone| bone.parent().unwrap_or(bone.ordinal)).collect())

@@ -5,6 +5,7 @@
 //! show which refer to which ([`Skeleton::decide`]). In the order of the file, they show which
 //! entry can have been before which ([`Plan`]).
 
+use super::column::{Column, plain};
 use super::plan::Plan;
 use super::{ABSENT, Bits, MISSING, ROOT};
 use crate::format::Reach;
@@ -56,6 +57,8 @@ pub(super) struct Bone {
     /// Marks, and a part of the hash of its bytes.
     pub note: u32,
 }
+
+plain!(Bone { id: u64, parent: u64, ordinal: u32, note: u32 });
 
 impl Bone {
     pub fn is(&self, marks: u32) -> bool {
@@ -137,9 +140,9 @@ pub enum Aim {
 }
 
 /// Collects the data for the decision.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Skeleton {
-    bones: Vec<Bone>,
+    bones: Column<Bone>,
     references: Vec<Reference>,
     /// Parents of entries that are not in the file, as far as torn records show them.
     torn: HashMap<u64, u64>,
@@ -147,14 +150,18 @@ pub struct Skeleton {
 }
 
 impl Skeleton {
+    /// Returns a tree of no entries, which will take at most so many bytes of memory for them.
+    #[must_use]
+    pub fn within(bytes: usize) -> Self {
+        let (torn, (references, wished)) = Default::default();
+        Self { bones: Column::within(bytes), references, torn, wished }
+    }
+
     /// Notes an entry, in the order of the file.
     pub fn entry(&mut self, seen: Seen) {
         let ordinal = self.bones.len() as u32;
         if let (Some(id), true) = (seen.id, seen.marks & marks::UNUSABLE != 0) {
             self.torn.insert(id, seen.parent);
-        }
-        if self.bones.len() == self.bones.capacity() {
-            self.bones.reserve_exact((self.bones.len() / 8).max(1024));
         }
         let note = seen.marks | (seen.content as u32) << marks::BITS;
         self.bones.push(Bone { id: seen.id.unwrap_or(0), parent: seen.parent, ordinal, note });
@@ -197,14 +204,14 @@ impl Skeleton {
     /// Decides about a tree. New identifiers come from `maker`.
     #[must_use]
     pub fn decide(mut self, maker: Maker) -> Plan {
-        self.bones.sort_unstable_by_key(|bone| (bone.id, bone.ordinal));
+        self.bones.sort_by_key(|bone| (bone.id, bone.ordinal));
         let before = self.reach();
         self.find_duplicates();
         let names = self.rename(&maker);
         let wishes = self.grant();
         let (missing, firsts) = self.resolve();
         let aims = self.aim(&firsts);
-        self.bones.sort_unstable_by_key(|bone| bone.ordinal);
+        self.bones.sort_by_key(|bone| bone.ordinal);
         Plan::new(self.bones, maker, names, missing, wishes, aims, before)
     }
 
@@ -212,42 +219,35 @@ impl Skeleton {
     /// occur twice, its content's hash stands for one.
     #[must_use]
     pub fn decide_list(mut self, maker: Maker) -> Plan {
-        self.bones.sort_unstable_by_key(|bone| (bone.id, bone.ordinal));
+        self.bones.sort_by_key(|bone| (bone.id, bone.ordinal));
         for place in 1..self.bones.len() {
-            if let Some([before, bone]) = self.bones.get_mut(place - 1..=place)
-                && before.id == bone.id
-                && bone.id != 0
-            {
-                bone.note |= marks::DUPLICATE;
+            let [before, id] = [place - 1, place].map(|place| self.bones.get(place).map(|b| b.id));
+            if before == id && id != Some(0) {
+                self.mark(place, marks::DUPLICATE);
             }
         }
-        self.bones.sort_unstable_by_key(|bone| bone.ordinal);
+        self.bones.sort_by_key(|bone| bone.ordinal);
         Plan::of_list(self.bones, maker)
     }
 
     fn set_parent(&mut self, place: usize, parent: u64) {
-        if let Some(bone) = self.bones.get_mut(place) {
-            bone.parent = parent;
-        }
+        self.bones.change(place, |bone| bone.parent = parent);
     }
 
     fn mark(&mut self, place: usize, marks: u32) {
-        if let Some(bone) = self.bones.get_mut(place) {
-            bone.note |= marks;
-        }
+        self.bones.change(place, |bone| bone.note |= marks);
     }
 
     /// Returns all places of an identifier.
     fn group(&self, id: u64) -> std::ops::Range<usize> {
-        let start = self.bones.partition_point(|bone| bone.id < id);
-        let rest = self.bones.get(start..).unwrap_or_default();
+        let count = self.bones.len();
+        let start = self.bones.partition_point(0..count, |bone| bone.id < id);
+        let is = |place| self.bones.get(place).is_some_and(|bone| bone.id == id);
         // Most identifiers have one place, and each search is expensive in so large a table.
-        let length = match rest {
-            [_, next, ..] if next.id == id => rest.partition_point(|bone| bone.id == id),
-            [one, ..] if one.id == id => 1,
-            _ => 0,
-        };
-        start..start + length
+        match is(start + 1) {
+            true => start..self.bones.partition_point(start..count, |bone| bone.id == id),
+            false => start..start + usize::from(is(start)),
+        }
     }
 
     /// Removes the copies among entries with one identifier; the others except the first get new
@@ -256,19 +256,18 @@ impl Skeleton {
         /// Maximum number of entries of the same identifier with which each is compared.
         const COMPARED: usize = 64;
         for place in 0..self.bones.len() {
-            let Some(bone) = self.bones.get(place).copied() else { break };
+            let Some(bone) = self.bones.get(place) else { break };
             let before = place.checked_sub(1).and_then(|before| self.bones.get(before));
             let first = before.is_none_or(|before| before.id != bone.id);
             if bone.id == 0 || bone.is(marks::PASSED) || first {
                 continue;
             }
-            let group = self.group(bone.id).start..place;
-            let earlier = self.bones.get(group).unwrap_or_default();
-            let mut earlier = earlier.iter().filter(|b| !b.is(marks::PASSED)).peekable();
+            let earlier = self.bones.range(self.group(bone.id).start..place);
+            let mut earlier = earlier.filter(|b| !b.is(marks::PASSED)).peekable();
             if earlier.peek().is_none() {
                 continue;
             }
-            let same = |b: &Bone| b.content() == bone.content() && b.parent == bone.parent;
+            let same = |b: Bone| b.content() == bone.content() && b.parent == bone.parent;
             let twice = earlier.take(COMPARED).any(same);
             self.mark(place, if twice { marks::DUPLICATE } else { marks::RENAMED });
         }
@@ -280,7 +279,7 @@ impl Skeleton {
         let mut names = HashMap::new();
         let mut next = self.bones.len() as u64;
         for place in 0..self.bones.len() {
-            let Some(bone) = self.bones.get(place).copied() else { break };
+            let Some(bone) = self.bones.get(place) else { break };
             if bone.id == 0 && !bone.is(marks::PASSED) {
                 self.mark(place, marks::RENAMED | marks::NAMELESS);
             } else if !bone.is(marks::RENAMED) {
@@ -301,7 +300,7 @@ impl Skeleton {
         let mut granted = Bits::default();
         for (id, parent) in std::mem::take(&mut self.wished) {
             for place in self.group(id) {
-                let bone = self.bones.get(place).copied();
+                let bone = self.bones.get(place);
                 if let Some(bone) = bone.filter(|bone| bone.parent != parent) {
                     self.set_parent(place, parent);
                     granted.insert(bone.ordinal);
@@ -316,15 +315,16 @@ impl Skeleton {
     fn nearest(&self, id: u64, own: u32) -> Option<u32> {
         /// Maximum number of removed entries that are skipped.
         const PASSED: usize = 64;
-        let bones = self.bones.get(self.group(id)).unwrap_or_default();
-        let here = bones.partition_point(|bone| bone.ordinal < own);
-        let there = |bone: &&Bone| !bone.is(marks::PASSED);
-        let (before, behind) = bones.split_at_checked(here)?;
-        let near = before.iter().rev().take(PASSED).find(there);
-        let found = near.or_else(|| before.iter().take(PASSED).find(there));
-        let mut other = behind.iter().take(PASSED).filter(|b| b.ordinal != own);
-        let found = found.or_else(|| other.find(there));
-        let found = found.or_else(|| behind.first().filter(there));
+        let group = self.group(id);
+        let here = self.bones.partition_point(group.clone(), |bone| bone.ordinal < own);
+        let there = |bone: &Bone| !bone.is(marks::PASSED);
+        let before = || self.bones.range(group.start..here);
+        let mut behind = self.bones.range(here..group.end);
+        let near = before().rev().take(PASSED).find(there);
+        let found = near.or_else(|| before().take(PASSED).find(there));
+        let other = || behind.clone().take(PASSED).filter(|b| b.ordinal != own).find(there);
+        let found = found.or_else(other);
+        let found = found.or_else(|| behind.next().filter(there));
         found.map(|bone| bone.ordinal)
     }
 
@@ -351,7 +351,7 @@ impl Skeleton {
     fn resolve(&mut self) -> (HashMap<u32, u64>, HashMap<u64, u32>) {
         let (mut missing, mut firsts) = (HashMap::new(), HashMap::<u64, u32>::new());
         for place in 0..self.bones.len() {
-            let Some(bone) = self.bones.get(place).copied() else { break };
+            let Some(bone) = self.bones.get(place) else { break };
             if bone.parent <= MISSING || bone.is(marks::PASSED) {
                 continue;
             }
@@ -404,9 +404,9 @@ impl Skeleton {
     /// Returns the counts that the software reaches in the tree as it is. The software takes the
     /// last of several entries with one identifier, and hangs where it returns to an entry.
     fn reach(&self) -> Reach {
-        let read = |bone: &&Bone| bone.is(marks::READ) && !bone.is(marks::OUTSIDE);
-        let of = |id: u64| self.bones.get(self.group(id))?.iter().rev().find(read).copied();
-        let mut here = self.bones.iter().filter(read).max_by_key(|bone| bone.ordinal).copied();
+        let read = |bone: &Bone| bone.is(marks::READ) && !bone.is(marks::OUTSIDE);
+        let of = |id: u64| self.bones.range(self.group(id)).rev().find(read);
+        let mut here = self.bones.iter().filter(read).max_by_key(|bone| bone.ordinal);
         let mut way = Bits::default();
         let (mut entries, mut said, mut compaction) = (0, Vec::new(), None);
         while let Some(bone) = here {

@@ -155,15 +155,17 @@ fn only_the_outer_layers_touch_the_world() {
             let used = code.lines().filter(doc).any(|line| line.contains(name));
             // A large input is checked by the threads that stand idle.
             let lent = name == "std::thread" && path.starts_with("migrate");
-            assert!(!used || lent, "{} uses {name}", path.display());
+            // A temporary file without a name is memory, in another place.
+            let spilled = name == "std::fs" && path == Path::new("tree/spilled.rs");
+            assert!(!used || lent || spilled, "{} uses {name}", path.display());
         }
     }
 }
 
 #[test]
-fn unsafe_code_stays_in_one_module() {
+fn unsafe_code_stays_in_two_modules() {
     for (path, code) in sources() {
-        let inside = path == Path::new("json/wide.rs");
+        let inside = ["json/wide.rs", "tree/spilled.rs"].map(Path::new).contains(&path.as_path());
         assert_eq!(code.contains("allow(unsafe_code"), inside, "{}", path.display());
     }
 }

@@ -7,6 +7,7 @@ mod generated;
 mod losses;
 mod onward;
 mod pairs;
+mod spilled;
 mod words;
 
 use bytes::Bytes;

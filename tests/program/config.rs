@@ -96,7 +96,7 @@ fn the_schema_is_that_of_the_file() {
     let (_, schema) = run(&dir, &[], &["config", "--schema"]);
     let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
     let validator = jsonschema::validator_for(&schema).expect("a schema");
-    let all = r#"{"homes":{"pi":"/x"},"defaults":{"jobs":1,"max-line":9,"encoding":"gbk","width":80,
+    let all = r#"{"homes":{"pi":"/x"},"defaults":{"jobs":1,"max-line":9,"index-memory":9,"encoding":"gbk","width":80,
         "progress":"never","color":"auto"},"map-path":["/a=/b"]}"#;
     let value: serde_json::Value = serde_json::from_str(all).expect("JSON");
     assert!(validator.is_valid(&value));

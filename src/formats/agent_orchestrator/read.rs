@@ -7,8 +7,9 @@ use super::{FORMAT, NAME, is_meta, meta};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader};
+use crate::framing::{FramedLines, ReadLines, Reading};
 use crate::json::{Json, without_nan};
-use crate::lines::{BOM, Line, Lines, utf8};
+use crate::lines::{BOM, Line, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
@@ -34,9 +35,9 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
             records.log(part)?;
         }
     }
-    records.session(metadata, shape)?;
-    records.name(parts.file_name());
-    Ok(Box::new(records))
+    let ready = records.session(metadata, shape)?;
+    records.name(ready.front(), parts.file_name());
+    Ok(Box::new(Reading::behind(ready, records, cx)))
 }
 
 /// File of a session.
@@ -81,9 +82,7 @@ pub fn shape_of(head: &[u8]) -> Option<Shape> {
 
 /// Log while it is read.
 struct Log {
-    lines: Lines<Box<dyn Read>>,
-    part: u32,
-    bom: bool,
+    lines: FramedLines,
     /// Whether the first line ends with `\r\n`.
     crlf: bool,
     /// Facts about the session from the log's beginning.
@@ -95,41 +94,64 @@ struct Records<'a> {
     log: Option<Log>,
     shape: Shape,
     lineage: Option<Lineage>,
-    /// Records that were read and not yet returned.
-    ready: VecDeque<Result<Located<Record>>>,
+    /// Error of the metadata, which comes behind the session record.
+    failed: Option<Error>,
     records: u64,
-    /// Position of the last line if it has no line ending, and whether it is a whole record.
-    unterminated: Option<(Position, bool)>,
     health: Health,
-    done: bool,
     scratch: Vec<u8>,
 }
 
-impl Iterator for Records<'_> {
-    type Item = Result<Located<Record>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(item) = self.ready.pop_front() {
-                self.done |= item.as_ref().is_err_and(|error| !error.is_recoverable());
-                return Some(item);
-            }
-            if self.done {
-                return None;
-            }
-            match self.line() {
-                Ok(true) => {}
-                Ok(false) => {
-                    self.done = true;
-                    self.tail();
-                }
-                Err(error) => {
-                    if let Err(error) = self.cx.tolerate(error) {
-                        self.ready.push_back(Err(error));
-                    }
-                }
-            }
+impl ReadLines for Records<'_> {
+    fn line(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<bool> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
         }
+        let Some(log) = &mut self.log else { return Ok(false) };
+        let Some(frame) = log.lines.next()? else { return Ok(false) };
+        let at = Position { record: self.records, ..frame.at };
+        let line = Line { at, ..frame.line() };
+        let parsed = match frame.blank {
+            true => Ok(vec![Record::of_line(&frame.bytes)]),
+            false => self.parse(&line, &frame.bytes),
+        };
+        let Some(log) = &mut self.log else { return Ok(false) };
+        let mut records = match parsed {
+            Ok(records) => records,
+            Err(error) => {
+                self.health.damaged();
+                vec![log.lines.damaged(&frame, error, self.cx)?]
+            }
+        };
+        if let Some(first) = records.first_mut() {
+            log.lines.note(&frame, first, false, self.cx);
+        }
+        for mut value in records {
+            self.health.record(&value, at);
+            self.records += 1;
+            match (value.kind, &mut self.lineage) {
+                (Kind::Message, Some(lineage)) => lineage.link(&mut value.node),
+                (Kind::Opaque, Some(lineage)) if value.node.get(Field::Data).is_some() => {
+                    lineage.pass();
+                }
+                _ => {}
+            }
+            ready.push_back(Located { value, at });
+        }
+        Ok(true)
+    }
+
+    fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
+        let at = self.log.as_ref().map_or(Position::default(), |log| log.lines.position());
+        self.health.end(self.shape, at, self.cx);
+        let tail = self.log.as_mut().and_then(|log| log.lines.tail(self.cx));
+        let mut value = tail.map_or_else(|| Record::new(Kind::Session), |tail| tail.value);
+        if let Some(leaf) = self.lineage.as_ref().and_then(Lineage::leaf) {
+            value.node.set(Field::Leaf, leaf.clone());
+        }
+        if !value.node.is_empty() {
+            ready.push_back(Located { value, at });
+        }
+        Ok(())
     }
 }
 
@@ -140,32 +162,30 @@ impl<'a> Records<'a> {
             log: None,
             shape: Shape::Classes,
             lineage: None,
-            ready: VecDeque::new(),
+            failed: None,
             records: 0,
-            unterminated: None,
             health: Health::default(),
-            done: false,
             scratch: Vec::new(),
         }
     }
 
     fn log(&mut self, file: File) -> Result<()> {
-        let (part, head) = (file.number, &file.head);
-        let mut lines = Lines::new(file.source, self.cx.options.max_line);
-        let bom = lines.skip_bom()?;
+        let head = &file.head;
+        let lines = FramedLines::over(file.source, self.cx.options.max_line)?;
+        let lines = lines.of_part(file.number);
         let first = head.split_inclusive(|b| *b == b'\n').next().unwrap_or_default();
         let crlf = first.ends_with(b"\r\n");
-        self.log = Some(Log { lines, part, bom, crlf, about: about(head) });
+        self.log = Some(Log { lines, crlf, about: about(head) });
         Ok(())
     }
 
-    /// Queues the records before the lines: the session record, and metadata that could not be
+    /// Returns the records before the lines: the session record, and metadata that could not be
     /// read.
     fn session(
         &mut self,
         metadata: Option<(u32, Box<dyn Read>)>,
         shape: Option<Shape>,
-    ) -> Result<()> {
+    ) -> Result<VecDeque<Located<Record>>> {
         let mut at = Position { line: 1, ..Position::default() };
         let mut text = Bytes::new();
         let beside = metadata.is_some();
@@ -182,17 +202,15 @@ impl<'a> Records<'a> {
         };
         let record = self.session_record(node, beside, damaged.is_none());
         self.lineage = Some(Lineage::of(&record.node, self.cx));
-        self.ready.push_back(Ok(Located { value: record, at }));
+        let mut ready = VecDeque::from([Located { value: record, at }]);
         self.records = 1;
-        if let Some(error) = damaged {
-            self.unreadable(error, &text, at);
-        }
-        Ok(())
+        ready.extend(damaged.and_then(|error| self.unreadable(error, &text, at)));
+        Ok(ready)
     }
 
     /// Reports metadata that name another session than the file names do.
-    fn name(&self, file: Option<String>) {
-        let Some(Ok(session)) = self.ready.front() else { return };
+    fn name(&self, session: Option<&Located<Record>>, file: Option<String>) {
+        let Some(session) = session else { return };
         let (Some(said), Some(file)) = (session.value.node.text(Field::Name), file) else { return };
         let ending = FORMAT.beside.iter().find_map(|ending| file.strip_suffix(ending));
         if let Some(called) = ending.filter(|called| *called != said) {
@@ -201,18 +219,17 @@ impl<'a> Records<'a> {
         }
     }
 
-    /// Keeps metadata that cannot be read as a record, if the options request that.
-    fn unreadable(&mut self, error: Error, text: &Bytes, at: Position) {
-        let kept = self.cx.keeps(&error);
-        match self.cx.tolerate(error) {
-            Err(error) => self.ready.push_back(Err(error)),
-            Ok(_) if kept => {
-                let mut record = Record::of_line(text);
-                record.node.set(Field::Layout, Json::constant("\"meta\""));
-                self.ready.push_back(Ok(Located { value: record, at }));
-            }
-            Ok(_) => {}
+    /// Returns metadata that cannot be read as a record, if the options keep such; otherwise the
+    /// error comes first of all lines.
+    fn unreadable(&mut self, error: Error, text: &Bytes, at: Position) -> Option<Located<Record>> {
+        if !self.cx.keeps(&error) {
+            self.failed = Some(error);
+            return None;
         }
+        self.cx.report(error.into_diagnostic());
+        let mut value = Record::of_line(text);
+        value.node.set(Field::Layout, Json::constant("\"meta\""));
+        Some(Located { value, at })
     }
 
     /// Reads the metadata into a node.
@@ -246,7 +263,7 @@ impl<'a> Records<'a> {
         let version = if self.shape == Shape::Printed { 1 } else { 2 };
         node.set(Field::Source, Json::string(&format!("{NAME}@{version}")));
         let mut file = Node::default();
-        if let Some(log) = &self.log {
+        if let Some(log) = &mut self.log {
             let derived = |field| log.about.json(field).cloned();
             if !beside {
                 file.set(Field::Style, Json::constant("\"log\""));
@@ -257,8 +274,8 @@ impl<'a> Records<'a> {
             }
             let lacks = beside && whole && node.json(Field::Id).is_none();
             self.health.begin(lacks, !beside && self.shape == Shape::Classes);
-            for (field, value) in self.cx.file(log.bom, log.crlf, None).iter().flat_map(Node::iter)
-            {
+            let properties = log.lines.begin(log.crlf, None, self.cx);
+            for (field, value) in properties.iter().flat_map(Node::iter) {
                 file.set(field, value.clone());
             }
         } else {
@@ -268,55 +285,6 @@ impl<'a> Records<'a> {
             node.set(Field::File, file);
         }
         record
-    }
-
-    /// Queues the records of the next line; false at the end.
-    fn line(&mut self) -> Result<bool> {
-        let Some(log) = &mut self.log else { return Ok(false) };
-        let Some(line) = log.lines.next()? else { return Ok(false) };
-        let at = Position { part: log.part, record: self.records, ..line.at };
-        let (text, cr) = match line.bytes.strip_suffix(b"\r") {
-            Some(text) if line.terminated => (text, true),
-            _ => (line.bytes, false),
-        };
-        let (bytes, terminated) = (Bytes::copy_from_slice(text), line.terminated);
-        let crlf = log.crlf;
-        let line = Line { bytes: &bytes, at, terminated };
-        let mut whole = true;
-        let mut records = if line.is_blank() {
-            vec![Record::of_line(&bytes)]
-        } else {
-            match self.parse(&line, &bytes) {
-                Ok(records) => records,
-                Err(error) => {
-                    self.health.damaged();
-                    if !self.cx.keeps(&error) {
-                        return Err(error);
-                    }
-                    self.cx.report(error.into_diagnostic());
-                    whole = false;
-                    vec![Record::of_line(&bytes)]
-                }
-            }
-        };
-        self.unterminated = (!terminated).then_some((at, whole));
-        if let Some(first) = records.first_mut().filter(|_| terminated && cr != crlf) {
-            let eol = if cr { "\"crlf\"" } else { "\"lf\"" };
-            first.node.set(Field::Eol, Json::constant(eol));
-        }
-        for mut value in records {
-            self.health.record(&value, at);
-            self.records += 1;
-            match (value.kind, &mut self.lineage) {
-                (Kind::Message, Some(lineage)) => lineage.link(&mut value.node),
-                (Kind::Opaque, Some(lineage)) if value.node.get(Field::Data).is_some() => {
-                    lineage.pass();
-                }
-                _ => {}
-            }
-            self.ready.push_back(Ok(Located { value, at }));
-        }
-        Ok(true)
     }
 
     fn parse(&mut self, line: &Line<'_>, bytes: &Bytes) -> Result<Vec<Record>> {
@@ -348,31 +316,6 @@ impl<'a> Records<'a> {
             first.node.set(Field::Raw, spelling(bytes));
         }
         Ok(records)
-    }
-
-    /// Reports the findings and queues the record that are known only at the end.
-    fn tail(&mut self) {
-        let at = self
-            .log
-            .as_ref()
-            .map_or(Position::default(), |log| Position { part: log.part, ..log.lines.position() });
-        self.health.end(self.shape, at, self.cx);
-        let mut record = Record::new(Kind::Session);
-        if let Some((at, whole)) = self.unterminated {
-            if whole {
-                let message = Code::NoFinalNewline.title();
-                self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
-            }
-            let mut file = Node::default();
-            file.set(Field::FinalNewline, Json::constant("false"));
-            record.node.set(Field::File, file);
-        }
-        if let Some(leaf) = self.lineage.as_ref().and_then(Lineage::leaf) {
-            record.node.set(Field::Leaf, leaf.clone());
-        }
-        if !record.node.is_empty() {
-            self.ready.push_back(Ok(Located { value: record, at }));
-        }
     }
 }
 

@@ -3,12 +3,14 @@
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader};
+use crate::framing::{ReadLines, Reading};
 use crate::json::{Cursor, Fault, Json, text};
 use crate::lines::{Line, Lines, utf8};
 use crate::mapping::Source;
 use crate::position::{Located, Position};
 use crate::record::{BLOCKS, Field, GROUPS, Kind, Node, Record, Shape, Value, block};
 use bytes::Bytes;
+use std::collections::VecDeque;
 use std::io::Read;
 
 /// Opens a stream for reading.
@@ -18,7 +20,7 @@ use std::io::Read;
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut lines = Lines::new(parts.main()?, cx.options.max_line);
     lines.skip_bom()?;
-    Ok(Box::new(Records { lines, cx, number: 0, begun: false, done: false }))
+    Ok(Box::new(Reading::new(Records { lines, cx, number: 0, begun: false }, cx)))
 }
 
 /// Opens a stream at the record that stands at `from`.
@@ -28,7 +30,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
 pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let part = parts.open_at("", from.byte)?;
     let lines = Lines::starting(from, part, cx.options.max_line);
-    Ok(Box::new(Records { lines, cx, number: from.record, begun: true, done: false }))
+    Ok(Box::new(Reading::new(Records { lines, cx, number: from.record, begun: true }, cx)))
 }
 
 struct Records<'a> {
@@ -37,58 +39,37 @@ struct Records<'a> {
     number: u64,
     /// Whether the session record came.
     begun: bool,
-    done: bool,
 }
 
-impl Iterator for Records<'_> {
-    type Item = Result<Located<Record>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        while !self.done {
-            match self.line() {
-                Ok(Some(record)) => return Some(Ok(record)),
-                Ok(None) => self.done = true,
-                Err(error) => match self.cx.tolerate(error) {
-                    Ok(_) => {}
-                    Err(error) => {
-                        self.done = !error.is_recoverable();
-                        return Some(Err(error));
-                    }
-                },
-            }
+impl ReadLines for Records<'_> {
+    fn line(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<bool> {
+        let Some(kept) = self.lines.kept()? else { return Ok(false) };
+        let (line, bytes) = (kept.line(), &kept.bytes);
+        if line.is_blank() {
+            return Ok(true);
         }
-        None
+        let at = Position { record: self.number, ..line.at };
+        self.number += 1;
+        let value = match parse(&line, bytes) {
+            Ok(value) => {
+                self.begun |= value.kind == Kind::Session;
+                if !self.begun && value.kind.is_named() {
+                    return Err(Error::unfit(headless(value.kind).at(at)));
+                }
+                value
+            }
+            Err(error) if self.cx.keeps(&error) => {
+                self.cx.report(error.into_diagnostic());
+                Record::of_line(bytes)
+            }
+            Err(error) => return Err(error),
+        };
+        ready.push_back(Located { value, at });
+        Ok(true)
     }
-}
 
-impl Records<'_> {
-    fn line(&mut self) -> Result<Option<Located<Record>>> {
-        loop {
-            let Some(kept) = self.lines.kept()? else {
-                return Ok(None);
-            };
-            let (line, bytes) = (kept.line(), &kept.bytes);
-            if line.is_blank() {
-                continue;
-            }
-            let mut at = line.at;
-            at.record = self.number;
-            self.number += 1;
-            return match parse(&line, bytes) {
-                Ok(value) => {
-                    self.begun |= value.kind == Kind::Session;
-                    if self.begun || !value.kind.is_named() {
-                        return Ok(Some(Located { value, at }));
-                    }
-                    Err(Error::unfit(headless(value.kind).at(at)))
-                }
-                Err(error) if self.cx.keeps(&error) => {
-                    self.cx.report(error.into_diagnostic());
-                    Ok(Some(Located { value: Record::of_line(bytes), at }))
-                }
-                Err(error) => Err(error),
-            };
-        }
+    fn tail(&mut self, _: &mut VecDeque<Located<Record>>) -> Result<()> {
+        Ok(())
     }
 }
 

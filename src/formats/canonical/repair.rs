@@ -60,7 +60,8 @@ struct Stream<'a> {
 
 impl<'a> Stream<'a> {
     fn new(cx: &'a Cx<'a>) -> Self {
-        let (before, after, shape) = Default::default();
+        let (before, after) = Default::default();
+        let shape = Shape::within(cx.options.index_memory);
         // Entries without identifiers are reported if others have some, regardless of the source.
         let naming = Naming::new(|_| false, cx);
         Self { before, after, naming, shape, headless: None }

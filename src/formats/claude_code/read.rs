@@ -97,11 +97,7 @@ impl Records<'_> {
         }
         let mut records = match self.parse(&frame) {
             Ok(records) => records,
-            Err(error) if self.cx.keeps(&error) => {
-                self.cx.report(error.into_diagnostic());
-                vec![Record::of_line(&frame.bytes)]
-            }
-            Err(error) => return Err(error),
+            Err(error) => vec![self.lines.damaged(&frame, error, self.cx)?],
         };
         self.lineage.link(&mut records);
         records.first_mut().into_iter().for_each(|first| {

@@ -7,7 +7,7 @@ use super::rows;
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, Sink, Writer, no_session};
-use crate::framing::{FramedLines, Framing, Pen};
+use crate::framing::{FramedLines, Framing, Pen, ReadLines, Reading};
 use crate::ids::Maker;
 use crate::json::{Cursor, Json};
 use crate::lines::utf8;
@@ -55,14 +55,8 @@ const LOOKED_AT: usize = 16;
 /// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let frames = FramedLines::over(parts.main()?, cx.options.max_line)?;
-    Ok(Box::new(Messages {
-        frames,
-        cx,
-        history: None,
-        ready: VecDeque::new(),
-        number: 0,
-        done: false,
-    }))
+    let messages = Messages { frames, cx, history: None, number: 0 };
+    Ok(Box::new(Reading::new(messages, cx)))
 }
 
 struct Messages<'a> {
@@ -70,50 +64,13 @@ struct Messages<'a> {
     cx: &'a Cx<'a>,
     /// History of the session; `None` before the first line.
     history: Option<History>,
-    ready: VecDeque<Located<Record>>,
     number: u64,
-    done: bool,
 }
 
-impl Iterator for Messages<'_> {
-    type Item = Result<Located<Record>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(record) = self.ready.pop_front() {
-                return Some(Ok(record));
-            }
-            if self.done {
-                return None;
-            }
-            match self.step() {
-                Ok(true) => {}
-                Ok(false) => {
-                    self.done = true;
-                    if self.history.is_none() {
-                        let found = Diagnostic::new(Code::Empty, Code::Empty.title());
-                        return Some(Err(Error::unfit(found)));
-                    }
-                    self.ready.extend(self.frames.tail(self.cx));
-                }
-                Err(error) => match self.cx.tolerate(error) {
-                    Ok(_) => {}
-                    Err(error) => {
-                        self.done = !error.is_recoverable();
-                        return Some(Err(error));
-                    }
-                },
-            }
-        }
-    }
-}
-
-impl Messages<'_> {
-    /// Reads the next line; false at the end.
-    fn step(&mut self) -> Result<bool> {
+impl ReadLines for Messages<'_> {
+    fn line(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<bool> {
         let Some(frame) = self.frames.next()? else { return Ok(false) };
-        let mut at = frame.at;
-        at.record = self.number;
+        let at = Position { record: self.number, ..frame.at };
         let first = self.history.is_none();
         let history = self
             .history
@@ -123,26 +80,27 @@ impl Messages<'_> {
             session.node.set(Field::Source, Json::string(&format!("{NAME}@2")));
             session.node.set(Field::Layout, Json::constant("\"log\""));
             self.frames.note(&frame, &mut session, true, self.cx);
-            self.ready.push_back(Located { value: session, at });
+            ready.push_back(Located { value: session, at });
         }
-        let mut value = if frame.blank {
-            Record::of_line(&frame.bytes)
-        } else {
-            match check(&frame) {
-                Ok(message) => {
-                    self.number += 1;
-                    history.say(spelled(&message), message.as_bytes())
-                }
-                Err(error) if self.cx.keeps(&error) => {
-                    self.cx.report(error.into_diagnostic());
-                    Record::of_line(&frame.bytes)
-                }
-                Err(error) => return Err(error),
+        let mut value = match check(&frame) {
+            _ if frame.blank => self.frames.kept(&frame),
+            Ok(message) => {
+                self.number += 1;
+                history.say(spelled(&message), message.as_bytes())
             }
+            Err(error) => self.frames.damaged(&frame, error, self.cx)?,
         };
         self.frames.note(&frame, &mut value, false, self.cx);
-        self.ready.push_back(Located { value, at });
+        ready.push_back(Located { value, at });
         Ok(true)
+    }
+
+    fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
+        if self.history.is_none() {
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+        }
+        ready.extend(self.frames.tail(self.cx));
+        Ok(())
     }
 }
 

@@ -192,11 +192,11 @@ impl Records<'_> {
                 self.number += 1;
                 self.line(parsed, &frame, at)?;
             }
-            Err(error) if self.cx.keeps(&error) && self.history.is_some() => {
-                self.cx.report(error.into_diagnostic());
-                self.put(Record::of_line(&frame.bytes), at, &frame);
+            Err(error) if self.history.is_none() => return Err(error),
+            Err(error) => {
+                let kept = self.frames.damaged(&frame, error, self.cx)?;
+                self.put(kept, at, &frame);
             }
-            Err(error) => return Err(error),
         }
         Ok(true)
     }

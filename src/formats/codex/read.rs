@@ -7,38 +7,24 @@ use super::{NAME, line, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header};
+use crate::framing::{FramedLines, ReadLines, Reading};
 use crate::json::{Cursor, Json};
-use crate::lines::{BOM, Kept, Line, Lines, utf8};
+use crate::lines::{Line, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
-use std::io::Read;
+use std::collections::VecDeque;
 
 /// Opens a session for reading.
 ///
 /// # Errors
 /// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let mut lines = Lines::new(parts.main()?, cx.options.max_line);
-    let history = History::default();
-    let bom = lines.skip_bom()?;
-    let state = State::default();
-    let (session, unterminated) = (None, None);
-    let records = Records {
-        lines,
-        parts,
-        history,
-        cx,
-        bom,
-        state,
-        session,
-        crlf: false,
-        unterminated,
-        records: 0,
-        done: false,
-        scratch: Vec::new(),
-    };
-    Ok(Box::new(records))
+    let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
+    let (history, state) = (History::default(), State::default());
+    let (session, scratch) = (None, Vec::new());
+    let records = Records { lines, parts, history, cx, state, session, records: 0, scratch };
+    Ok(Box::new(Reading::new(records, cx)))
 }
 
 /// Message about a first record that is not a header.
@@ -95,20 +81,14 @@ impl State {
 }
 
 struct Records<'a> {
-    lines: Lines<Box<dyn Read>>,
+    lines: FramedLines,
     /// The session's parts, among which other rollouts are looked for.
     parts: &'a mut dyn Parts,
     history: History,
     cx: &'a Cx<'a>,
-    bom: bool,
     state: State,
     session: Option<Session>,
-    /// Whether the header's line ends with `\r\n`.
-    crlf: bool,
-    /// Position of the last line if it has no line ending, and whether it is a whole record.
-    unterminated: Option<(Position, bool)>,
     records: u64,
-    done: bool,
     scratch: Vec<u8>,
 }
 
@@ -119,32 +99,45 @@ struct Session {
     chain: Chain,
 }
 
-impl Iterator for Records<'_> {
-    type Item = Result<Located<Record>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        while !self.done {
-            match self.inherited().and_then(|found| found.map_or_else(|| self.line(), ready)) {
-                Ok(Some(record)) => return Some(Ok(record)),
-                Ok(None) => {
-                    self.done = true;
-                    return self.tail();
-                }
-                Err(error) => {
-                    if let Err(error) = self.cx.tolerate(error) {
-                        self.done = !error.is_recoverable() || self.session.is_none();
-                        return Some(Err(error));
-                    }
-                }
-            }
+impl ReadLines for Records<'_> {
+    fn line(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<bool> {
+        if let Some(inherited) = self.inherited()? {
+            ready.push_back(inherited);
+            return Ok(true);
         }
-        None
+        let Some(frame) = self.lines.next()? else { return Ok(false) };
+        let at = Position { record: self.records, ..frame.at };
+        let had_session = self.has_begun();
+        let line = Line { at, ..frame.line() };
+        let mut value = match frame.blank {
+            true => self.lines.kept(&frame),
+            false => self
+                .parse(&line, &frame.bytes)
+                .or_else(|error| self.lines.damaged(&frame, error, self.cx))?,
+        };
+        self.lines.note(&frame, &mut value, !had_session && self.has_begun(), self.cx);
+        self.records += 1;
+        ready.push_back(Located { value, at });
+        Ok(true)
     }
-}
 
-/// Returns a record as one that was found.
-fn ready(record: Located<Record>) -> Result<Option<Located<Record>>> {
-    Ok(Some(record))
+    fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
+        let Some(session) = &self.session else {
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+        };
+        let tail = self.lines.tail(self.cx);
+        let at = tail.as_ref().map_or(self.lines.position(), |tail| tail.at);
+        let mut value = tail.map_or_else(|| Record::new(Kind::Session), |tail| tail.value);
+        session.chain.leaf().into_iter().for_each(|leaf| value.node.set(Field::Leaf, leaf));
+        if !value.node.is_empty() {
+            ready.push_back(Located { value, at });
+        }
+        Ok(())
+    }
+
+    fn has_begun(&self) -> bool {
+        self.session.is_some()
+    }
 }
 
 impl Records<'_> {
@@ -161,42 +154,6 @@ impl Records<'_> {
         session.chain.link(&mut record);
         record.node.set(Field::Synthesized, Json::constant("true"));
         Ok(Some(Located { value: record, at: session.at }))
-    }
-
-    /// Returns the record of the next line; `None` at the end.
-    fn line(&mut self) -> Result<Option<Located<Record>>> {
-        let Some(mut kept) = self.lines.kept()? else { return Ok(None) };
-        let (blank, cr) = (kept.line().is_blank(), kept.take_cr());
-        let Kept { bytes, mut at, terminated } = kept;
-        at.record = self.records;
-        let line = Line { bytes: &bytes, at, terminated };
-        let had_session = self.session.is_some();
-        let mut whole = true;
-        let mut record = if blank {
-            Record::of_line(&self.with_mark(&bytes))
-        } else {
-            match self.parse(&line, &bytes) {
-                Ok(record) => record,
-                Err(error) if self.cx.keeps(&error) => {
-                    self.cx.report(error.into_diagnostic());
-                    whole = false;
-                    Record::of_line(&self.with_mark(&bytes))
-                }
-                Err(error) => return Err(error),
-            }
-        };
-        self.unterminated = (!terminated).then_some((at, whole));
-        if !had_session && self.session.is_some() {
-            self.crlf = cr;
-            if let Some(file) = self.cx.file(self.bom, self.crlf, None) {
-                record.node.set(Field::File, file);
-            }
-        } else if terminated && cr != self.crlf {
-            let eol = if cr { "\"crlf\"" } else { "\"lf\"" };
-            record.node.set(Field::Eol, Json::constant(eol));
-        }
-        self.records += 1;
-        Ok(Some(Located { value: record, at }))
     }
 
     fn parse(&mut self, line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
@@ -247,37 +204,6 @@ impl Records<'_> {
             self.history.begin(&meta, self.parts, self.cx.options.max_line)?;
         }
         Ok(Record { kind: Kind::Session, node })
-    }
-
-    /// Returns the line as it stands in the file: the first line before the header has the byte
-    /// order mark.
-    fn with_mark(&mut self, bytes: &Bytes) -> Bytes {
-        if self.session.is_none() && std::mem::take(&mut self.bom) {
-            return [BOM, bytes].concat().into();
-        }
-        bytes.clone()
-    }
-
-    /// Returns the record or the error that is known only at the end.
-    fn tail(&mut self) -> Option<Result<Located<Record>>> {
-        let Some(session) = &self.session else {
-            let found = Diagnostic::new(Code::Empty, Code::Empty.title());
-            return Some(Err(Error::unfit(found)));
-        };
-        let mut record = Record::new(Kind::Session);
-        session.chain.leaf().into_iter().for_each(|leaf| record.node.set(Field::Leaf, leaf));
-        let mut at = self.lines.position();
-        if let Some((begin, whole)) = self.unterminated.take() {
-            at = begin;
-            if whole {
-                let message = Code::NoFinalNewline.title();
-                self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
-            }
-            let mut file = Node::default();
-            file.set(Field::FinalNewline, Json::constant("false"));
-            record.node.set(Field::File, file);
-        }
-        (!record.node.is_empty()).then_some(Ok(Located { value: record, at }))
     }
 }
 

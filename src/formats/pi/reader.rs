@@ -9,12 +9,13 @@ use super::{NAME, read, write};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header, skip_to};
+use crate::framing::{FramedLines, ReadLines, Reading};
 use crate::json::{Json, text};
-use crate::lines::{BOM, Kept, Line, Lines, empty, utf8};
+use crate::lines::{Line, empty, utf8};
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::{Field, Record};
 use bytes::Bytes;
-use std::io::Read;
+use std::collections::VecDeque;
 
 /// Opens a session for reading.
 ///
@@ -30,17 +31,17 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
 /// If the part cannot be opened, or has no header any more.
 pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut records = Records::open(parts, cx)?;
-    while records.session.is_none() {
+    while !records.reader.has_begun() {
         match records.next() {
             None => return Ok(Box::new(records)),
             Some(item) => drop(item?),
         }
     }
-    match &mut records.session {
+    match &mut records.reader.session {
         Some(session) if session.version >= TREE && from.byte > 0 => {
             session.lineage.resume(from.record);
             let part = parts.open_at("", from.byte)?;
-            records.lines = Lines::starting(from, part, cx.options.max_line);
+            records.reader.lines.go_on(from, part, cx.options.max_line);
             Ok(Box::new(records))
         }
         // The identifiers of a list follow from all its entries.
@@ -49,24 +50,12 @@ pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> R
 }
 
 struct Records<'a> {
-    lines: Lines<Box<dyn Read>>,
+    lines: FramedLines,
     cx: &'a Cx<'a>,
-    bom: bool,
     session: Option<Session>,
     /// The title slot before the header.
     slot: Option<Bytes>,
-    /// Whether the header's line ends with `\r\n`.
-    crlf: bool,
-    unterminated: Option<Unterminated>,
-    done: bool,
     scratch: Vec<u8>,
-}
-
-/// A last line without its line ending.
-struct Unterminated {
-    at: Position,
-    /// Whether the line is a whole record. The damage of a torn record was reported already.
-    whole: bool,
 }
 
 #[derive(Debug)]
@@ -75,91 +64,53 @@ struct Session {
     lineage: Lineage,
 }
 
-impl Iterator for Records<'_> {
-    type Item = Result<Located<Record>>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        while !self.done {
-            match self.line() {
-                Ok(Some(record)) => return Some(Ok(record)),
-                Ok(None) => {
-                    self.done = true;
-                    return self.tail();
-                }
-                Err(error) => match self.cx.tolerate(error) {
-                    Ok(_) => {}
-                    Err(error) => {
-                        self.done = !error.is_recoverable() || self.session.is_none();
-                        return Some(Err(error));
-                    }
-                },
-            }
-        }
-        None
+impl<'a> Records<'a> {
+    fn open(parts: &mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reading<'a, Self>> {
+        let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
+        let records = Self { lines, cx, session: None, slot: None, scratch: Vec::new() };
+        Ok(Reading::new(records, cx))
     }
 }
 
-impl<'a> Records<'a> {
-    fn open(parts: &mut dyn Parts, cx: &'a Cx<'a>) -> Result<Self> {
-        let mut lines = Lines::new(parts.main()?, cx.options.max_line);
-        let bom = lines.skip_bom()?;
-        Ok(Self {
-            lines,
-            cx,
-            bom,
-            session: None,
-            slot: None,
-            crlf: false,
-            unterminated: None,
-            done: false,
-            scratch: Vec::new(),
-        })
+impl ReadLines for Records<'_> {
+    fn line(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<bool> {
+        let Some(frame) = self.lines.next()? else { return Ok(false) };
+        let had_session = self.has_begun();
+        let record = self.session.as_ref().map_or(0, |session| session.lineage.records());
+        let at = Position { record, ..frame.at };
+        let slot = !had_session && self.slot.is_none() && is_slot(&frame.bytes);
+        if slot {
+            self.slot = Some(frame.bytes.clone());
+        }
+        let mut value = match frame.blank || slot {
+            true => self.lines.kept(&frame),
+            false => self
+                .parse(&frame.line(), &frame.bytes)
+                .or_else(|error| self.lines.damaged(&frame, error, self.cx))?,
+        };
+        let first = !had_session && self.has_begun();
+        self.lines.note(&frame, &mut value, first, self.cx);
+        if first {
+            self.slot.iter().for_each(|slot| set_name(slot, &mut value.node));
+        }
+        ready.push_back(Located { value, at });
+        Ok(true)
+    }
+
+    fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
+        if !self.has_begun() {
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+        }
+        ready.extend(self.lines.tail(self.cx));
+        Ok(())
+    }
+
+    fn has_begun(&self) -> bool {
+        self.session.is_some()
     }
 }
 
 impl Records<'_> {
-    /// Returns the record of the next line; `None` at the end.
-    fn line(&mut self) -> Result<Option<Located<Record>>> {
-        let Some(mut kept) = self.lines.kept()? else {
-            return Ok(None);
-        };
-        let (blank, cr) = (kept.line().is_blank(), kept.take_cr());
-        let Kept { bytes, mut at, terminated } = kept;
-        let begin = at;
-        let line = Line { bytes: &bytes, at, terminated };
-        let had_session = self.session.is_some();
-        at.record = self.session.as_ref().map_or(0, |session| session.lineage.records());
-        let mut whole = true;
-        let mut record = if blank {
-            Record::of_line(&self.with_mark(&bytes))
-        } else if !had_session && self.slot.is_none() && is_slot(&bytes) {
-            self.slot = Some(bytes.clone());
-            Record::of_line(&self.with_mark(&bytes))
-        } else {
-            match self.parse(&line, &bytes) {
-                Ok(record) => record,
-                Err(error) if self.cx.keeps(&error) => {
-                    self.cx.report(error.into_diagnostic());
-                    whole = false;
-                    Record::of_line(&self.with_mark(&bytes))
-                }
-                Err(error) => return Err(error),
-            }
-        };
-        if !terminated {
-            self.unterminated = Some(Unterminated { at: begin, whole });
-        }
-        if !had_session && self.session.is_some() {
-            self.crlf = cr;
-            self.file(&mut record);
-            self.slot.iter().for_each(|slot| set_name(slot, &mut record.node));
-        } else if terminated && cr != self.crlf {
-            let eol = if cr { "\"crlf\"" } else { "\"lf\"" };
-            record.node.set(Field::Eol, Json::constant(eol));
-        }
-        Ok(Some(Located { value: record, at }))
-    }
-
     fn parse(&mut self, line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
         utf8(line)?;
         let fault = |fault| Error::json(fault, line.bytes, line.at);
@@ -209,40 +160,6 @@ impl Records<'_> {
         }
         self.cx.report(error.into_diagnostic());
         Ok(())
-    }
-
-    /// Returns the line as it stands in the file: the first line before the header has the byte
-    /// order mark.
-    fn with_mark(&mut self, bytes: &Bytes) -> Bytes {
-        if self.session.is_none() && std::mem::take(&mut self.bom) {
-            return [BOM, bytes].concat().into();
-        }
-        bytes.clone()
-    }
-
-    /// Sets the properties of the file in the header's record.
-    fn file(&self, record: &mut Record) {
-        if let Some(file) = self.cx.file(self.bom, self.crlf, None) {
-            record.node.set(Field::File, file);
-        }
-    }
-
-    /// Returns the record or the error that is known only at the end.
-    fn tail(&mut self) -> Option<Result<Located<Record>>> {
-        if self.session.is_none() {
-            let found = Diagnostic::new(Code::Empty, Code::Empty.title());
-            return Some(Err(Error::unfit(found)));
-        }
-        let Unterminated { at, whole } = self.unterminated.take()?;
-        if whole {
-            let message = Code::NoFinalNewline.title();
-            self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
-        }
-        let mut file = Node::default();
-        file.set(Field::FinalNewline, Json::constant("false"));
-        let mut record = Record::new(Kind::Session);
-        record.node.set(Field::File, file);
-        Some(Ok(Located { value: record, at }))
     }
 }
 

@@ -69,7 +69,7 @@ fn open<'a>(line: &Line<'_>, target: Target, cx: &'a Cx<'a>) -> Result<Box<dyn P
         odd: false,
         index: None,
         edits: Edits::default(),
-        shape: tree::Shape::default(),
+        shape: tree::Shape::within(cx.options.index_memory),
     }))
 }
 

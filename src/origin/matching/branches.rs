@@ -55,7 +55,7 @@ pub fn behind(
     tree: bool,
     cx: &Cx<'_>,
 ) -> Result<()> {
-    let entries = Entries::of(now)?;
+    let entries = Entries::of(now, cx)?;
     let Some(stands) = entries.tree.path(entries.leaf.as_ref()) else { return Ok(()) };
     let Some(stood) = entries.stood(now, outcomes)? else { return Ok(()) };
     let left = |number: u32, before: Option<&Path>| {
@@ -103,8 +103,9 @@ pub fn tell(count: usize, (path, what): (&str, &str), cx: &Cx<'_>) {
 }
 
 impl Entries {
-    fn of(now: &mut FileRecords) -> Result<Self> {
-        let (mut shape, mut nodes, mut leaf) = (Shape::default(), 0, None);
+    fn of(now: &mut FileRecords, cx: &Cx<'_>) -> Result<Self> {
+        let mut shape = Shape::within(cx.options.index_memory);
+        let (mut nodes, mut leaf) = (0, None);
         let mut ordinals = Vec::with_capacity(now.names.len());
         let mut aside = Vec::with_capacity(now.names.len());
         for number in 0..now.names.len() as u32 {

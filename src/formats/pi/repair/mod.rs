@@ -101,7 +101,7 @@ impl<'a> Mending<'a> {
         Self {
             wanted,
             cx,
-            skeleton: Skeleton::default(),
+            skeleton: Skeleton::within(cx.options.index_memory),
             tail: Tail::default(),
             plan: None,
             resume: None,
@@ -391,7 +391,7 @@ impl Mending<'_> {
         let scan = Scan::of(&self.header.new).ok().flatten();
         let id = scan.and_then(|scan| text::decode(scan.id?.value.of(&self.header.new)));
         let maker = Maker::new(self.cx.options.ids, id.unwrap_or_default().as_bytes());
-        let mut skeleton = std::mem::take(&mut self.skeleton);
+        let mut skeleton = std::mem::replace(&mut self.skeleton, Skeleton::within(0));
         let list = self.list == Some(true);
         for (entry, parent) in &self.wanted.relink {
             let key = |id: &String| key_of(Json::string(id).as_bytes());
