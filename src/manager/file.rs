@@ -41,13 +41,17 @@ impl Drop for Writing {
 }
 
 impl Files {
-    /// Returns files that are about to be read.
+    /// Returns files that are about to be read, one of which is open already and had a fingerprint
+    /// before it was opened.
     ///
     /// # Errors
     /// If one is not there.
-    pub fn read(parts: Vec<(String, PathBuf)>) -> Result<Self> {
+    pub fn read(parts: Vec<(String, PathBuf)>, opened: (&Path, Fingerprint)) -> Result<Self> {
         let mut files = Self { parts, known: Vec::new() };
         files.note()?;
+        let place = files.parts.iter().position(|(_, path)| path == opened.0);
+        let known = place.and_then(|place| files.known.get_mut(place));
+        known.into_iter().for_each(|known| *known = opened.1);
         Ok(files)
     }
 

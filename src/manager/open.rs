@@ -13,6 +13,7 @@ use crate::ids;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
+use crate::store::Fingerprint;
 use crate::times;
 use jiff::Timestamp;
 use std::fs;
@@ -39,6 +40,8 @@ impl Kept {
     pub fn read(path: &Path) -> Result<Self> {
         let source = JobSource::File(path.into());
         let options = Options { on_error: OnError::Keep, ..Options::default() };
+        // The beginning is read where the file is opened, so what the file was like before counts.
+        let before = Fingerprint::of(path)?;
         let opened = Opened::new(&source, Said::new(None, &options), true)?;
         let none = || Error::request(Code::UnknownFormat, Code::UnknownFormat.title());
         let Opened { found, mut input, files, .. } = opened.ok_or_else(none)?;
@@ -46,7 +49,7 @@ impl Kept {
         let cx = Cx { options: &options, log: &log };
         let parts = input.names().into_iter().zip(files.iter().map(|file| file.to_path_buf()));
         // What is written while they are read is read again before the first entry is appended.
-        let files = Files::read(parts.collect())?;
+        let files = Files::read(parts.collect(), (path, before))?;
         let entries = Entries::read(formats::records(found.format, &mut input, &cx)?)?;
         let (format, version) = (found.format, found.sniffed.version);
         Ok(Self { format, version, entries, files })
