@@ -103,6 +103,11 @@ impl Lineage {
         self.add(id, parent);
     }
 
+    /// Notes that records of other parts follow, which do not stand in the conversation.
+    pub fn leave(&mut self) {
+        self.newest = None;
+    }
+
     /// Adds a node of the conversation.
     fn add(&mut self, id: Json, parent: u64) {
         let (own, known) = (key(&id), |(id, _): &(u64, u64)| *id == parent);

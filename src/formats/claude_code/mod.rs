@@ -25,17 +25,20 @@
 //! `parentUuid`.
 
 mod about;
+mod files;
 mod foreign;
 mod kept;
 mod line;
 mod lineage;
+mod older;
 mod read;
 mod repair;
+mod upgrade;
 mod wire;
 mod write;
 
 use crate::dialect::anthropic::context;
-use crate::format::{Format, Mends, Named, Required, Version};
+use crate::format::{Format, Mends, Named, Required, Step, Version};
 use crate::ids;
 use crate::record::{Field, Kind};
 
@@ -44,8 +47,18 @@ const NAME: &str = "claude-code";
 /// Row of the table of formats for Claude Code.
 pub static FORMAT: Format = Format {
     aliases: &["claude", "cc"],
+    usual: Some(about::SECOND),
+    below: wire::FOLDERS,
+    settle: Some(|parts, limit| about::older(parts, limit).map(|(_, version)| version)),
+    steps: &[Step {
+        from: about::FIRST,
+        to: about::SECOND,
+        summary: "sub-agents get files of their own, messages what every release needs",
+    }],
+    migrates_in_place: true,
     folders: &["cwd"],
     home: Some(home),
+    resume: Some(read::resume),
     // By the rules of release 2.1.332: the path to the leaf, which begins at the last compaction. What
     // the program renders anew (attachments) or adds when it resumes (results of interrupted calls, the
     // answer "No response requested.") is not contained.
@@ -56,13 +69,22 @@ pub static FORMAT: Format = Format {
         name: NAME,
         summary: "transcripts of Claude Code (JSON Lines)",
         source: "Claude Code, releases 1.0.0 to 2.1.332",
-        versions: &[Version {
-            number: 2,
-            summary: "transcripts of every release from 1.0 to 2.1",
-            schema: include_str!("../../../schemas/claude-code/v2.schema.json"),
-            tree: true,
-            kinds: &[Kind::Session, Kind::Message, Kind::Opaque],
-        }],
+        versions: &[
+            Version {
+                number: about::FIRST,
+                summary: "sub-agents in the transcript or in files beside it (1.0 to 2.0)",
+                schema: include_str!("../../../schemas/claude-code/v1.schema.json"),
+                tree: true,
+                kinds: KINDS,
+            },
+            Version {
+                number: about::SECOND,
+                summary: "sub-agents in files below the session's name (from 2.1)",
+                schema: include_str!("../../../schemas/claude-code/v2.schema.json"),
+                tree: true,
+                kinds: KINDS,
+            },
+        ],
         extensions: &[".jsonl"],
         sniff: about::sniff,
         read: read::open,
@@ -70,6 +92,8 @@ pub static FORMAT: Format = Format {
         repair: repair::repair,
     })
 };
+
+const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Opaque];
 
 /// Returns the path `<slug>/<session>`, by which Claude Code finds the sessions of a folder.
 ///

@@ -1,8 +1,10 @@
 //! Reader of a transcript as a stream of records.
 
-use super::about::About;
-use super::kept::Kept;
+use super::about::{self, About, FIRST};
+use super::files::{self, Part};
+use super::kept::{Kept, object};
 use super::lineage::Lineage;
+use super::older::Older;
 use super::{NAME, line};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -15,10 +17,21 @@ use crate::record::{Field, Kind, Node, Record};
 use std::collections::VecDeque;
 use std::io::Read;
 
+/// Opens a session at a record that an earlier reading returned.
+///
+/// # Errors
+/// As [`open`].
+pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let before = move |item: &Result<Located<Record>>| {
+        item.as_ref().is_ok_and(|l| (l.at.part, l.at.byte) < (from.part, from.byte))
+    };
+    Ok(Box::new(open(parts, cx)?.skip_while(before)))
+}
+
 /// Opens a session for reading.
 ///
 /// # Errors
-/// If the part cannot be read.
+/// If a part cannot be read.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     parts.keep()?;
     let kept = Kept::of(parts, cx.options.max_line)?;
@@ -26,13 +39,21 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     let read = parts.main()?.take(About::HEAD).read_to_end(&mut head);
     read.map_err(|error| Error::io("cannot read", error))?;
     let about = About::of(&head);
+    let (older, version) = about::older(parts, cx.options.max_line)?;
+    let older = Some(older).filter(|_| version == FIRST);
     let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
     let lineage = Lineage::of(about.agent, kept);
     Ok(Box::new(Records {
         lines,
         cx,
         about,
+        version,
+        files: files::parts(parts, older.as_ref())?,
+        older,
+        parts,
+        part: None,
         lineage,
+        releases: Vec::new(),
         title: Title::default(),
         ready: VecDeque::new(),
         records: 0,
@@ -45,7 +66,16 @@ struct Records<'a> {
     lines: FramedLines,
     cx: &'a Cx<'a>,
     about: About,
+    version: u32,
+    /// What the lines show of version 1, if the session is of it.
+    older: Option<Older>,
+    parts: &'a mut dyn Parts,
+    /// Parts that were not read yet, and the one that is read now; `None` for the main part.
+    files: VecDeque<Part>,
+    part: Option<Part>,
     lineage: Lineage,
+    /// Releases that wrote the lines of the main part.
+    releases: Vec<Json>,
     title: Title,
     /// Records that were read and not yet returned.
     ready: VecDeque<Located<Record>>,
@@ -89,10 +119,16 @@ impl Iterator for Records<'_> {
 impl Records<'_> {
     /// Queues the records of the next line; false at the end.
     fn line(&mut self) -> Result<bool> {
-        let Some(frame) = self.lines.next()? else { return Ok(false) };
+        let Some(frame) = self.lines.next()? else { return self.next_part() };
         if self.records == 0 {
-            let mut session = Record { kind: Kind::Session, node: self.about.session(NAME) };
+            let name = format!("{NAME}@{}", self.version);
+            let mut session = Record { kind: Kind::Session, node: self.about.session(&name) };
             self.lines.note(&frame, &mut session, true, self.cx);
+            if self.older.as_ref().is_some_and(Older::is_undated) {
+                let mut file = session.node.node(Field::File).cloned().unwrap_or_default();
+                file.set(Field::Style, Json::constant(UNDATED));
+                session.node.set(Field::File, file);
+            }
             self.push(session, frame.at);
         }
         let mut records = match self.parse(&frame) {
@@ -103,13 +139,63 @@ impl Records<'_> {
             }
             Err(error) => return Err(error),
         };
-        self.lineage.link(&mut records);
+        match &self.part {
+            Some(part) => {
+                records
+                    .iter_mut()
+                    .for_each(|record| files::mark(&mut record.node, record.kind, part));
+            }
+            None => {
+                self.note_release(&frame.bytes);
+                self.lineage.link(&mut records);
+                records.first().into_iter().for_each(|first| self.title.note(&first.node));
+            }
+        }
         records.first_mut().into_iter().for_each(|first| {
-            self.title.note(&first.node);
+            if let Some(older) = &self.older {
+                mark_title(&mut first.node, older);
+            }
             self.lines.note(&frame, first, false, self.cx);
         });
         records.into_iter().for_each(|record| self.push(record, frame.at));
         Ok(true)
+    }
+
+    /// Goes on with the next part; false if there is none.
+    fn next_part(&mut self) -> Result<bool> {
+        if self.records == 0 {
+            return Ok(false);
+        }
+        let Some(part) = self.files.pop_front() else { return Ok(false) };
+        if let Some(tail) = self.lines.tail(self.cx) {
+            self.push(tail.value, tail.at);
+        }
+        self.lineage.leave();
+        let at = Position { part: part.number, ..Position::default() };
+        let Some(mut file) = part.open(self.parts)? else { return Ok(true) };
+        let lines = files::is_lines(&part.name);
+        let text = if lines { None } else { Some(files::read(&mut *file)?) };
+        if lines {
+            let lines = FramedLines::over(file, self.cx.options.max_line)?;
+            self.lines = lines.of_part(part.number);
+        }
+        self.push(part.begin(lines && self.lines.bom, text.as_deref()), at);
+        self.part = Some(part);
+        Ok(true)
+    }
+
+    /// Notes the release that wrote a line.
+    fn note_release(&mut self, line: &[u8]) {
+        let same = self.releases.last().is_some_and(|last| {
+            memchr::memmem::find(line, &[b"\"version\":", last.as_bytes()].concat()).is_some()
+        });
+        let release = || object(line)?.member("version").filter(|version| version.text().is_some());
+        if !same
+            && self.releases.len() < RELEASES
+            && let Some(release) = release().filter(|release| !self.releases.contains(release))
+        {
+            self.releases.push(release);
+        }
     }
 
     fn push(&mut self, value: Record, at: Position) {
@@ -152,11 +238,31 @@ impl Records<'_> {
         if let Some(title) = self.title.of(&self.lineage) {
             node.set(Field::Name, title);
         }
+        if self.releases.len() > 1 {
+            node.set(Field::Client, self.about.client(&self.releases));
+        }
         if !node.is_empty() {
             self.push(Record { kind: Kind::Session, node }, at);
         }
     }
 }
+
+/// Style of a file whose messages need other times, so that every release continues at the last.
+pub const UNDATED: &str = "\"undated\"";
+
+/// Layout of a summary that is the title of its own session.
+pub const TITLE: &str = "\"title\"";
+
+/// Marks a summary that is the title of its session.
+fn mark_title(node: &mut Node, older: &Older) {
+    let leaf = || node.json(Field::Data).and_then(|data| data.member("leafUuid"));
+    if node.is(Field::Type, "summary") && leaf().is_some_and(|leaf| older.is_title(&leaf)) {
+        node.set(Field::Layout, Json::constant(TITLE));
+    }
+}
+
+/// Maximum number of releases that are told.
+const RELEASES: usize = 64;
 
 /// Title of the session: the last that the user gave, else the last that a model gave.
 #[derive(Default)]
