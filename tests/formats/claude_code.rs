@@ -285,7 +285,7 @@ fn files_beside_sessions_are_no_sessions() {
     let summary =
         r#"{"type":"summary","summary":"Tides","leafUuid":"7d1f0a52-6b0e-4b3c-8a41-1c9e2f5b7a10"}"#;
     dir.write("0d4c7a10-1111-4222-8333-444455556666.jsonl", format!("{summary}\n").as_bytes());
-    dir.write("7d1f0a52-6b0e-4b3c-8a41-1c9e2f5b7a10.jsonl", &own("claude-code/v2/sidechain"));
+    dir.write("7d1f0a52-6b0e-4b3c-8a41-1c9e2f5b7a10.jsonl", &own("claude-code/v1/sidechain"));
     let (code, said) = dir.said(&["detect", "0d4c7a10-1111-4222-8333-444455556666.jsonl"]);
     assert!(code == 3 && said.contains("CY0210") && said.contains("no session"), "{code} {said}");
     let (code, said) = dir.said(&["convert", "-t", "pi", "--out-dir", "out", "."]);

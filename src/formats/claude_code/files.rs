@@ -29,23 +29,33 @@ pub struct Part {
 }
 
 impl Part {
-    /// Opens the part; `None` if it does not exist any more.
+    /// Opens the part.
     ///
     /// # Errors
     /// If it cannot be opened.
-    pub fn open(&self, parts: &mut dyn Parts) -> Result<Option<Box<dyn Read>>> {
+    pub fn open(&self, parts: &mut dyn Parts) -> Result<Box<dyn Read>> {
         match &self.flat {
-            Some(file) => parts.find(&[], file),
-            None => parts.open(&self.name).map(Some),
+            Some(file) => Ok(parts.find(&[], file)?.unwrap_or(Box::new(std::io::empty()))),
+            None => parts.open(&self.name),
         }
+    }
+
+    /// Returns the record with which the part ends, if lines of the main part follow.
+    #[must_use]
+    pub fn end(&self) -> Record {
+        self.notice("", false, None)
     }
 
     /// Returns the record with which the part begins. `text` is the text of a part without lines.
     #[must_use]
     pub fn begin(&self, bom: bool, text: Option<&[u8]>) -> Record {
+        self.notice(&self.name, bom, text)
+    }
+
+    fn notice(&self, name: &str, bom: bool, text: Option<&[u8]>) -> Record {
         let mut data = Vec::new();
         let mut object = Object::open(&mut data);
-        quote(&self.name, object.key("part"));
+        quote(name, object.key("part"));
         if bom {
             object.member("bom", b"true");
         }
@@ -73,6 +83,7 @@ pub fn is_lines(name: &str) -> bool {
 
 /// A part to be written.
 pub struct Begun {
+    /// Name of the part; empty for the main one, which goes on.
     pub name: String,
     pub bom: bool,
     /// The whole contents, of a part without lines.

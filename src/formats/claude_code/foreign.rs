@@ -292,11 +292,15 @@ impl Foreign {
     }
 
     /// Completes an answer; returns its identifier. Calls right behind calls share one: release
-    /// 2.1.332 puts the results of calls behind each answer by itself.
+    /// 2.1.332 puts the results of calls behind each answer by itself. A call behind the one at which
+    /// the session stands has one of its own, for releases send all lines of an answer.
     fn answer(&self, node: &mut Node, uuid: &Json) -> Json {
         let own = node.json(Field::ResponseId);
         let own = own.filter(|id| id.text().is_some_and(|id| id.starts_with("msg_"))).cloned();
-        let follows = |line: &Json| node.json(Field::Parent) == Some(line) && calls(node);
+        let leaf = self.leaf.as_ref().map(|leaf| self.uuid(leaf));
+        let follows = |line: &Json| {
+            node.json(Field::Parent) == Some(line) && calls(node) && leaf.as_ref() != Some(line)
+        };
         let before = self.answered.as_ref().filter(|(line, _)| follows(line));
         let name = own.or_else(|| before.map(|(_, name)| name.clone())).unwrap_or_else(|| {
             let of = node.json(Field::Group).unwrap_or(uuid);

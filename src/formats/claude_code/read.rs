@@ -23,7 +23,7 @@ use std::io::Read;
 /// As [`open`].
 pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let before = move |item: &Result<Located<Record>>| {
-        item.as_ref().is_ok_and(|l| (l.at.part, l.at.byte) < (from.part, from.byte))
+        item.as_ref().is_ok_and(|l| (l.at.part, l.at.byte) != (from.part, from.byte))
     };
     Ok(Box::new(open(parts, cx)?.skip_while(before)))
 }
@@ -52,6 +52,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         older,
         parts,
         part: None,
+        waiting: None,
         lineage,
         releases: Vec::new(),
         title: Title::default(),
@@ -73,6 +74,8 @@ struct Records<'a> {
     /// Parts that were not read yet, and the one that is read now; `None` for the main part.
     files: VecDeque<Part>,
     part: Option<Part>,
+    /// Line of the main part before which the lines of a sub-agent are read.
+    waiting: Option<Waiting>,
     lineage: Lineage,
     /// Releases that wrote the lines of the main part.
     releases: Vec<Json>,
@@ -82,6 +85,19 @@ struct Records<'a> {
     records: u64,
     done: bool,
     scratch: Vec<u8>,
+}
+
+/// Line with the result of a sub-agent's call, and the lines behind it.
+struct Waiting {
+    lines: FramedLines,
+    records: Vec<Record>,
+    frame: Framing,
+}
+
+/// Whether a record contains the result of a call.
+fn answers(record: &Record, call: &Json) -> bool {
+    let blocks = record.node.nodes(Field::Content).unwrap_or_default();
+    blocks.iter().any(|block| block.json(Field::Call) == Some(call))
 }
 
 impl Iterator for Records<'_> {
@@ -131,7 +147,7 @@ impl Records<'_> {
             }
             self.push(session, frame.at);
         }
-        let mut records = match self.parse(&frame) {
+        let records = match self.parse(&frame) {
             Ok(records) => records,
             Err(error) if self.cx.keeps(&error) => {
                 self.cx.report(error.into_diagnostic());
@@ -139,6 +155,12 @@ impl Records<'_> {
             }
             Err(error) => return Err(error),
         };
+        self.take(records, frame)
+    }
+
+    /// Queues the records of a line. The lines of a sub-agent come before the result of its call, as
+    /// releases 1.x write them.
+    fn take(&mut self, mut records: Vec<Record>, frame: Framing) -> Result<bool> {
         match &self.part {
             Some(part) => {
                 records
@@ -146,6 +168,16 @@ impl Records<'_> {
                     .for_each(|record| files::mark(&mut record.node, record.kind, part));
             }
             None => {
+                let answered = |part: &Part| {
+                    part.call.as_ref().is_some_and(|call| records.iter().any(|r| answers(r, call)))
+                };
+                if let Some(place) = self.files.iter().position(answered)
+                    && let Some(part) = self.files.remove(place)
+                {
+                    let lines = self.begin(part)?;
+                    self.waiting = Some(Waiting { lines, records, frame });
+                    return Ok(true);
+                }
                 self.note_release(&frame.bytes);
                 self.lineage.link(&mut records);
                 records.first().into_iter().for_each(|first| self.title.note(&first.node));
@@ -166,22 +198,36 @@ impl Records<'_> {
         if self.records == 0 {
             return Ok(false);
         }
+        if let Some(Waiting { lines, records, frame }) = self.waiting.take() {
+            if let Some(tail) = self.lines.tail(self.cx) {
+                self.push(tail.value, tail.at);
+            }
+            self.lines = lines;
+            if let Some(part) = self.part.take() {
+                self.push(part.end(), frame.at);
+            }
+            return self.take(records, frame);
+        }
         let Some(part) = self.files.pop_front() else { return Ok(false) };
         if let Some(tail) = self.lines.tail(self.cx) {
             self.push(tail.value, tail.at);
         }
         self.lineage.leave();
+        self.begin(part).map(|_| true)
+    }
+
+    /// Begins a part. Returns the lines that were read before.
+    fn begin(&mut self, part: Part) -> Result<FramedLines> {
         let at = Position { part: part.number, ..Position::default() };
-        let Some(mut file) = part.open(self.parts)? else { return Ok(true) };
+        let mut file = part.open(self.parts)?;
         let lines = files::is_lines(&part.name);
+        // Nothing of a text is left to be read as lines.
         let text = if lines { None } else { Some(files::read(&mut *file)?) };
-        if lines {
-            let lines = FramedLines::over(file, self.cx.options.max_line)?;
-            self.lines = lines.of_part(part.number);
-        }
+        let next = FramedLines::over(file, self.cx.options.max_line)?;
+        let before = std::mem::replace(&mut self.lines, next.of_part(part.number));
         self.push(part.begin(lines && self.lines.bom, text.as_deref()), at);
         self.part = Some(part);
-        Ok(true)
+        Ok(before)
     }
 
     /// Notes the release that wrote a line.

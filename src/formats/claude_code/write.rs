@@ -203,6 +203,9 @@ impl Transcript<'_> {
     fn begin_part(&mut self, part: Begun, flat: bool) -> Result<()> {
         self.end_part()?;
         let Begun { name, bom, text } = part;
+        if name.is_empty() {
+            return Ok(());
+        }
         if flat {
             self.part = Place::Flat;
             let sink = &mut *self.sink;
