@@ -228,6 +228,12 @@ impl Lineage {
         self.nodes.iter().any(|(node, _)| *node == key(id))
     }
 
+    /// Whether this is the last line of the conversation.
+    #[must_use]
+    pub fn ends_at(&self, id: &Json) -> bool {
+        self.nodes.last().is_some_and(|(last, _)| *last == key(id))
+    }
+
     /// Returns the leaf of the session, if it is not the last record.
     ///
     /// Source: observation of release 2.1.332: the leaf that the last `last-prompt` names, unless

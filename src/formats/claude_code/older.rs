@@ -167,7 +167,8 @@ impl Older {
     #[must_use]
     pub fn is_first(&self, whole: bool) -> bool {
         let about = |leaf: &u64| self.lines.contains(leaf);
-        let shape = self.sides || self.lacks || self.summaries.iter().any(about);
+        let sides = self.sides && !self.chain.0.is_empty();
+        let shape = sides || self.lacks || self.summaries.iter().any(about);
         let elsewhere = || !self.prompted && self.chain.newest() != Newest::Last;
         self.agent != Some(true) && (shape || whole && elsewhere())
     }

@@ -80,7 +80,8 @@ impl Upgrade {
                 call.json(Field::Id).filter(|_| starts && call.is(Field::Type, block::TOOL_CALL));
             let arguments =
                 call.json(Field::Arguments).filter(|given| given.as_bytes().starts_with(b"{"));
-            self.calls.extend(id.cloned().zip(arguments.cloned()));
+            self.calls
+                .extend(id.zip(arguments).map(|(id, given)| (id.detached(), given.detached())));
         }
     }
 

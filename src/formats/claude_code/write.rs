@@ -127,7 +127,11 @@ impl Writer for Transcript<'_> {
             Some(Session::Own(foreign)) => {
                 // A session that was moved to another leaf names it.
                 if let Some(leaf) = self.written.other_leaf(self.leaf.as_ref()) {
-                    for line in foreign.stands_at(leaf) {
+                    let lines = match self.written.ends_at(leaf) {
+                        true => vec![foreign.ends_at(leaf)],
+                        false => foreign.stands_at(leaf).to_vec(),
+                    };
+                    for line in lines {
                         self.pen.line(&Node::default())?.extend_from_slice(&line);
                     }
                 } else if let Some(last) = self.upgrade.as_ref().and_then(Upgrade::last) {
