@@ -258,7 +258,7 @@ fn the_real_program_resumes_migrated_sessions() {
     let dir = Dir::new();
     let mut sources = files(&corpus.join("claude-code/edge/writer"));
     sources.extend(inputs_below(&testdata().join("claude-code/v1")));
-    let generated = ["1.0.0/subagents", "1.0.128/resumed", "2.0.53/subagents", "2.0.53/parallel"];
+    let generated = ["1.0.0/subagents", "1.0.128/branched", "2.0.53/subagents", "2.0.53/parallel"];
     for scenario in generated {
         let below = files(&corpus.join("claude-code/generated").join(scenario).join("projects"));
         sources.extend(below.into_iter().filter(|file| !name(file).starts_with("agent-")));

@@ -3,7 +3,9 @@
 //! Lines of the conversation have a `uuid` and name the line before by `parentUuid`. Each block of
 //! an answer is a line of its own; the lines of one answer share `message.id`. Other lines stand
 //! beside the conversation. There is no number of a version, and every release reads the files of
-//! the older ones. In releases 1.x, the lines of sub-agents stand in the session's file.
+//! the older ones. In releases 1.x, the lines of sub-agents stand in the session's file; in 2.0, in
+//! files `agent-ID.jsonl` beside it; from 2.1 on, in the folder `subagents` of the folder with the
+//! session's name. Nothing in the files shows whether the program is running.
 //!
 //! | line | canonical |
 //! |---|---|
@@ -14,8 +16,9 @@
 //! | messages that a compaction keeps (`preservedMessages`, `preservedSegment`) | the same messages, behind the summary |
 //! | `uuid`, `parentUuid`, `timestamp`, `toolUseResult` | `id`, `parent`, `time`, `details` |
 //! | `message.id`, `model`, `stop_reason`, `usage` | `response_id`, `model`, `stop_reason`, `usage` |
-//! | lines with `isSidechain` | messages with `parent_call`, the call of the tool `Task` with the same prompt; `excluded` where there is none |
-//! | `sessionId`, `cwd`, first `timestamp`, `version` of the first lines | the session's `id`, `cwd`, `created`, `client` |
+//! | a file below the session's name | `notice` of subtype `part`, with the text, or with the lines behind it up to the next such notice; one without a name leads back to the transcript |
+//! | lines with `isSidechain`, and those of a sub-agent's file | messages with `parent_call`, the call of the tool `Task` with the same prompt; `excluded` where there is none |
+//! | `sessionId`, `cwd`, first `timestamp`, `version` of the first lines, all `version`s | the session's `id`, `cwd`, `created`, `client` |
 //! | `custom-title`, `ai-title`, `summary` about a line of the file | the session's `name` |
 //! | the last `last-prompt` with a known `leafUuid` | the session's `leaf`, unless the last line descends from it |
 //!
