@@ -217,7 +217,6 @@ fn damaged_lines_that_are_kept_come_back() {
 
 /// What is said of a file that was cut.
 const CUT: &[Code] = &[
-    Code::Empty,
     Code::CutShort,
     Code::NotUtf8,
     Code::NoHeader,

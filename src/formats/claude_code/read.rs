@@ -68,7 +68,7 @@ struct Records<'a> {
     cx: &'a Cx<'a>,
     about: About,
     version: u32,
-    /// What the lines show of version 1, if the session is of it.
+    /// Findings of version 1 in the lines, if the session is of it.
     older: Option<Older>,
     parts: &'a mut dyn Parts,
     /// Parts that were not read yet, and the one that is read now; `None` for the main part.
@@ -195,8 +195,10 @@ impl Records<'_> {
 
     /// Goes on with the next part; false if there is none.
     fn next_part(&mut self) -> Result<bool> {
-        if self.records == 0 {
-            return Ok(false);
+        if self.records == 0 && !self.files.is_empty() {
+            // Of the transcript itself nothing is left.
+            let node = self.about.session(&format!("{NAME}@{}", self.version));
+            self.push(Record { kind: Kind::Session, node }, Position::default());
         }
         if let Some(Waiting { lines, records, frame }) = self.waiting.take() {
             if let Some(tail) = self.lines.tail(self.cx) {

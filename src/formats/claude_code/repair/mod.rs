@@ -50,9 +50,6 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     }
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut mend)?;
-    if mend.after.entries == 0 {
-        return Err(nothing_back());
-    }
     let (mut records, mut rescued) = (mend.after.entries, walk.found().rescued);
     let (mut before, mut after) = (mend.before, mend.after);
     let names = if bench.takes_parts() { bench.parts().names() } else { Vec::new() };
@@ -69,6 +66,9 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
         before.entries += lines.1.before.entries;
         after.entries += lines.1.after.entries;
         agents.push(lines);
+    }
+    if records == 0 {
+        return Err(nothing_back());
     }
     let mut all: Vec<_> = std::iter::once((walk, mend)).chain(agents).collect();
     bench.begin(all.iter().any(|(walk, mend)| walk.removes(mend)))?;
@@ -247,9 +247,9 @@ impl<'a> Lines<'a> {
         let late = self.resume.as_ref().and_then(Resume::late);
         let late = late.filter(|(end, _)| *end == ordinal);
         if let Some((_, time)) = late {
-            let old = members.time.map(|time| time.of(bytes));
+            let old = members.time.map_or(&b"null"[..], |time| time.of(bytes));
             fixes.edits.set(members.time, "timestamp", &quoted(&times::with_millis(time)));
-            fixes.note(Code::EndDated, old.map(|old| ("timestamp", old)));
+            fixes.note(Code::EndDated, Some(("timestamp", old)));
             self.report(Code::EndDated, record.at);
         }
         let mut line = Vec::with_capacity(bytes.len() + 64);
