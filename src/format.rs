@@ -46,6 +46,9 @@ pub struct Format {
     /// Endings of the files that make up one session together, the main part's first. Empty where
     /// a session is one file.
     pub beside: &'static [&'static str],
+    /// Folders, in a folder with the main part's name without its ending, whose files belong to the
+    /// session.
+    pub below: &'static [&'static str],
     /// Finds the place of a file in a folder that all sessions of the software share, for formats
     /// that keep a session in several files there.
     pub member: Option<MemberFn>,
@@ -64,6 +67,9 @@ pub struct Format {
     pub stem: fn(&str) -> String,
     /// Returns how certainly the beginning of a file is of this format, and of which version.
     pub sniff: fn(&Head<'_>) -> Option<Sniffed>,
+    /// Determines the version of a session that was detected, where its beginning alone does not
+    /// show it.
+    pub settle: Option<SettleFn>,
     /// Opens a session for reading.
     pub read: ReadFn,
     /// Opens a session at a record that an earlier reading returned, without the records before it.
@@ -166,6 +172,8 @@ pub struct Step {
     pub summary: &'static str,
 }
 
+/// Determines the version of a session; lines longer than this limit are not looked at.
+pub type SettleFn = fn(&mut dyn Parts, usize) -> Result<u32>;
 /// Opens a session for reading.
 pub type ReadFn = for<'a> fn(&'a mut dyn Parts, &'a Cx<'a>) -> Result<Reader<'a>>;
 /// Opens a session for reading from the record at this position on.
@@ -318,6 +326,8 @@ impl Format {
             usual: None,
             extensions,
             beside: &[],
+            below: &[],
+            settle: None,
             member: None,
             index: None,
             roster: None,

@@ -72,7 +72,7 @@ pub trait Parts {
 
     /// Opens another session of the same software, by the end of its file's name: `folders` are the
     /// folders in which the software keeps sessions, and the main part stands below one of them.
-    /// `None` if no such file is there.
+    /// Without folders, by the name of a file beside the main part. `None` if no such file is there.
     ///
     /// # Errors
     /// If it cannot be read.

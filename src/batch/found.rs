@@ -1,11 +1,12 @@
 //! Detection of an input's format, and of the files that make it up.
 
+use super::beside::{Beside, beside, is_link};
 use super::inputs::{JobSource, Whole, stem};
 use super::merge::merged;
 use crate::detect::detect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{At, Confidence, Format, Head, Options, Sniffed};
+use crate::format::{At, Confidence, Format, Head, Options, Parts, Sniffed};
 use crate::formats::{FORMATS, Spec};
 use crate::json::{Cursor, EscapeStyle};
 use crate::store::{Input, Packing, is_origin, plain_name};
@@ -85,15 +86,27 @@ impl<'j> Opened<'j> {
         };
         let mut input = said.lent(input?);
         let found = Found::of(&mut input, Some(path), said, named);
-        if let Some(opened) = Self::several(path, said, &found)? {
-            return Ok(Some(opened));
+        if let Some(opened) = Self::several(path, said, &found, named)? {
+            return opened.settled(said).map(Some);
         }
         let Some(found) = found? else { return Ok(None) };
         if let Some((name, index)) = index(found.format, path) {
             input = input.with_index(name, index);
         }
         let files = Cow::Borrowed(std::slice::from_ref(path));
-        Ok(Some(Self { found, input, files, links: vec![], part_of: None }))
+        Self { found, input, files, links: vec![], part_of: None }.settled(said).map(Some)
+    }
+
+    /// Determines the version, where the beginning of the main part alone does not show it and the
+    /// user does not name it.
+    fn settled(mut self, said: Said) -> Result<Self> {
+        let asked = said.from.is_some_and(|spec| spec.version.is_some());
+        if let (Some(settle), None, false) = (self.found.format.settle, &self.part_of, asked) {
+            self.input.keep()?;
+            let limit = Options::default().max_line;
+            self.found.sniffed.version = settle(&mut self.input, limit)?;
+        }
+        Ok(self)
     }
 
     /// Opens copies of a session as one.
@@ -121,7 +134,12 @@ impl<'j> Opened<'j> {
 
     /// Opens a session of a format whose sessions may have several files, if the contents of one of
     /// the files confirm the format. A part whose main part is missing keeps its name.
-    fn several(path: &Arc<Path>, said: Said, own: &Result<Option<Found>>) -> Result<Option<Self>> {
+    fn several(
+        path: &Arc<Path>,
+        said: Said,
+        own: &Result<Option<Found>>,
+        named: bool,
+    ) -> Result<Option<Self>> {
         let own = own.as_ref().ok().copied().flatten();
         let certain = own.filter(|own| own.sniffed.confidence == Confidence::Certain);
         for format in FORMATS {
@@ -132,6 +150,11 @@ impl<'j> Opened<'j> {
             }
             let Beside { files, links } = beside(format, path);
             let Some((_, main)) = files.first() else { continue };
+            // A file that the user named below a session's folder is what the user wants.
+            let alone = if main == path { files.len() == 1 } else { named };
+            if alone && format.beside.is_empty() {
+                continue;
+            }
             let of_format = |found: &Found| found.format.name == format.name;
             let theirs = || {
                 files.iter().filter(|(_, file)| file != path).find_map(|(_, file)| {
@@ -252,40 +275,6 @@ fn index(format: &Format, path: &Path) -> Option<(String, PathBuf)> {
     let index = PathBuf::from(index(&path.to_str()?.replace('\\', "/"))?);
     let name = path.file_stem()?.to_str()?.to_owned();
     (index.is_file() && !is_link(&index)).then_some((name, index))
-}
-
-/// Whether a file is a symbolic link. A link that the user did not name may lead anywhere.
-fn is_link(file: &Path) -> bool {
-    std::fs::symlink_metadata(file).is_ok_and(|meta| meta.is_symlink())
-}
-
-/// The files that exist of a session.
-#[derive(Default)]
-struct Beside {
-    /// The files, by the names of the parts.
-    files: Vec<(String, Arc<Path>)>,
-    /// The links. The user did not name them, so they are not followed.
-    links: Vec<Arc<Path>>,
-}
-
-/// Finds the files of a session of `format`, if the name of `path` has one of the endings of its
-/// files.
-fn beside(format: &Format, path: &Path) -> Beside {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let ending = format.beside.iter().filter(|ending| name.ends_with(**ending));
-    let Some(stem) = ending.max_by_key(|ending| ending.len()).and_then(|e| name.strip_suffix(e))
-    else {
-        return Beside::default();
-    };
-    let part = |(place, ending): (usize, &&str)| {
-        let name = if place == 0 { String::new() } else { (*ending).to_owned() };
-        (name, Arc::<Path>::from(path.with_file_name(format!("{stem}{ending}"))))
-    };
-    let parts = format.beside.iter().enumerate().map(part);
-    let (links, files): (Vec<_>, Vec<_>) = parts
-        .filter(|(_, file)| file.is_file())
-        .partition(|(_, file)| **file != *path && is_link(file));
-    Beside { files, links: links.into_iter().map(|(_, link)| link).collect() }
 }
 
 /// The detected format and version of an input.

@@ -2,6 +2,7 @@
 //! recording the results.
 
 mod account;
+mod beside;
 mod commit;
 mod copies;
 mod filter;

@@ -65,6 +65,9 @@ fn facts(report: &FileReport, found: &Inspection, put: &mut dyn FnMut(&str, Stri
     put("models", counts(&found.models));
     let active = found.active;
     put("turns", format!("{}, {} on the active branch", found.turns, active.turns));
+    if found.agents > 0 {
+        put("agents", format!("{} started by calls", number(found.agents as f64)));
+    }
     put("tokens", tokens(found));
     if found.usage.cost > 0.0 {
         put("cost", format!("{:.4}", found.usage.cost));

@@ -9,6 +9,7 @@ pub use draw::{Item, Row};
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::format::{Cx, Format, Parts};
+use crate::ids::hash;
 use crate::json::Json;
 use crate::origin;
 use crate::position::Located;
@@ -16,7 +17,7 @@ use crate::record::{Field, Kind, Node, Record, block};
 use crate::session::{self, Session, is_entry};
 use draw::Marks;
 use serde::{Serialize, Serializer};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::ControlFlow;
 
 /// Options for the drawing of the tree.
@@ -59,6 +60,12 @@ pub struct Inspection {
     pub models: BTreeMap<String, u64>,
     /// Questions of the user.
     pub turns: u64,
+    /// Sub-agents whose messages the session contains.
+    #[serde(skip_serializing_if = "is_none")]
+    pub agents: usize,
+    /// The calls that started them, by their hashes.
+    #[serde(skip)]
+    agent_calls: HashSet<u64>,
     /// Counts on the path from the root to the leaf.
     pub active: Active,
     /// Tokens and cost of the whole file, all branches included.
@@ -137,6 +144,11 @@ pub struct Usage {
     pub tokens: f64,
     /// Cost in the currency of the source, mostly US dollars.
     pub cost: f64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_none(number: &usize) -> bool {
+    *number == 0
 }
 
 fn as_map<S: Serializer>(pairs: &[(&str, String)], to: S) -> std::result::Result<S::Ok, S::Error> {
@@ -243,6 +255,9 @@ impl Inspection {
         if record.kind == Kind::Message {
             count(&mut self.roles, node.text(Field::Role).unwrap_or_default());
             self.turns += u64::from(record.is_question());
+            let agent = node.json(Field::ParentCall).filter(|call| !call.is_null());
+            self.agent_calls.extend(agent.map(|call| hash(call.as_bytes())));
+            self.agents = self.agent_calls.len();
             for call in node.nodes(Field::Content).unwrap_or_default() {
                 if call.is(Field::Type, block::TOOL_CALL) {
                     count(&mut self.calls, call.text(Field::Name).unwrap_or_default());
@@ -259,7 +274,9 @@ impl Inspection {
         }
         room::note(&mut self.room, record);
         self.count(record);
-        if let Some(time) = node.text(Field::Time) {
+        // The messages of sub-agents may stand behind the conversation.
+        let own = node.json(Field::ParentCall).is_none();
+        if let Some(time) = node.text(Field::Time).filter(|_| own) {
             match &mut self.times {
                 None => self.times = Some((time.clone(), time)),
                 Some((_, last)) => *last = time,
@@ -346,10 +363,23 @@ impl Inspection {
             let parent = known.into_iter().find_map(|field| parent.text(field));
             self.header.extend(parent.map(|parent| (Field::ParentSession.name(), parent)));
         }
+        let client = node.json(Field::Client).and_then(client);
+        self.header.extend(client.map(|client| (Field::Client.name(), client)));
         self.name = session.name().and_then(Json::text);
         self.leaf = session.leaf().and_then(Json::text);
         self.labels = session.labels().filter_map(|(a, b)| Some((a.text()?, b.text()?))).collect();
     }
+}
+
+/// Describes the program that wrote a session: its name, and its releases.
+fn client(client: &Json) -> Option<String> {
+    let object = Some(client).filter(|client| client.as_bytes().starts_with(b"{"))?;
+    let text = |name| object.member(name).and_then(|value| value.text());
+    let all = object.member("releases").filter(|all| all.as_bytes().starts_with(b"["));
+    let all: Vec<_> = all.iter().flat_map(Json::elements).filter_map(|one| one.text()).collect();
+    let releases = if all.is_empty() { text("version") } else { Some(all.join(", ")) };
+    let told: Vec<_> = [text("name"), releases].into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join(" "))
 }
 
 impl Active {

@@ -93,6 +93,13 @@ impl Json {
         Span { start, end: start.saturating_add(inner.0.len()) }
     }
 
+    /// Returns a copy that does not keep the text around this value in memory, for values that are
+    /// kept long.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
     /// The spelling as a shared buffer.
     #[must_use]
     pub fn bytes(&self) -> &Bytes {

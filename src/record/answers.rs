@@ -21,8 +21,8 @@ pub struct Answers {
     forks: HashSet<u64>,
     /// An answer whose calls wait, or that has a group.
     held: Option<Located<Record>>,
-    /// Names of the joined answers, by the names of their pieces.
-    names: HashMap<Json, Json>,
+    /// Names of the joined answers, by the hashes of the names of their pieces.
+    names: HashMap<u64, Json>,
     /// Model that was asked last, and the usage of its answers.
     asked: Node,
     told: HashMap<Json, Node>,
@@ -66,7 +66,7 @@ impl Answers {
                 held.value.node = joined(before, std::mem::take(&mut record.node));
                 let whole = held.value.node.json(Field::Id).cloned();
                 let (Some(part), Some(whole)) = (part, whole) else { return [None, None] };
-                self.names.insert(part, whole);
+                self.names.insert(hash(part.as_bytes()), whole.detached());
             }
             return [None, None];
         }
@@ -105,7 +105,8 @@ impl Answers {
             let mut name = node.json(*field);
             // Each piece is renamed to the next one, so no chain is longer.
             for _ in 0..self.names.len() {
-                let Some(whole) = name.and_then(|name| self.names.get(name)) else { break };
+                let whole = name.and_then(|name| self.names.get(&hash(name.as_bytes())));
+                let Some(whole) = whole else { break };
                 name = Some(whole);
             }
             if let Some(name) = name.filter(|name| node.json(*field) != Some(*name)).cloned() {

@@ -86,6 +86,15 @@ pub fn session(path: &Path) -> Vec<u8> {
             all.extend(file.is_file().then(|| ((*ending).to_owned(), read(&file))));
         }
     }
+    for format in FORMATS.iter().filter(|format| !format.below.is_empty()) {
+        let Some(stem) = name.strip_suffix(format.extensions[0]) else { continue };
+        let stem = path.with_file_name(stem);
+        for folder in format.below.iter().map(|below| stem.join(below)).filter(|f| f.is_dir()) {
+            let part =
+                |file: &Path| format!("/{}", file.strip_prefix(&stem).expect("below").display());
+            all.extend(files(&folder).iter().map(|file| (part(file), read(file))));
+        }
+    }
     several(all)
 }
 

@@ -109,7 +109,7 @@ fn told(block: &Value, calls: &mut Vec<String>) -> Option<Value> {
 }
 
 /// The messages of a request, those of one role joined, as the interface joins them.
-fn said(messages: &Value) -> Vec<Value> {
+pub fn said(messages: &Value) -> Vec<Value> {
     let (mut said, mut calls) = (Vec::<Value>::new(), Vec::new());
     for message in messages.as_array().into_iter().flatten() {
         let mut content: Vec<_> =
@@ -141,7 +141,7 @@ fn said(messages: &Value) -> Vec<Value> {
 const PROMPT: &str = "NEXT-PROMPT of the probe";
 
 /// A JSON text, with U+FFFD for halves of surrogate pairs, as the program sends them.
-fn parsed(text: &[u8]) -> Value {
+pub fn parsed(text: &[u8]) -> Value {
     let mut text = text.to_vec();
     for half in copyist::json::text::lone_halves(&text.clone()) {
         text[half.start..half.end].copy_from_slice(b"\\ufffd");
@@ -150,7 +150,7 @@ fn parsed(text: &[u8]) -> Value {
 }
 
 /// The context of a session for Anthropic's interface.
-fn context_of(text: &[u8]) -> Option<Value> {
+pub fn context_of(text: &[u8]) -> Option<Value> {
     let request = Request { form: Form::Anthropic, ..Request::default() };
     let out = context(text, &request, &keep()).0.ok()?;
     Some(parsed(&out)["messages"].take())
@@ -213,7 +213,7 @@ fn sessions(corpus: &Path) -> BTreeMap<&'static str, Vec<(PathBuf, Vec<u8>)>> {
 }
 
 /// Answers of the real program to transcripts.
-fn judged(script: &Path, release: &str, files: &[PathBuf]) -> Vec<Value> {
+pub fn judged(script: &Path, release: &str, files: &[PathBuf]) -> Vec<Value> {
     let mut judge = Command::new("python3");
     judge.arg(script).args(["--release", release]);
     if release.starts_with("2.0") {
@@ -227,7 +227,7 @@ fn judged(script: &Path, release: &str, files: &[PathBuf]) -> Vec<Value> {
 }
 
 /// Whether a call of the messages has no result.
-fn has_open_calls(said: &[Value]) -> bool {
+pub fn has_open_calls(said: &[Value]) -> bool {
     let text = said.iter().map(ToString::to_string).collect::<String>();
     text.contains("No result provided")
         || text.matches(r#""type":"call""#).count() > text.matches(r#""type":"result""#).count()
@@ -285,7 +285,7 @@ fn files_beside_sessions_are_no_sessions() {
     let summary =
         r#"{"type":"summary","summary":"Tides","leafUuid":"7d1f0a52-6b0e-4b3c-8a41-1c9e2f5b7a10"}"#;
     dir.write("0d4c7a10-1111-4222-8333-444455556666.jsonl", format!("{summary}\n").as_bytes());
-    dir.write("7d1f0a52-6b0e-4b3c-8a41-1c9e2f5b7a10.jsonl", &own("claude-code/v2/sidechain"));
+    dir.write("7d1f0a52-6b0e-4b3c-8a41-1c9e2f5b7a10.jsonl", &own("claude-code/v1/sidechain"));
     let (code, said) = dir.said(&["detect", "0d4c7a10-1111-4222-8333-444455556666.jsonl"]);
     assert!(code == 3 && said.contains("CY0210") && said.contains("no session"), "{code} {said}");
     let (code, said) = dir.said(&["convert", "-t", "pi", "--out-dir", "out", "."]);

@@ -3,6 +3,7 @@
 mod agent_orchestrator;
 mod ahead;
 mod claude_code;
+mod claude_eras;
 mod codelia;
 mod codex;
 #[path = "../common/mod.rs"]

@@ -21,6 +21,7 @@ mod rollouts;
 mod runs;
 mod spaces;
 mod talks;
+mod transcripts;
 mod yaml;
 
 use common::{

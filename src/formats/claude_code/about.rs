@@ -1,11 +1,15 @@
 //! Facts about a session that stand in its first lines, and detection of transcripts by them.
 
+use super::older::Older;
 use super::{FORMAT, wire};
-use crate::format::{Confidence, Head, Sniffed};
+use crate::error::{Error, Result};
+use crate::format::{Confidence, Head, Parts, Sniffed};
 use crate::json::{Cursor, Json, text};
 use crate::lines::BOM;
+use crate::mapping::Object;
 use crate::record::{Field, Node};
 use bytes::Bytes;
+use std::io::Read;
 
 /// Facts in the beginning of a transcript.
 #[derive(Debug, Default)]
@@ -110,29 +114,49 @@ impl About {
         let mut node = self.facts.clone();
         node.set(Field::Source, Json::string(format));
         node.set(Field::Provider, Json::constant("\"anthropic\""));
-        if let Some(release) = &self.release {
-            let mut client = b"{\"name\":\"claude-code\",\"version\":".to_vec();
-            client.extend_from_slice(release.as_bytes());
-            client.push(b'}');
-            node.set(Field::Client, Json::checked(client.into()));
+        if self.release.is_some() {
+            node.set(Field::Client, self.client(&[]));
         }
         node
+    }
+
+    /// Returns the program that wrote the session: the release that began it, and all of them.
+    #[must_use]
+    pub fn client(&self, releases: &[Json]) -> Json {
+        let mut client = Vec::new();
+        let mut object = Object::open(&mut client);
+        object.member("name", b"\"claude-code\"");
+        let first = self.release.as_ref().or(releases.first());
+        first.into_iter().for_each(|release| object.member("version", release.as_bytes()));
+        if !releases.is_empty() {
+            let all: Vec<_> = releases.iter().map(Json::as_bytes).collect();
+            object.member("releases", &[b"[", all.join(&b","[..]).as_slice(), b"]"].concat());
+        }
+        object.close();
+        Json::checked(client.into())
     }
 }
 
 /// Detects a transcript by its beginning.
 pub fn sniff(head: &Head<'_>) -> Option<Sniffed> {
+    let confidence = confidence(head)?;
+    let mut older = Older::default();
+    head.lines().for_each(|line| older.line(line));
+    let version = if older.is_first(head.whole) { FIRST } else { SECOND };
+    Some(Sniffed { confidence, version })
+}
+
+fn confidence(head: &Head<'_>) -> Option<Confidence> {
     let called = Head::is_called(head.name, FORMAT.extensions);
     let (mut beside, mut clean, mut stray) = (0, true, head.whole);
     for (i, line) in head.lines().take(LOOKED_AT).enumerate() {
         match Marks::of(line) {
             Some(marks) if marks.is_chained() => {
-                let confidence = match () {
+                return Some(match () {
                     () if !clean => Confidence::Buried,
                     () if i == beside => Confidence::Certain,
                     () => Confidence::Strong,
-                };
-                return Some(Sniffed { confidence, version: VERSION });
+                });
             }
             Some(marks) if marks.is_beside() => {
                 stray &= STRAY.iter().any(|wire| marks.is(wire));
@@ -150,8 +174,34 @@ pub fn sniff(head: &Head<'_>) -> Option<Sniffed> {
         () if clean => Confidence::Strong,
         () => Confidence::Buried,
     };
-    (beside > 0).then_some(Sniffed { confidence, version: VERSION })
+    (beside > 0).then_some(confidence)
 }
+
+/// Returns what tells the version of a session. Sessions that a release of version 2 began are
+/// looked at only at their beginning, unless something there is of version 1.
+///
+/// # Errors
+/// If the session cannot be read.
+pub fn older(parts: &mut dyn Parts, limit: usize) -> Result<(Older, u32)> {
+    let mut bytes = Vec::new();
+    let read = parts.main()?.take(About::HEAD).read_to_end(&mut bytes);
+    read.map_err(|error| Error::io("cannot read", error))?;
+    let mut head = Older::default();
+    bytes.split(|b| *b == b'\n').for_each(|line| head.line(line));
+    let release = About::of(&bytes).release.and_then(|release| release.text());
+    let new = release.is_some_and(|release| !OLD.iter().any(|old| release.starts_with(old)));
+    if new && !head.is_first(true) {
+        return Ok((head, SECOND));
+    }
+    let older = Older::of(parts, limit)?;
+    let mut flat = older.flat(&parts.names()).into_iter();
+    let mut beside = || flat.any(|flat| matches!(parts.find(&[], &flat.file()), Ok(Some(_))));
+    let version = if older.is_first(true) || beside() { FIRST } else { SECOND };
+    Ok((older, version))
+}
+
+/// Beginnings of the releases that write the shapes of version 1.
+const OLD: &[&str] = &["0.", "1.", "2.0."];
 
 /// Maximum number of lines that detection looks at.
 const LOOKED_AT: usize = 64;
@@ -160,5 +210,6 @@ const LOOKED_AT: usize = 64;
 /// with another session.
 const STRAY: &[&str] = &["summary", "queue-operation"];
 
-/// Number of the only version.
-const VERSION: u32 = 2;
+/// Numbers of the versions.
+pub const FIRST: u32 = 1;
+pub const SECOND: u32 = 2;

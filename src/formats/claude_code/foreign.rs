@@ -183,7 +183,7 @@ impl Foreign {
     fn leave_out(&mut self, node: &Node) {
         let Some(id) = node.json(Field::Id) else { return };
         let parent = node.json(Field::Parent).cloned().unwrap_or(Json::constant("null"));
-        self.left_out.insert(id.clone(), parent);
+        self.left_out.insert(id.detached(), parent.detached());
     }
 
     /// Returns the nearest node above, or this node, that has a line.
@@ -292,11 +292,15 @@ impl Foreign {
     }
 
     /// Completes an answer; returns its identifier. Calls right behind calls share one: release
-    /// 2.1.332 puts the results of calls behind each answer by itself.
+    /// 2.1.332 puts the results of calls behind each answer by itself. A call behind the one at which
+    /// the session stands has one of its own, for releases send all lines of an answer.
     fn answer(&self, node: &mut Node, uuid: &Json) -> Json {
         let own = node.json(Field::ResponseId);
         let own = own.filter(|id| id.text().is_some_and(|id| id.starts_with("msg_"))).cloned();
-        let follows = |line: &Json| node.json(Field::Parent) == Some(line) && calls(node);
+        let leaf = self.leaf.as_ref().map(|leaf| self.uuid(leaf));
+        let follows = |line: &Json| {
+            node.json(Field::Parent) == Some(line) && calls(node) && leaf.as_ref() != Some(line)
+        };
         let before = self.answered.as_ref().filter(|(line, _)| follows(line));
         let name = own.or_else(|| before.map(|(_, name)| name.clone())).unwrap_or_else(|| {
             let of = node.json(Field::Group).unwrap_or(uuid);
@@ -379,14 +383,26 @@ impl Foreign {
     /// last line of the chain if that descends from the leaf; and one that names this as the leaf.
     #[must_use]
     pub fn stands_at(&self, leaf: &Json) -> [Vec<u8>; 2] {
-        let parent = Some(leaf).filter(|leaf| !leaf.is_null()).map(|leaf| self.uuid(leaf));
-        let parent = parent.unwrap_or(Json::constant("null"));
+        let parent = self.line_of(leaf);
         let uuid = uuid_of(&[self.id.as_bytes(), leaf.as_bytes(), b" leaf"].concat());
         let uuid = Json::string(&uuid);
         let asked = self.asked.clone().unwrap_or(Json::constant("\"\""));
         let named = self.beside("last-prompt", &[("lastPrompt", &asked), ("leafUuid", &uuid)]);
         let time = times::after(self.time.unwrap_or(Timestamp::UNIX_EPOCH));
         [self.informational(&parent, &uuid, time), named]
+    }
+
+    /// Returns the line that names the last line of the chain as the leaf.
+    #[must_use]
+    pub fn ends_at(&self, leaf: &Json) -> Vec<u8> {
+        let asked = self.asked.clone().unwrap_or(Json::constant("\"\""));
+        self.beside("last-prompt", &[("lastPrompt", &asked), ("leafUuid", &self.line_of(leaf))])
+    }
+
+    /// Returns the identifier of the line of a node, which may have come with a line of its own.
+    fn line_of(&self, node: &Json) -> Json {
+        let made = self.lines.contains(&hash(node.as_bytes()));
+        if made { self.uuid(node) } else { node.clone() }
     }
 
     /// Returns a line of the chain without content. Release 2.0.53 continues at the newest line, also

@@ -127,7 +127,8 @@ fn each(
 }
 
 /// Returns a line that is one JSON object in UTF-8.
-fn object(line: &[u8]) -> Option<Json> {
+#[must_use]
+pub fn object(line: &[u8]) -> Option<Json> {
     let mut cursor = Cursor::new(line);
     let whole = line.starts_with(b"{") && cursor.skip_value().and_then(|_| cursor.end()).is_ok();
     let text = whole && std::str::from_utf8(line).is_ok();

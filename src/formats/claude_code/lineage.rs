@@ -103,6 +103,11 @@ impl Lineage {
         self.add(id, parent);
     }
 
+    /// Notes that records of other parts follow, which do not stand in the conversation.
+    pub fn leave(&mut self) {
+        self.newest = None;
+    }
+
     /// Adds a node of the conversation.
     fn add(&mut self, id: Json, parent: u64) {
         let (own, known) = (key(&id), |(id, _): &(u64, u64)| *id == parent);
@@ -221,6 +226,12 @@ impl Lineage {
     #[must_use]
     pub fn knows(&self, id: &Json) -> bool {
         self.nodes.iter().any(|(node, _)| *node == key(id))
+    }
+
+    /// Whether this is the last line of the conversation.
+    #[must_use]
+    pub fn ends_at(&self, id: &Json) -> bool {
+        self.nodes.last().is_some_and(|(last, _)| *last == key(id))
     }
 
     /// Returns the leaf of the session, if it is not the last record.

@@ -3,7 +3,9 @@
 //! Lines of the conversation have a `uuid` and name the line before by `parentUuid`. Each block of
 //! an answer is a line of its own; the lines of one answer share `message.id`. Other lines stand
 //! beside the conversation. There is no number of a version, and every release reads the files of
-//! the older ones. In releases 1.x, the lines of sub-agents stand in the session's file.
+//! the older ones. In releases 1.x, the lines of sub-agents stand in the session's file; in 2.0, in
+//! files `agent-ID.jsonl` beside it; from 2.1 on, in the folder `subagents` of the folder with the
+//! session's name. Nothing in the files shows whether the program is running.
 //!
 //! | line | canonical |
 //! |---|---|
@@ -14,8 +16,9 @@
 //! | messages that a compaction keeps (`preservedMessages`, `preservedSegment`) | the same messages, behind the summary |
 //! | `uuid`, `parentUuid`, `timestamp`, `toolUseResult` | `id`, `parent`, `time`, `details` |
 //! | `message.id`, `model`, `stop_reason`, `usage` | `response_id`, `model`, `stop_reason`, `usage` |
-//! | lines with `isSidechain` | messages with `parent_call`, the call of the tool `Task` with the same prompt; `excluded` where there is none |
-//! | `sessionId`, `cwd`, first `timestamp`, `version` of the first lines | the session's `id`, `cwd`, `created`, `client` |
+//! | a file below the session's name | `notice` of subtype `part`, with the text, or with the lines behind it up to the next such notice; one without a name leads back to the transcript |
+//! | lines with `isSidechain`, and those of a sub-agent's file | messages with `parent_call`, the call of the tool `Task` with the same prompt; `excluded` where there is none |
+//! | `sessionId`, `cwd`, first `timestamp`, `version` of the first lines, all `version`s | the session's `id`, `cwd`, `created`, `client` |
 //! | `custom-title`, `ai-title`, `summary` about a line of the file | the session's `name` |
 //! | the last `last-prompt` with a known `leafUuid` | the session's `leaf`, unless the last line descends from it |
 //!
@@ -25,17 +28,20 @@
 //! `parentUuid`.
 
 mod about;
+mod files;
 mod foreign;
 mod kept;
 mod line;
 mod lineage;
+mod older;
 mod read;
 mod repair;
+mod upgrade;
 mod wire;
 mod write;
 
 use crate::dialect::anthropic::context;
-use crate::format::{Format, Mends, Named, Required, Version};
+use crate::format::{Format, Mends, Named, Required, Step, Version};
 use crate::ids;
 use crate::record::{Field, Kind};
 
@@ -44,8 +50,18 @@ const NAME: &str = "claude-code";
 /// Row of the table of formats for Claude Code.
 pub static FORMAT: Format = Format {
     aliases: &["claude", "cc"],
+    usual: Some(about::SECOND),
+    below: wire::FOLDERS,
+    settle: Some(|parts, limit| about::older(parts, limit).map(|(_, version)| version)),
+    steps: &[Step {
+        from: about::FIRST,
+        to: about::SECOND,
+        summary: "sub-agents get files of their own, messages what every release needs",
+    }],
+    migrates_in_place: true,
     folders: &["cwd"],
     home: Some(home),
+    resume: Some(read::resume),
     // By the rules of release 2.1.332: the path to the leaf, which begins at the last compaction. What
     // the program renders anew (attachments) or adds when it resumes (results of interrupted calls, the
     // answer "No response requested.") is not contained.
@@ -56,13 +72,22 @@ pub static FORMAT: Format = Format {
         name: NAME,
         summary: "transcripts of Claude Code (JSON Lines)",
         source: "Claude Code, releases 1.0.0 to 2.1.332",
-        versions: &[Version {
-            number: 2,
-            summary: "transcripts of every release from 1.0 to 2.1",
-            schema: include_str!("../../../schemas/claude-code/v2.schema.json"),
-            tree: true,
-            kinds: &[Kind::Session, Kind::Message, Kind::Opaque],
-        }],
+        versions: &[
+            Version {
+                number: about::FIRST,
+                summary: "sub-agents in the transcript or in files beside it (1.0 to 2.0)",
+                schema: include_str!("../../../schemas/claude-code/v1.schema.json"),
+                tree: true,
+                kinds: KINDS,
+            },
+            Version {
+                number: about::SECOND,
+                summary: "sub-agents in files below the session's name (from 2.1)",
+                schema: include_str!("../../../schemas/claude-code/v2.schema.json"),
+                tree: true,
+                kinds: KINDS,
+            },
+        ],
         extensions: &[".jsonl"],
         sniff: about::sniff,
         read: read::open,
@@ -70,6 +95,8 @@ pub static FORMAT: Format = Format {
         repair: repair::repair,
     })
 };
+
+const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Opaque];
 
 /// Returns the path `<slug>/<session>`, by which Claude Code finds the sessions of a folder.
 ///

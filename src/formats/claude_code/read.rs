@@ -1,8 +1,10 @@
 //! Reader of a transcript as a stream of records.
 
-use super::about::About;
-use super::kept::Kept;
+use super::about::{self, About, FIRST};
+use super::files::{self, Part};
+use super::kept::{Kept, object};
 use super::lineage::Lineage;
+use super::older::Older;
 use super::{NAME, line};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -15,10 +17,21 @@ use crate::record::{Field, Kind, Node, Record};
 use std::collections::VecDeque;
 use std::io::Read;
 
+/// Opens a session at a record that an earlier reading returned.
+///
+/// # Errors
+/// As [`open`].
+pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let before = move |item: &Result<Located<Record>>| {
+        item.as_ref().is_ok_and(|l| (l.at.part, l.at.byte) != (from.part, from.byte))
+    };
+    Ok(Box::new(open(parts, cx)?.skip_while(before)))
+}
+
 /// Opens a session for reading.
 ///
 /// # Errors
-/// If the part cannot be read.
+/// If a part cannot be read.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     parts.keep()?;
     let kept = Kept::of(parts, cx.options.max_line)?;
@@ -26,13 +39,22 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     let read = parts.main()?.take(About::HEAD).read_to_end(&mut head);
     read.map_err(|error| Error::io("cannot read", error))?;
     let about = About::of(&head);
+    let (older, version) = about::older(parts, cx.options.max_line)?;
+    let older = Some(older).filter(|_| version == FIRST);
     let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
     let lineage = Lineage::of(about.agent, kept);
     Ok(Box::new(Records {
         lines,
         cx,
         about,
+        version,
+        files: files::parts(parts, older.as_ref())?,
+        older,
+        parts,
+        part: None,
+        waiting: None,
         lineage,
+        releases: Vec::new(),
         title: Title::default(),
         ready: VecDeque::new(),
         records: 0,
@@ -45,13 +67,37 @@ struct Records<'a> {
     lines: FramedLines,
     cx: &'a Cx<'a>,
     about: About,
+    version: u32,
+    /// Findings of version 1 in the lines, if the session is of it.
+    older: Option<Older>,
+    parts: &'a mut dyn Parts,
+    /// Parts that were not read yet, and the one that is read now; `None` for the main part.
+    files: VecDeque<Part>,
+    part: Option<Part>,
+    /// Line of the main part before which the lines of a sub-agent are read.
+    waiting: Option<Waiting>,
     lineage: Lineage,
+    /// Releases that wrote the lines of the main part.
+    releases: Vec<Json>,
     title: Title,
     /// Records that were read and not yet returned.
     ready: VecDeque<Located<Record>>,
     records: u64,
     done: bool,
     scratch: Vec<u8>,
+}
+
+/// Line with the result of a sub-agent's call, and the lines behind it.
+struct Waiting {
+    lines: FramedLines,
+    records: Vec<Record>,
+    frame: Framing,
+}
+
+/// Whether a record contains the result of a call.
+fn answers(record: &Record, call: &Json) -> bool {
+    let blocks = record.node.nodes(Field::Content).unwrap_or_default();
+    blocks.iter().any(|block| block.json(Field::Call) == Some(call))
 }
 
 impl Iterator for Records<'_> {
@@ -89,23 +135,111 @@ impl Iterator for Records<'_> {
 impl Records<'_> {
     /// Queues the records of the next line; false at the end.
     fn line(&mut self) -> Result<bool> {
-        let Some(frame) = self.lines.next()? else { return Ok(false) };
+        let Some(frame) = self.lines.next()? else { return self.next_part() };
         if self.records == 0 {
-            let mut session = Record { kind: Kind::Session, node: self.about.session(NAME) };
+            let name = format!("{NAME}@{}", self.version);
+            let mut session = Record { kind: Kind::Session, node: self.about.session(&name) };
             self.lines.note(&frame, &mut session, true, self.cx);
+            if self.older.as_ref().is_some_and(Older::is_undated) {
+                let mut file = session.node.node(Field::File).cloned().unwrap_or_default();
+                file.set(Field::Style, Json::constant(UNDATED));
+                session.node.set(Field::File, file);
+            }
             self.push(session, frame.at);
         }
-        let mut records = match self.parse(&frame) {
+        let records = match self.parse(&frame) {
             Ok(records) => records,
             Err(error) => vec![self.lines.damaged(&frame, error, self.cx)?],
         };
-        self.lineage.link(&mut records);
+        self.take(records, frame)
+    }
+
+    /// Queues the records of a line. The lines of a sub-agent come before the result of its call, as
+    /// releases 1.x write them.
+    fn take(&mut self, mut records: Vec<Record>, frame: Framing) -> Result<bool> {
+        match &self.part {
+            Some(part) => {
+                records
+                    .iter_mut()
+                    .for_each(|record| files::mark(&mut record.node, record.kind, part));
+            }
+            None => {
+                let answered = |part: &Part| {
+                    part.call.as_ref().is_some_and(|call| records.iter().any(|r| answers(r, call)))
+                };
+                if let Some(place) = self.files.iter().position(answered)
+                    && let Some(part) = self.files.remove(place)
+                {
+                    let lines = self.begin(part)?;
+                    self.waiting = Some(Waiting { lines, records, frame });
+                    return Ok(true);
+                }
+                self.note_release(&frame.bytes);
+                self.lineage.link(&mut records);
+                records.first().into_iter().for_each(|first| self.title.note(&first.node));
+            }
+        }
         records.first_mut().into_iter().for_each(|first| {
-            self.title.note(&first.node);
+            if let Some(older) = &self.older {
+                mark_title(&mut first.node, older);
+            }
             self.lines.note(&frame, first, false, self.cx);
         });
         records.into_iter().for_each(|record| self.push(record, frame.at));
         Ok(true)
+    }
+
+    /// Goes on with the next part; false if there is none.
+    fn next_part(&mut self) -> Result<bool> {
+        if self.records == 0 && !self.files.is_empty() {
+            // Of the transcript itself nothing is left.
+            let node = self.about.session(&format!("{NAME}@{}", self.version));
+            self.push(Record { kind: Kind::Session, node }, Position::default());
+        }
+        if let Some(Waiting { lines, records, frame }) = self.waiting.take() {
+            if let Some(tail) = self.lines.tail(self.cx) {
+                self.push(tail.value, tail.at);
+            }
+            self.lines = lines;
+            if let Some(part) = self.part.take() {
+                self.push(part.end(), frame.at);
+            }
+            return self.take(records, frame);
+        }
+        let Some(part) = self.files.pop_front() else { return Ok(false) };
+        if let Some(tail) = self.lines.tail(self.cx) {
+            self.push(tail.value, tail.at);
+        }
+        self.lineage.leave();
+        self.begin(part).map(|_| true)
+    }
+
+    /// Begins a part. Returns the lines that were read before.
+    fn begin(&mut self, part: Part) -> Result<FramedLines> {
+        let at = Position { part: part.number, ..Position::default() };
+        let mut file = part.open(self.parts)?;
+        let lines = files::is_lines(&part.name);
+        // Nothing of a text is left to be read as lines.
+        let text = if lines { None } else { Some(files::read(&mut *file)?) };
+        let next = FramedLines::over(file, self.cx.options.max_line)?;
+        let before = std::mem::replace(&mut self.lines, next.of_part(part.number));
+        self.push(part.begin(lines && self.lines.bom, text.as_deref()), at);
+        self.part = Some(part);
+        Ok(before)
+    }
+
+    /// Notes the release that wrote a line.
+    fn note_release(&mut self, line: &[u8]) {
+        let same = self.releases.last().is_some_and(|last| {
+            memchr::memmem::find(line, &[b"\"version\":", last.as_bytes()].concat()).is_some()
+        });
+        let release = || object(line)?.member("version").filter(|version| version.text().is_some());
+        if !same
+            && self.releases.len() < RELEASES
+            && let Some(release) = release().filter(|release| !self.releases.contains(release))
+        {
+            self.releases.push(release);
+        }
     }
 
     fn push(&mut self, value: Record, at: Position) {
@@ -148,11 +282,31 @@ impl Records<'_> {
         if let Some(title) = self.title.of(&self.lineage) {
             node.set(Field::Name, title);
         }
+        if self.releases.len() > 1 {
+            node.set(Field::Client, self.about.client(&self.releases));
+        }
         if !node.is_empty() {
             self.push(Record { kind: Kind::Session, node }, at);
         }
     }
 }
+
+/// Style of a file whose messages need other times, so that every release continues at the last.
+pub const UNDATED: &str = "\"undated\"";
+
+/// Layout of a summary that is the title of its own session.
+pub const TITLE: &str = "\"title\"";
+
+/// Marks a summary that is the title of its session.
+fn mark_title(node: &mut Node, older: &Older) {
+    let leaf = || node.json(Field::Data).and_then(|data| data.member("leafUuid"));
+    if node.is(Field::Type, "summary") && leaf().is_some_and(|leaf| older.is_title(&leaf)) {
+        node.set(Field::Layout, Json::constant(TITLE));
+    }
+}
+
+/// Maximum number of releases that are told.
+const RELEASES: usize = 64;
 
 /// Title of the session: the last that the user gave, else the last that a model gave.
 #[derive(Default)]

@@ -54,3 +54,11 @@ pub const BESIDE: &[(&str, &str)] = &[
 
 /// Names of the tool that starts a sub-agent.
 pub const AGENT_TOOLS: &[&str] = &["Task", "Agent"];
+
+/// Beginning of the names of parts with the lines of sub-agents.
+pub const AGENTS: &str = "/subagents/";
+/// Ending of the names of parts with facts about sub-agents.
+pub const ABOUT_AGENT: &str = ".meta.json";
+/// Folders, in a folder with the session's name, whose files belong to the session: lines of
+/// sub-agents and facts about them, and long output of tools.
+pub const FOLDERS: &[&str] = &["subagents", "tool-results"];

@@ -1,16 +1,22 @@
 //! Writer of a stream of records as a transcript.
 
+use super::about::{FIRST, SECOND};
+use super::files::{self, Begun};
 use super::foreign::Foreign;
 use super::lineage::Lineage;
+use super::upgrade::Upgrade;
 use super::{NAME, line};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::framing::Pen;
 use crate::json::Json;
-use crate::position::Located;
+use crate::lines::BOM;
+use crate::parts::no_room_for_parts;
+use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
+use std::io::Write;
 
 /// Opens a session for writing.
 ///
@@ -18,12 +24,16 @@ use bytes::Bytes;
 /// If the part cannot be created.
 pub fn open<'a>(
     sink: &'a mut dyn Sink,
-    _version: &'static Version,
+    version: &'static Version,
     cx: &'a Cx<'a>,
 ) -> Result<Box<dyn Writer + 'a>> {
     let pen = Pen::to(sink.create("")?);
     Ok(Box::new(Transcript {
         pen,
+        sink,
+        version: version.number,
+        part: Place::Main,
+        upgrade: None,
         cx,
         session: None,
         group: Vec::new(),
@@ -34,7 +44,14 @@ pub fn open<'a>(
 }
 
 struct Transcript<'a> {
+    /// Writes the main part.
     pen: Pen,
+    sink: &'a mut dyn Sink,
+    version: u32,
+    /// Part whose lines come now.
+    part: Place,
+    /// State of the migration of a session of version 1.
+    upgrade: Option<Upgrade>,
     cx: &'a Cx<'a>,
     session: Option<Session>,
     /// Records that wait for others of their line.
@@ -44,6 +61,14 @@ struct Transcript<'a> {
     /// Links of the records of a transcript, and the leaf that its session record names.
     written: Lineage,
     leaf: Option<Json>,
+}
+
+/// Part to which lines go.
+enum Place {
+    Main,
+    Part(Pen),
+    /// A file of its own in version 1, to which that version's writer writes nothing.
+    Flat,
 }
 
 enum Session {
@@ -72,7 +97,12 @@ impl Writer for Transcript<'_> {
             (None, Kind::Session) => self.begin(record),
             (None, _) => return Err(no_session(located.at)),
             (Some(Session::Own(_)), Kind::Session) => {
-                self.pen.file(&record.node, false);
+                self.flush_group()?;
+                if let Place::Part(pen) = &mut self.part {
+                    pen.file(&record.node, false);
+                } else {
+                    self.pen.file(&record.node, false);
+                }
                 self.leaf = record.node.json(Field::Leaf).cloned().or(self.leaf.take());
             }
             (Some(Session::Own(_)), _) => return self.own(located),
@@ -86,6 +116,7 @@ impl Writer for Transcript<'_> {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.flush_group()?;
+        self.end_part()?;
         match self.session.take() {
             None => return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record"))),
             Some(Session::Foreign(foreign)) => {
@@ -96,13 +127,20 @@ impl Writer for Transcript<'_> {
             Some(Session::Own(foreign)) => {
                 // A session that was moved to another leaf names it.
                 if let Some(leaf) = self.written.other_leaf(self.leaf.as_ref()) {
-                    for line in foreign.stands_at(leaf) {
+                    let lines = match self.written.ends_at(leaf) {
+                        true => vec![foreign.ends_at(leaf)],
+                        false => foreign.stands_at(leaf).to_vec(),
+                    };
+                    for line in lines {
                         self.pen.line(&Node::default())?.extend_from_slice(&line);
                     }
+                } else if let Some(last) = self.upgrade.as_ref().and_then(Upgrade::last) {
+                    self.pen.line(&Node::default())?.extend_from_slice(&last);
                 }
             }
         }
-        self.pen.finish()
+        self.pen.finish()?;
+        self.upgrade.map_or(Ok(()), |upgrade| upgrade.finish(self.sink))
     }
 }
 
@@ -111,6 +149,8 @@ impl Transcript<'_> {
         let source = record.node.text(Field::Source).unwrap_or_default();
         if source.split('@').next() == Some(NAME) {
             self.pen.file(&record.node, true);
+            let first = source == format!("{NAME}@{FIRST}");
+            self.upgrade = (first && self.version == SECOND).then(|| Upgrade::of(&record.node));
             self.leaf = record.node.json(Field::Leaf).cloned();
             let quiet = Log::default();
             let cx = Cx { options: self.cx.options, log: &quiet };
@@ -124,16 +164,30 @@ impl Transcript<'_> {
     /// Takes a record of a transcript.
     fn own(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
-        if record.is_restored() {
+        if let Some(part) = files::begun(record) {
+            self.flush_group()?;
+            return self.begin_part(part, record.is_restored());
+        }
+        // The lines of a sub-agent that stood in a file beside the session go into one of its own.
+        let moved = matches!(self.part, Place::Flat) && self.upgrade.is_some();
+        if record.is_restored() && !moved {
             return Ok(());
         }
-        self.written.note(record);
+        self.upgrade.iter_mut().for_each(|upgrade| upgrade.note(record));
+        if matches!(self.part, Place::Main) {
+            self.written.note(record);
+        }
         if self.group.first().is_some_and(|first| line::is_joined(&first.value, record)) {
             self.group.push(located.clone());
             return Ok(());
         }
         self.flush_group()?;
-        if self.pen.kept(record)? {
+        let kept = match &mut self.part {
+            Place::Part(pen) => pen.kept(record)?,
+            Place::Main => self.pen.kept(record)?,
+            Place::Flat => false,
+        };
+        if kept {
             return Ok(());
         }
         let added = record.kind != Kind::Opaque && record.node.json(Field::Extra).is_none();
@@ -147,6 +201,57 @@ impl Transcript<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Begins a part.
+    fn begin_part(&mut self, part: Begun, flat: bool) -> Result<()> {
+        self.end_part()?;
+        let Begun { name, bom, text } = part;
+        if name.is_empty() {
+            return Ok(());
+        }
+        if flat {
+            self.part = Place::Flat;
+            let sink = &mut *self.sink;
+            return self.upgrade.as_mut().map_or(Ok(()), |upgrade| upgrade.begin(&name, sink));
+        }
+        if !self.sink.takes_parts() {
+            return Err(no_room_for_parts());
+        }
+        let mut to = self.sink.create(&name)?;
+        let begin = text.as_deref().unwrap_or(if bom { BOM } else { b"" });
+        let written = to.write_all(begin).and_then(|()| to.flush());
+        written.map_err(|error| Error::io("cannot write", error))?;
+        if text.is_none() {
+            self.part = Place::Part(Pen::to(to));
+        }
+        Ok(())
+    }
+
+    /// Ends the part whose lines came before.
+    fn end_part(&mut self) -> Result<()> {
+        match std::mem::replace(&mut self.part, Place::Main) {
+            Place::Part(pen) => pen.finish(),
+            Place::Main | Place::Flat => Ok(()),
+        }
+    }
+
+    /// Writes a line of a record to the part that it belongs to.
+    fn put(&mut self, (node, at): (&Node, Position), line: &[u8]) -> Result<()> {
+        match (&mut self.part, &mut self.upgrade) {
+            (Place::Part(pen), _) => pen.line(node)?.extend_from_slice(line),
+            (Place::Flat, Some(upgrade)) => upgrade.flat(node, line)?,
+            (Place::Flat, None) => {}
+            (Place::Main, Some(upgrade)) => {
+                let mut out = Vec::with_capacity(line.len() + 64);
+                upgrade.line((node, at), line, &mut out, self.sink, self.cx)?;
+                if !out.is_empty() {
+                    self.pen.line(node)?.extend_from_slice(&out);
+                }
+            }
+            (Place::Main, None) => self.pen.line(node)?.extend_from_slice(line),
+        }
+        Ok(())
     }
 
     /// Writes the line of a foreign record, if it has one.
@@ -167,17 +272,18 @@ impl Transcript<'_> {
         let Some(first) = records.first() else { return Ok(()) };
         if let Some(raw) = first.node.text(Field::Raw).map(Bytes::from) {
             if gives(&raw, &records) {
-                self.pen.line(&first.node)?.extend_from_slice(&raw);
-                return Ok(());
+                return self.put((&first.node, at), &raw);
             }
             self.cx.raw_refused(at);
         }
-        if line::write(&records, &mut self.line) {
-            self.pen.line(&first.node)?.extend_from_slice(&self.line);
+        let mut line = std::mem::take(&mut self.line);
+        if line::write(&records, &mut line) {
+            self.put((&first.node, at), &line)?;
         } else {
             self.cx.log.count(FieldOutcome::Dropped, first.kind.name());
         }
-        self.line.clear();
+        line.clear();
+        self.line = line;
         Ok(())
     }
 }

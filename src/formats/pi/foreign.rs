@@ -64,7 +64,7 @@ impl Foreign {
     /// Notes an entry that was left out: its children follow its parent.
     pub fn left_out(&mut self, entry: &Node) {
         let Some(id) = entry.json(Field::Id) else { return };
-        self.left_out.insert(id.clone(), parent_of(entry));
+        self.left_out.insert(id.detached(), parent_of(entry).detached());
     }
 
     /// Returns this entry, or the nearest one above it that pi's file has; with `conversation`, the
@@ -93,7 +93,7 @@ impl Foreign {
             node.set(Field::Parent, self.written_above(&parent, !aside).clone());
         }
         if let Some(id) = node.json(Field::Id).filter(|_| aside) {
-            self.beside.insert(id.clone(), parent_of(node));
+            self.beside.insert(id.detached(), parent_of(node).detached());
         }
     }
 

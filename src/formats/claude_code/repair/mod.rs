@@ -5,11 +5,12 @@
 //! messages from some releases, or makes a model's interface refuse the session, is `--resumable`'s
 //! (`resume`).
 
-mod line;
+pub mod line;
 mod links;
 mod resume;
 
 use super::about::About;
+use super::files::is_lines;
 use super::foreign::uuid_of;
 use super::kept::Kept;
 use super::wire;
@@ -49,14 +50,34 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     }
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut mend)?;
-    let found = walk.found();
-    if mend.after.entries == 0 {
+    let (mut records, mut rescued) = (mend.after.entries, walk.found().rescued);
+    let (mut before, mut after) = (mend.before, mend.after);
+    let names = if bench.takes_parts() { bench.parts().names() } else { Vec::new() };
+    let (of_agents, others): (Vec<_>, Vec<_>) =
+        names.into_iter().skip(1).partition(|name| is_lines(name));
+    // A resume needs only the conversation.
+    let alone = RepairOptions { resumable: false, relink: Vec::new(), ..wanted.clone() };
+    let mut agents = Vec::new();
+    for name in of_agents {
+        let mut lines = (Walk::new(&name, &RECORDS, &alone, cx), Lines::new(&alone, cx));
+        lines.0.look(bench, &mut lines.1)?;
+        records += lines.1.after.entries;
+        rescued += lines.0.found().rescued;
+        before.entries += lines.1.before.entries;
+        after.entries += lines.1.after.entries;
+        agents.push(lines);
+    }
+    if records == 0 {
         return Err(nothing_back());
     }
-    let changed = walk.settle(bench, &mut mend)?;
-    let (records, rescued) = (mend.after.entries, found.rescued);
-    Ok(Repaired { changed, records, rescued, ..Repaired::default() }
-        .reaching(mend.before, mend.after))
+    let mut all: Vec<_> = std::iter::once((walk, mend)).chain(agents).collect();
+    bench.begin(all.iter().any(|(walk, mend)| walk.removes(mend)))?;
+    let changed = all.iter().any(|(walk, mend)| walk.changes(mend));
+    for (walk, mut mend) in all.drain(..) {
+        walk.write(bench, &mut mend)?;
+    }
+    others.iter().try_for_each(|name| bench.keep(name))?;
+    Ok(Repaired { changed, records, rescued, ..Repaired::default() }.reaching(before, after))
 }
 
 struct Lines<'a> {
@@ -226,9 +247,9 @@ impl<'a> Lines<'a> {
         let late = self.resume.as_ref().and_then(Resume::late);
         let late = late.filter(|(end, _)| *end == ordinal);
         if let Some((_, time)) = late {
-            let old = members.time.map(|time| time.of(bytes));
+            let old = members.time.map_or(&b"null"[..], |time| time.of(bytes));
             fixes.edits.set(members.time, "timestamp", &quoted(&times::with_millis(time)));
-            fixes.note(Code::EndDated, old.map(|old| ("timestamp", old)));
+            fixes.note(Code::EndDated, Some(("timestamp", old)));
             self.report(Code::EndDated, record.at);
         }
         let mut line = Vec::with_capacity(bytes.len() + 64);
@@ -363,7 +384,8 @@ fn note_of(code: Code) -> String {
 }
 
 /// Returns the place of a member of the message that stands at a place of a line.
-fn member_of(line: &[u8], message: Span, member: &str) -> Option<Span> {
+#[must_use]
+pub fn member_of(line: &[u8], message: Span, member: &str) -> Option<Span> {
     let mut cursor = Cursor::new(message.of(line));
     cursor.begin_object().ok()?;
     let mut found = None;

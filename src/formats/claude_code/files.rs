@@ -1,0 +1,156 @@
+//! Files of a session beside its transcript: the lines of sub-agents, facts about them, and long
+//! output of tools. Each begins with a `notice` of subtype `part`, which names it and contains its
+//! text, unless its lines follow.
+
+use super::older::{Flat, Older};
+use super::wire;
+use crate::error::{Error, Result};
+use crate::format::Parts;
+use crate::json::Json;
+use crate::json::text::{from_base64, quote, to_base64};
+use crate::mapping::Object;
+use crate::record::{Field, Kind, Node, Record};
+use std::collections::VecDeque;
+use std::io::Read;
+
+/// Subtype of the notice that begins a part.
+const PART: &str = "part";
+
+/// A part to be read.
+#[derive(Debug)]
+pub struct Part {
+    /// Number of the part in the session.
+    pub number: u32,
+    pub name: String,
+    /// Call of the sub-agent whose lines the part contains, if it is known.
+    pub call: Option<Json>,
+    /// Name of the sub-agent's file in version 1, where it is no part of the session.
+    pub flat: Option<String>,
+}
+
+impl Part {
+    /// Opens the part.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub fn open(&self, parts: &mut dyn Parts) -> Result<Box<dyn Read>> {
+        match &self.flat {
+            Some(file) => Ok(parts.find(&[], file)?.unwrap_or(Box::new(std::io::empty()))),
+            None => parts.open(&self.name),
+        }
+    }
+
+    /// Returns the record with which the part ends, if lines of the main part follow.
+    #[must_use]
+    pub fn end(&self) -> Record {
+        self.notice("", false, None)
+    }
+
+    /// Returns the record with which the part begins. `text` is the text of a part without lines.
+    #[must_use]
+    pub fn begin(&self, bom: bool, text: Option<&[u8]>) -> Record {
+        self.notice(&self.name, bom, text)
+    }
+
+    fn notice(&self, name: &str, bom: bool, text: Option<&[u8]>) -> Record {
+        let mut data = Vec::new();
+        let mut object = Object::open(&mut data);
+        quote(name, object.key("part"));
+        if bom {
+            object.member("bom", b"true");
+        }
+        match text.map(|text| std::str::from_utf8(text).map_err(|_| text)) {
+            Some(Ok(text)) => quote(text, object.key("text")),
+            Some(Err(bytes)) => quote(&to_base64(bytes), object.key("base64")),
+            None => {}
+        }
+        object.close();
+        let mut record = Record::new(Kind::Notice);
+        record.node.set(Field::Subtype, Json::string(PART));
+        record.node.set(Field::Data, Json::checked(data.into()));
+        if self.flat.is_some() {
+            record.node.set(Field::Synthesized, Json::constant("true"));
+        }
+        record
+    }
+}
+
+/// Whether the part of this name consists of lines.
+#[must_use]
+pub fn is_lines(name: &str) -> bool {
+    name.starts_with(wire::AGENTS) && name.ends_with(".jsonl")
+}
+
+/// A part to be written.
+pub struct Begun {
+    /// Name of the part; empty for the main one, which goes on.
+    pub name: String,
+    pub bom: bool,
+    /// The whole contents, of a part without lines.
+    pub text: Option<Vec<u8>>,
+}
+
+/// Reads the record with which a part begins.
+#[must_use]
+pub fn begun(record: &Record) -> Option<Begun> {
+    let own = record.kind == Kind::Notice && record.node.is(Field::Subtype, PART);
+    let data = record.node.json(Field::Data).filter(|_| own)?;
+    let text = |name| data.member(name).and_then(|value| value.text());
+    let bytes = || text("base64").and_then(|text| from_base64(&text));
+    let bom = data.member("bom").is_some();
+    Some(Begun { name: text("part")?, bom, text: text("text").map(Vec::from).or_else(bytes) })
+}
+
+/// Returns the parts of a session behind its main part; in version 1, also the files of sub-agents
+/// that stand beside it.
+///
+/// # Errors
+/// If one cannot be read.
+pub fn parts(parts: &mut dyn Parts, older: Option<&Older>) -> Result<VecDeque<Part>> {
+    let (names, mut found) = (parts.names(), VecDeque::new());
+    for (number, name) in (0..).zip(&names).skip(1) {
+        let about = name.strip_suffix(".jsonl").map(|stem| format!("{stem}{}", wire::ABOUT_AGENT));
+        let call = match about.filter(|about| names.contains(about)) {
+            Some(about) => call(&read(&mut *parts.open(&about)?)?),
+            None => None,
+        };
+        found.push_back(Part { number, name: name.clone(), call, flat: None });
+    }
+    let flats = older.map(|older| older.flat(&names)).unwrap_or_default();
+    for (number, flat) in (names.len() as u32..).zip(flats) {
+        if parts.find(&[], &flat.file())?.is_some() {
+            let (name, file) = (flat.part(), Some(flat.file()));
+            let Flat { call, .. } = flat;
+            found.push_back(Part { number, name, call: Some(call), flat: file });
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the call that facts about a sub-agent name.
+fn call(about: &[u8]) -> Option<Json> {
+    let object = super::kept::object(about.trim_ascii())?;
+    object.member("toolUseId").filter(|call| call.text().is_some())
+}
+
+/// Reads a part whole.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn read(part: &mut dyn Read) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    part.read_to_end(&mut bytes).map_err(|error| Error::io("cannot read", error))?;
+    Ok(bytes)
+}
+
+/// Marks the record of a sub-agent's line.
+pub fn mark(node: &mut Node, kind: Kind, part: &Part) {
+    match &part.call {
+        _ if kind != Kind::Message => {}
+        Some(call) => node.set(Field::ParentCall, call.clone()),
+        None => node.set(Field::Excluded, Json::constant("true")),
+    }
+    if part.flat.is_some() {
+        node.set(Field::Synthesized, Json::constant("true"));
+    }
+}

@@ -1,0 +1,253 @@
+//! Shapes of version 1: what releases before 2.1 and other programs wrote, and what migration to
+//! version 2 changes.
+//!
+//! Lines have no number of a version. A transcript is one of version 1 if it contains the lines of
+//! sub-agents, a `summary` of its own lines, messages without a time or answers without an
+//! identifier or a list of blocks, or if releases before 2.1.33 continue it elsewhere than newer ones do; or if a file
+//! `agent-ID.jsonl` beside it contains the lines of a sub-agent that it names.
+
+use super::wire;
+use crate::error::Result;
+use crate::format::Parts;
+use crate::ids::hash;
+use crate::json::{Cursor, Json, Span, text};
+use crate::lines::Lines;
+use crate::times;
+use bytes::Bytes;
+use std::collections::{HashMap, HashSet};
+
+/// Findings in the lines so far.
+#[derive(Debug, Default)]
+pub struct Older {
+    /// Whether the lines are those of one sub-agent, whose file has the same shape in both versions.
+    agent: Option<bool>,
+    sides: bool,
+    lacks: bool,
+    /// Whether a line names the last prompt, as releases of version 2 do.
+    prompted: bool,
+    /// Hashes of the leaves that summaries are about.
+    summaries: Vec<u64>,
+    /// Sub-agents that results name, each with its call.
+    named: Vec<Flat>,
+    lines: HashSet<u64>,
+    pub chain: Chain,
+}
+
+/// Sub-agent whose lines stand in a file of its own beside the session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flat {
+    /// Identifier of the sub-agent.
+    pub agent: String,
+    /// Call that started it.
+    pub call: Json,
+}
+
+impl Flat {
+    /// Returns the name of the sub-agent's file.
+    #[must_use]
+    pub fn file(&self) -> String {
+        format!("agent-{}.jsonl", self.agent)
+    }
+
+    /// Returns the part of a session of version 2 that contains the lines.
+    #[must_use]
+    pub fn part(&self) -> String {
+        format!("{}{}", wire::AGENTS, self.file())
+    }
+}
+
+/// Members of a line that tell its version.
+#[derive(Clone, Copy, Debug, Default)]
+struct Members {
+    kind: Option<Span>,
+    uuid: Option<Span>,
+    parent: Option<Span>,
+    time: Option<Span>,
+    side: Option<Span>,
+    agent: Option<Span>,
+    message: Option<Span>,
+    leaf: Option<Span>,
+    result: Option<Span>,
+}
+
+impl Members {
+    fn of(line: &[u8]) -> Option<Self> {
+        let (mut cursor, mut members) = (Cursor::new(line), Self::default());
+        cursor.begin_object().ok()?;
+        while let Some(key) = cursor.next_key().ok()? {
+            let value = cursor.skip_value().ok()?;
+            let place = match key.of(line) {
+                br#""type""# => &mut members.kind,
+                br#""uuid""# => &mut members.uuid,
+                br#""parentUuid""# => &mut members.parent,
+                br#""timestamp""# => &mut members.time,
+                br#""isSidechain""# => &mut members.side,
+                br#""agentId""# => &mut members.agent,
+                br#""message""# => &mut members.message,
+                br#""leafUuid""# => &mut members.leaf,
+                br#""toolUseResult""# => &mut members.result,
+                _ => continue,
+            };
+            *place = Some(value);
+        }
+        cursor.end().ok().map(|()| members)
+    }
+}
+
+impl Older {
+    /// Looks at all lines of a transcript.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of(parts: &mut dyn Parts, limit: usize) -> Result<Self> {
+        let (mut lines, mut older) = (Lines::new(parts.main()?, limit), Self::default());
+        lines.skip_bom()?;
+        loop {
+            match lines.next() {
+                Ok(None) => return Ok(older),
+                Ok(Some(line)) => older.line(line.bytes),
+                // The reader reports it.
+                Err(error) if error.is_recoverable() => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Looks at the next line.
+    pub fn line(&mut self, line: &[u8]) {
+        let Some(members) = Members::of(line) else { return };
+        let text = |span: Option<Span>| span.map_or(&b""[..], |span| span.of(line));
+        let kind = text::decode(text(members.kind)).unwrap_or_default();
+        match kind.as_str() {
+            "summary" => self.summaries.extend(members.leaf.map(|leaf| hash(leaf.of(line)))),
+            "last-prompt" => self.prompted = true,
+            _ => {}
+        }
+        if !wire::CHAINED.contains(&kind.as_str()) {
+            return;
+        }
+        let side = text(members.side) == b"true";
+        let agent = *self.agent.get_or_insert(side && members.agent.is_some());
+        self.sides |= side && !agent;
+        if side {
+            return;
+        }
+        let uuid = members.uuid.map_or(0, |uuid| hash(uuid.of(line)));
+        self.lines.insert(uuid);
+        let json = |span: Option<Span>| {
+            let value = span.map(|span| Bytes::copy_from_slice(span.of(line)));
+            value.filter(|value| value.starts_with(b"{")).map(Json::checked)
+        };
+        let spoken = ["user", "assistant"].contains(&kind.as_str());
+        let Some(message) = json(members.message).filter(|_| spoken) else { return };
+        let time = members.time.map(|time| Bytes::copy_from_slice(time.of(line)));
+        let time = time.and_then(|time| times::read(&Json::checked(time)));
+        let plain = || message.member("content").is_some_and(|said| said.text().is_some());
+        let answer = kind == "assistant" && (message.member("id").is_none() || plain());
+        self.lacks |= time.is_none() || answer;
+        let parent = members.parent.map_or(0, |parent| hash(parent.of(line)));
+        self.chain.add(uuid, parent, time.map(|time| time.as_millisecond()));
+        let agent = json(members.result).and_then(|result| result.member("agentId")?.text());
+        let call = || message.member("content")?.elements().next()?.member("tool_use_id");
+        let plain = |id: &String| !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric());
+        self.named
+            .extend(agent.filter(plain).and_then(|agent| Some(Flat { agent, call: call()? })));
+    }
+
+    /// Returns the sub-agents whose lines may stand beside the session: those that its own files do
+    /// not contain.
+    #[must_use]
+    pub fn flat(&self, parts: &[String]) -> Vec<Flat> {
+        let beside = |flat: &&Flat| !parts.contains(&flat.part());
+        self.named.iter().filter(beside).cloned().collect()
+    }
+
+    /// Whether the lines themselves show version 1. At the beginning of a file, the session may
+    /// continue elsewhere.
+    #[must_use]
+    pub fn is_first(&self, whole: bool) -> bool {
+        let about = |leaf: &u64| self.lines.contains(leaf);
+        let sides = self.sides && !self.chain.0.is_empty();
+        let shape = sides || self.lacks || self.summaries.iter().any(about);
+        let elsewhere = || !self.prompted && self.chain.newest() != Newest::Last;
+        self.agent != Some(true) && (shape || whole && elsewhere())
+    }
+
+    /// Whether a summary is about a line of the session, and so is its title.
+    #[must_use]
+    pub fn is_title(&self, leaf: &Json) -> bool {
+        self.lines.contains(&hash(leaf.as_bytes()))
+    }
+
+    /// Whether messages need other times, so that the last one is the newest.
+    #[must_use]
+    pub fn is_undated(&self) -> bool {
+        !self.prompted && self.chain.newest() == Newest::Unclear
+    }
+}
+
+/// Messages of the conversation with their times, in the order of the file.
+#[derive(Debug, Default)]
+pub struct Chain(Vec<Message>);
+
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    id: u64,
+    parent: u64,
+    time: Option<i64>,
+}
+
+/// Place of the newest message, at which releases before 2.1.33 continue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newest {
+    /// The last message of the file.
+    Last,
+    /// A message on another branch, by the hash of its identifier.
+    Branch(u64),
+    /// Times are missing or equal, or do not increase along the conversation.
+    Unclear,
+}
+
+impl Chain {
+    /// Adds a message by the hashes of its identifier and of its parent's.
+    pub fn add(&mut self, id: u64, parent: u64, time: Option<i64>) {
+        self.0.push(Message { id, parent, time });
+    }
+
+    /// Returns where the newest message stands.
+    #[must_use]
+    pub fn newest(&self) -> Newest {
+        let Some((last, before)) = self.0.split_last() else { return Newest::Last };
+        if self.0.iter().any(|message| message.time.is_none()) {
+            return Newest::Unclear;
+        }
+        let Some(newest) = before.iter().max_by_key(|message| message.time) else {
+            return Newest::Last;
+        };
+        let twice = before.iter().filter(|message| message.time == newest.time).count() > 1;
+        match newest.time.cmp(&last.time) {
+            std::cmp::Ordering::Less => Newest::Last,
+            std::cmp::Ordering::Greater if !twice && !self.leads(newest.id) => {
+                Newest::Branch(newest.id)
+            }
+            _ => Newest::Unclear,
+        }
+    }
+
+    /// Whether the last message descends from this one. Lines that are no messages may stand
+    /// between them, so a message without a known parent counts as the child of the one before.
+    fn leads(&self, ancestor: u64) -> bool {
+        let places: HashMap<u64, usize> = self.0.iter().map(|m| m.id).zip(0..).collect();
+        let mut place = self.0.len().saturating_sub(1);
+        for _ in 0..self.0.len() {
+            let Some(message) = self.0.get(place) else { return false };
+            if message.id == ancestor {
+                return true;
+            }
+            let before = place.checked_sub(1);
+            let Some(next) = places.get(&message.parent).copied().or(before) else { return false };
+            place = next;
+        }
+        false
+    }
+}
