@@ -18,7 +18,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
 use crate::ids::hash;
-use crate::json::{Cursor, Json, Span, text};
+use crate::json::{Cursor, Json, Span, refused_units, text};
 use crate::mapping::Object;
 use crate::position::Position;
 use crate::repair::{Fixes, Walk, mark, not_linked, nothing_back};
@@ -290,14 +290,14 @@ impl<'a> Lines<'a> {
             fixes.note(Code::ContentListed, Some(("content", content)));
             return Some(Code::ContentListed);
         }
-        let halves = text::lone_halves(content);
+        let units: Vec<_> = refused_units(content).map(|(unit, _)| unit).collect();
         // A signature signs the thought as it is.
-        if halves.is_empty() || memchr::memmem::find(content, b"\"signature\"").is_some() {
+        if units.is_empty() || memchr::memmem::find(content, b"\"signature\"").is_some() {
             return None;
         }
         let moved =
-            |half: &Span| Span { start: place.start + half.start, end: place.start + half.end };
-        fixes.replace_units(bytes, &halves.iter().map(moved).collect::<Vec<_>>());
+            |unit: &Span| Span { start: place.start + unit.start, end: place.start + unit.end };
+        fixes.replace_units(bytes, &units.iter().map(moved).collect::<Vec<_>>());
         Some(Code::SurrogateReplaced)
     }
 
