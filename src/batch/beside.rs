@@ -44,13 +44,18 @@ fn below(format: &Format, path: &Path) -> Option<Beside> {
     let is_below = |folder: &&Path| {
         folder.file_name().is_some_and(|name| format.below.iter().any(|below| name == *below))
     };
-    let stem = match path.ancestors().skip(1).find(is_below) {
-        Some(folder) => folder.parent()?.to_owned(),
+    let main_of = |stem: &Path| {
+        let mut main = stem.as_os_str().to_owned();
+        main.push(ending);
+        PathBuf::from(main)
+    };
+    // Any folder may have such a name; that of a session has its main file beside it.
+    let mut folders = path.ancestors().skip(1).filter(is_below).filter_map(Path::parent);
+    let stem = match folders.find(|stem| main_of(stem).is_file()) {
+        Some(stem) => stem.to_owned(),
         None => path.with_file_name(path.file_name()?.to_str()?.strip_suffix(ending)?),
     };
-    let mut main = stem.clone().into_os_string();
-    main.push(ending);
-    let main = Arc::<Path>::from(PathBuf::from(main));
+    let main = Arc::<Path>::from(main_of(&stem));
     if !main.is_file() || (*main != *path && is_link(&main)) {
         return None;
     }

@@ -149,6 +149,12 @@ fn files_below_a_session_go_with_it() {
     let all = files(&case);
     let below = |path: &Path| path.strip_prefix(&case).expect("below").display().to_string();
     all.iter().for_each(|path| drop(dir.write(&format!("in/{}", below(path)), &read(path))));
+    // A folder above the session may have the name of one below it.
+    let other = |path| drop(dir.write(&format!("subagents/x/{}", below(path)), &read(path)));
+    all.iter().for_each(|path| other(path));
+    let args = ["convert", "-q", "-t", "claude-code", "--out-dir", "other", "subagents"];
+    assert_eq!(dir.exit(&args).0, 0);
+    assert_eq!(files(&dir.path("other")).len(), all.len());
     assert_eq!(dir.exit(&["convert", "-q", "-t", "canonical", "--out-dir", "stream", "in"]).0, 0);
     assert_eq!(
         dir.exit(&["convert", "-q", "-t", "claude-code", "--out-dir", "back", "stream"]).0,
