@@ -233,6 +233,10 @@ pub fn has_open_calls(said: &[Value]) -> bool {
         || text.matches(r#""type":"call""#).count() > text.matches(r#""type":"result""#).count()
 }
 
+/// Sessions whose own software sends a thought without a signature as a text. A transcript gets no
+/// such thought: it stays in the origin, and the conversion reports it.
+const THOUGHTS: &[&str] = &["lossless-pi.jsonl"];
+
 #[test]
 #[ignore = "takes minutes, and installs the real program"]
 fn the_real_program_resumes_sessions_of_every_other_format() {
@@ -250,7 +254,7 @@ fn the_real_program_resumes_sessions_of_every_other_format() {
             contexts.push((file, said(&context_of(text).expect("a context"))));
         }
         for release in ["2.0.53", "2.1.332"] {
-            let (mut same, mut open, mut long) = (0, 0, 0);
+            let (mut same, mut open, mut long, mut thoughts) = (0, 0, 0, 0);
             for (verdict, (file, context)) in
                 judged(&script, release, &written).iter().zip(&contexts)
             {
@@ -269,11 +273,13 @@ fn the_real_program_resumes_sessions_of_every_other_format() {
                     _ if has_open_calls(context) => open += 1,
                     // The program asks for a summary before it sends a session of this length.
                     _ if context.len() > 800 => long += 1,
+                    _ if THOUGHTS.contains(&name(file).as_str()) => thoughts += 1,
                     sent => panic!("{what}: {context:#?}\n{sent:#?}"),
                 }
             }
             println!(
-                "{format} in {release}: {same} the same, {open} with open calls, {long} too long"
+                "{format} in {release}: {same} the same, {open} with open calls, {long} too long, \
+                 {thoughts} with a thought"
             );
         }
     }
