@@ -58,8 +58,7 @@ pub fn write(
         let is_last = way.format.name == to.format.name;
         let mut stage = if is_last { Stage::tentative(sink) } else { Stage::trial(sink) };
         let Some(done) = says_there(way, &mut *merged.stream, &mut stage, &inner)? else {
-            let why =
-                "what was edited or added has no place in the session that the file comes from";
+            let why = "the source format has no place for what was edited or added";
             cx.report(rejected_for(rejected(why), merged.said));
             drop(stage);
             return plainly(&canonical::FORMAT, 1, to, &mut merged.shown, sink, cx);

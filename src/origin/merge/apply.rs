@@ -181,7 +181,7 @@ impl Merger<'_> {
             let fields: Vec<_> = command.fields().map(Field::name).collect();
             fields.iter().for_each(|name| self.drop(&format!("message.bash.{name}")));
             let message = format!(
-                "the words of a command were edited so that it is none any more; its {} are lost",
+                "the text of a command was edited and is no longer a command; its {} are lost",
                 fields.join(", ")
             );
             self.say(Code::Dropped, &message, Some(number));
@@ -204,7 +204,8 @@ impl Merger<'_> {
                 self.cut.lose_prompt();
             }
             self.cx.log.count(diagnostic::FieldOutcome::Dropped, &format!("session.{name}"));
-            let message = format!("whoever forked the session left out its {name}, which is lost");
+            let message =
+                format!("a fork of the session does not contain its {name}, which is lost");
             self.say(Code::Dropped, &message, Some(number));
         }
     }
