@@ -76,7 +76,7 @@ pub fn write(
 /// Moves the written output to its place.
 fn finish(to: Spec, mut stage: Stage<'_>, cx: &Cx<'_>) -> Result<()> {
     for name in stage.share()? {
-        let message = format!("another output is called {name}; it was left");
+        let message = format!("another output has the name {name} and was not replaced");
         cx.report(Diagnostic::new(Code::OtherOutput, message));
     }
     let named = to.format.native.filter(|_| stage.is_native());

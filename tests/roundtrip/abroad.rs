@@ -214,7 +214,7 @@ fn a_run_that_the_state_does_not_hold_yet_comes_home() {
             let dir = whole_in_codelia(case);
             goes_on(&dir, request, false);
             let (back, said) = home(&dir, to, "out/s");
-            assert!(said.contains("does not hold its last run yet"), "{to}: {said}");
+            assert!(said.contains("does not contain its last run"), "{to}: {said}");
             assert!(back.contains("Any more?") && back.contains("No more."), "{to}: {back}");
             assert!(context(&dir, "home").contains("No more."), "{to}");
         }
@@ -336,7 +336,7 @@ fn what_sub_agents_say_abroad_stands_beside_the_conversation_or_is_told_as_lost(
         assert!(!context(&dir, "home").contains("I counted."), "{to}");
         let kept = to == "pi@3";
         assert_eq!(text.contains("I counted."), kept, "{to}: {text}");
-        let lost = "4 messages are of sub-agents, which have no place at home";
+        let lost = "4 messages are of sub-agents, which have no place in the source format";
         assert_eq!(said.contains(lost), !kept, "{to}: {said}");
     }
 }

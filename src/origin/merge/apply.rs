@@ -88,7 +88,7 @@ impl Merger<'_> {
         for field in unknown(was, now) {
             let (kind, name) = (now.kind.name(), field.name());
             self.drop(&format!("{kind}.{name}"));
-            let message = format!("`{name}` of the {kind} has no place at home");
+            let message = format!("`{name}` of the {kind} has no place in the source format");
             self.say(Code::Dropped, &message, Some(number));
         }
     }
@@ -174,7 +174,7 @@ impl Merger<'_> {
         let Agreed { unsigned, command, held } = agree(source, bases);
         (0..unsigned).for_each(|_| self.drop("message.content.*.signature"));
         if unsigned > 0 {
-            let message = "a signature signs words that were edited, and is left out";
+            let message = "the signature belongs to a text that was edited, and is left out";
             self.say(Code::Dropped, message, Some(number));
         }
         if let Some(Value::Node(command)) = command {
