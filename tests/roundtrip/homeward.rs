@@ -1511,7 +1511,10 @@ fn what_pi_forks_goes_on_there_and_comes_home() {
         home = format!("{trip}-home");
         let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", &home, "away"]);
         assert_eq!(code, 0, "{said}");
-        assert_eq!(said.contains("does not contain its system_prompt, which is lost"), trip == "fork");
+        assert_eq!(
+            said.contains("does not contain its system_prompt, which is lost"),
+            trip == "fork"
+        );
     }
     // What only the origin has is there, too; and the run and the state tell of what is new.
     assert_eq!(holding(&dir.path("fork-home"), "x.harbour.note").len(), 1);
