@@ -252,8 +252,8 @@ fn is_spread(head: &Head<'_>) -> bool {
 
 const SPREAD: &str = "its records are spread over several lines; `jq -c . FILE` prints each on one";
 
-const BURIED: &str = "it does not begin as a session, though lines of one stand further on; name \
-                      the file if it is one";
+const BURIED: &str = "it does not begin as a session, but contains records of one; name the file \
+                      to read it";
 
 /// Returns the files of the session that the file at `path` is, or is part of.
 #[must_use]
@@ -364,7 +364,7 @@ fn recognised(head: &Head<'_>, named: bool) -> Result<(&'static Format, Sniffed)
                 return Ok((format, sniffed));
             }
             let message = format!(
-                "{}: it has lines of {}, but does not begin as a session; `-f {}` takes it for one",
+                "{}: it has lines of {}, but does not begin as a session; `-f {}` reads it as one",
                 Code::UnknownFormat.title(),
                 format.at(sniffed.version),
                 format.name

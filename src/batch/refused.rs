@@ -8,7 +8,8 @@ use crate::formats::Spec;
 /// Returns the error for a version that no migration leads to.
 pub fn no_step(found: &Found, to: Spec) -> Error {
     let to = to.format.at(to.version().number);
-    let (name, way) = (found.name(), format!("`copyist convert -t {to}` says what is lost"));
+    let (name, way) =
+        (found.name(), format!("`copyist convert -t {to}` converts it and reports what is lost"));
     let message = format!("the file is {name}, and no migration leads to {to}; {way}");
     Error::request(Code::WrongVersion, message)
 }
@@ -16,7 +17,7 @@ pub fn no_step(found: &Found, to: Spec) -> Error {
 /// Returns the error for a target version that is another kind of file than the input.
 pub fn not_in_place(found: &Found, to: Spec) -> Error {
     let message = format!(
-        "the file is {}, and {} is another kind of file; `-o` or `--out-dir` says where it goes",
+        "the file is {}, and {} is another kind of file; name an output with `-o` or `--out-dir`",
         found.name(),
         to.format.at(to.version().number)
     );

@@ -288,8 +288,7 @@ impl Task {
             return false;
         };
         let message = format!(
-            "{} stands beside it, so it seems to be an original that was kept; name it if it is \
-             meant",
+            "{} is beside it, so it seems to be an original that was kept; name it to read it",
             original.display()
         );
         cx.report(Diagnostic::new(Code::KeptOriginal, message));
@@ -448,10 +447,11 @@ impl Task {
     fn with_tear(&self, done: Repaired, input: &Input, cx: &Cx<'_>) -> Result<Repaired> {
         let Some(torn) = input.torn() else { return Ok(done) };
         if matches!(self.place, Place::InPlace(Backup::None)) && !self.policy.dry {
-            let message = format!("{torn}; it is left alone, for no original would be kept");
+            let message =
+                format!("{torn}; it is left unchanged, because no original would be kept");
             return Err(Error::unfit(Diagnostic::new(Code::TornArchive, message)));
         }
-        let message = format!("{torn}; no checksum says that what was read until there is right");
+        let message = format!("{torn}; no checksum confirms what precedes that place");
         cx.report(Diagnostic::new(Code::ArchiveRead, message));
         Ok(Repaired { changed: true, fixes: done.fixes + 1, ..done })
     }

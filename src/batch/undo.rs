@@ -40,7 +40,7 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<Undone> {
         return Ok(Undone { torn, ..Undone::default() });
     };
     if !read.header.in_place {
-        let message = "the run left its inputs as they were, so there is nothing to put back";
+        let message = "the run did not change its inputs, so there is nothing to restore";
         return Err(Error::request(Code::NoBackup, message));
     }
     let root = match moved {

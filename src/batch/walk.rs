@@ -43,7 +43,7 @@ pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
             let root = if paths.len() > 1 { unused(&mut roots, path) } else { PathBuf::new() };
             let output = output.as_ref().and_then(|output| output_inside(path, output, filter));
             if let Some(inside) = &output {
-                let message = "the output folder is left out of the folder above it";
+                let message = "the output folder is not read as a part of the folder above it";
                 let note = Diagnostic::new(Code::OutputInside, message);
                 found.left.push((path.join(inside), note));
             }

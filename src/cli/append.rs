@@ -10,49 +10,50 @@ use std::path::{Path, PathBuf};
 
 /// Append messages to a session, as its agent would
 ///
-/// Messages are read from standard input, one JSON object a line, with `role` and `content` as in
-/// the canonical stream (`copyist schema canonical`). Members that the agent requires and the
-/// object lacks are added. The identifier of each message is printed once the message is on the
-/// disk. Other processes of copyist wait meanwhile; what other programs appended is read first.
+/// Messages are read from standard input, one JSON object on each line, with `role` and `content`
+/// as in the canonical stream (`copyist schema canonical`). Members that the agent requires and the
+/// object lacks are added. The identifier of each message is printed after the message is on the
+/// disk. Several processes of copyist can append to one session; each waits until the others are
+/// done. What other programs have appended is read first.
 #[derive(Debug, clap::Args)]
 pub struct Append {
     /// The session's file
     #[arg(value_name = "SESSION")]
     path: PathBuf,
-    /// Append this one text instead of reading standard input
+    /// Append one message with this text instead of reading standard input
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
     /// Role of the text's author: `user`, `assistant` or `system`
     #[arg(long, value_name = "ROLE", default_value = "user", requires = "text")]
     role: String,
-    /// Begin a branch behind this entry instead of following the last one
+    /// Entry that the messages follow, as a new branch; the default is the last entry
     #[arg(long, value_name = "ID")]
     after: Option<String>,
-    /// Begin the session in this format, if there is no file
+    /// Create a session in this format if the file does not exist
     #[arg(long, value_name = "FORMAT")]
     new: Option<String>,
-    /// Folder that the new session is for; the default is the current one
+    /// Working folder of a new session; the default is the current folder
     #[arg(long, value_name = "FOLDER", requires = "new")]
     cwd: Option<PathBuf>,
 }
 
-/// Begin a new session with the entries on one branch of another
+/// Write one branch of a session as a new session
 ///
-/// The new file stands beside the old one, is called as the agent calls it, and names the old
-/// session as its parent. Labels come along. Its path is printed.
+/// The new file is written beside the old one, under a name as the agent gives it. It names the old
+/// session as its parent, and contains its labels. The path of the new file is printed.
 #[derive(Debug, clap::Args)]
 pub struct Fork {
     /// The session's file
     #[arg(value_name = "SESSION")]
     path: PathBuf,
-    /// Last entry of the new session; the default is the session's leaf
+    /// Last entry of the new session; the default is the leaf of the session
     #[arg(long, value_name = "ID")]
     at: Option<String>,
 }
 
-/// Put a label on an entry of a session, or take it away
+/// Add a label to an entry of a session, or remove it
 ///
-/// The identifier of the entry that says so is printed.
+/// A label is stored as an entry of its own, whose identifier is printed.
 #[derive(Debug, clap::Args)]
 pub struct Label {
     /// The session's file
@@ -61,7 +62,7 @@ pub struct Label {
     /// Entry to be labelled
     #[arg(value_name = "ID")]
     entry: String,
-    /// The label; without it, the entry's label is taken away
+    /// The label; without it, the entry's label is removed
     #[arg(value_name = "LABEL")]
     label: Option<String>,
 }

@@ -15,10 +15,11 @@ use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-/// Show the settings that count, and where each comes from
+/// Show the effective settings, and the source of each
 ///
-/// Settings stand in `copyist/config.yaml` below XDG_CONFIG_HOME, or below `~/.config`; COPYIST_CONFIG
-/// names another file. A flag wins over a variable, a variable over the file.
+/// The settings file is `copyist/config.yaml` below XDG_CONFIG_HOME, or below `~/.config`;
+/// COPYIST_CONFIG names another file. An option on the command line overrides an environment
+/// variable, and a variable overrides the file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Print JSON Lines

@@ -22,15 +22,15 @@ pub struct Args {
     /// Write several sessions as one
     #[arg(long, value_name = "WHAT", value_enum)]
     join: Option<Join>,
-    /// Replace the folder OLD by NEW in the paths by which sessions are found, also below OLD;
+    /// Replace the folder OLD by NEW in the paths that agents use to find sessions, also below OLD;
     /// messages are not changed
     #[arg(long, value_name = "OLD=NEW", value_parser = paths)]
     map_path: Vec<Map>,
-    /// Write for this program: a file that a relative of it wrote its own way gets the program's own
-    /// layout, which the relative reads, too
+    /// Write the layout of this program, such as `pi`, also for a file that a related program such
+    /// as oh-my-pi wrote in its own layout; both programs read it
     #[arg(long, value_name = "NAME", value_parser = names::dialect(), hide_possible_values = true)]
     dialect: Option<&'static Format>,
-    /// Repair damaged sessions first; lines that are no part of a session go to a quarantine file
+    /// Repair damaged sessions first; lines that do not belong to a session go to a quarantine file
     #[arg(long, conflicts_with = "join")]
     repair: bool,
     /// Write the quarantine to this file; for one input
@@ -57,7 +57,7 @@ pub struct Args {
 enum Join {
     /// Sessions that name the same agent, which wrote a new file each time it was started
     Agent,
-    /// Copies of a session that went on separately, as branches of one tree
+    /// Copies of a session that were continued separately, as branches of one tree
     Copies,
 }
 
@@ -82,7 +82,7 @@ impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let inputs = Inputs { join: self.join.map(Join::meant), ..self.batch.inputs()? };
         let Some(place) = self.writing.place(&inputs, Some(self.to))? else {
-            return Err(Stop::usage("say where to write: `-o FILE` or `--out-dir DIR`"));
+            return Err(Stop::usage("name an output: `-o FILE` or `--out-dir DIR`"));
         };
         if let Some(own) = self.dialect.filter(|own| *own != self.to.format) {
             let message = format!("`--dialect {}` needs `--to {}`", own.name, own.name);

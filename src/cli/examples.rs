@@ -8,49 +8,61 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "migrate",
         &[
             ("migrate --out-dir new ~/.pi/agent/sessions", "all sessions, into a new folder"),
-            ("migrate --in-place session.jsonl", "where it is; the original stays as *.bak"),
-            ("migrate -n ~/.pi/agent/sessions", "only say what would happen"),
+            ("migrate --in-place session.jsonl", "in place; the original stays as *.bak"),
+            ("migrate -n ~/.pi/agent/sessions", "print what would happen, and write nothing"),
         ],
     ),
     (
         "convert",
         &[
             ("convert -t connectonion@2 -o session.yaml session.jsonl", "to another agent"),
-            ("convert -t pi -o back.jsonl session.yaml", "and back, with what was edited between"),
+            (
+                "convert -t pi -o back.jsonl session.yaml",
+                "and back, with the edits that were made meanwhile",
+            ),
             (
                 "convert -t pi --layout native --map-path /home/ada=/users/ada --out-dir new old",
-                "sessions of projects whose folders moved",
+                "sessions of projects whose folders were moved",
             ),
         ],
     ),
     (
         "repair",
         &[
-            ("repair -n ~/.pi/agent/sessions", "what is damaged, and what would come back"),
-            ("repair --in-place session.jsonl", "get it back; the original stays as *.bak"),
-            ("repair --resumable -o new.jsonl session.jsonl", "and mend what a model refuses"),
+            ("repair -n ~/.pi/agent/sessions", "what is damaged, and what would be restored"),
+            ("repair --in-place session.jsonl", "repair in place; the original stays as *.bak"),
+            (
+                "repair --resumable -o new.jsonl session.jsonl",
+                "also repair what a model's interface refuses",
+            ),
         ],
     ),
     (
         "undo",
         &[
-            ("migrate --in-place --journal run.log sessions", "a run that notes what it does"),
-            ("undo -n run.log", "what would be put back"),
-            ("undo run.log", "put all originals back"),
+            ("migrate --in-place --journal run.log sessions", "a run that can be undone"),
+            ("undo -n run.log", "print what would be restored"),
+            ("undo run.log", "restore all originals"),
         ],
     ),
     (
         "inspect",
         &[
             ("inspect session.jsonl", "counts, tree, turns, tokens, cost"),
-            ("inspect --session 019e453d-751e-7dbd-b023-2d1b72265502", "by its identifier"),
+            (
+                "inspect --session 019e453d-751e-7dbd-b023-2d1b72265502",
+                "find the session by its identifier",
+            ),
         ],
     ),
     (
         "diff",
         &[
-            ("diff --ignore ids,time old.jsonl new.yaml", "by record and field"),
-            ("diff --context old.jsonl new.yaml", "whether a model would get the same"),
+            (
+                "diff --ignore ids,time old.jsonl new.yaml",
+                "compare records and fields, without identifiers and times",
+            ),
+            ("diff --context old.jsonl new.yaml", "compare what a model would get"),
         ],
     ),
     (
@@ -58,42 +70,42 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("context session.jsonl", "what would be sent to a model"),
             ("context --as openai session.jsonl", "as a Chat Completions request"),
-            ("context --run ID --seq 3 run.jsonl", "what one request of a run showed"),
+            ("context --run ID --seq 3 run.jsonl", "what one request of a run sent"),
         ],
     ),
     (
         "append",
         &[
             ("append --text Continue session.jsonl", "one message of the user"),
-            ("append session.jsonl", "messages of a program, one JSON object a line"),
+            ("append session.jsonl", "messages of a program, one JSON object on each line"),
             ("append --new pi --text Hello new.jsonl", "the first message of a new session"),
         ],
     ),
     (
         "fork",
         &[
-            ("fork session.jsonl", "the branch on which the session stands"),
+            ("fork session.jsonl", "the current branch"),
             ("fork --at 1a2b3c4d session.jsonl", "the branch up to an entry"),
         ],
     ),
     (
         "label",
         &[
-            ("label session.jsonl 1a2b3c4d important", "find it again later"),
-            ("label session.jsonl 1a2b3c4d", "and take the label away"),
+            ("label session.jsonl 1a2b3c4d important", "add a label"),
+            ("label session.jsonl 1a2b3c4d", "remove the label"),
         ],
     ),
     (
         "status",
         &[
-            ("status builder", "is it at work?"),
-            ("status --why builder", "and by which rule is that said"),
+            ("status builder", "whether the session is running"),
+            ("status --why builder", "and the rule that decided"),
         ],
     ),
     (
         "result",
         &[
-            ("result builder", "what came of it"),
+            ("result builder", "the result of the session"),
             ("result --sessions-dir DIR builder", "of a session in another folder"),
         ],
     ),
@@ -101,48 +113,60 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "list",
         &[
             ("list", "the sessions of this project"),
-            ("list --json --sessions-dir DIR", "those of another folder, for programs"),
+            (
+                "list --json --sessions-dir DIR",
+                "the sessions of another folder, as JSON for programs",
+            ),
         ],
     ),
     (
         "validate",
         &[
-            ("validate session.jsonl", "schema, identifiers, parents, cycles"),
-            ("validate --include '2025-*' sessions", "only files of these names"),
+            ("validate session.jsonl", "check one session"),
+            ("validate --include '2025-*' sessions", "check only files with these names"),
         ],
     ),
     (
         "detect",
         &[
-            ("detect session.jsonl", "what is this?"),
-            ("detect -0 --files-from list", "names as `find -print0` writes them"),
+            ("detect session.jsonl", "print the format and version of the file"),
+            ("detect -0 --files-from list", "files of a list that `find -print0` wrote"),
         ],
     ),
     (
         "formats",
-        &[("formats", "names, versions, where they come from"), ("formats --json", "for programs")],
+        &[
+            ("formats", "names, versions and sources"),
+            ("formats --json", "the same as JSON for programs"),
+        ],
     ),
     (
         "schema",
-        &[("schema pi@3", "of a version"), ("schema canonical", "of the stream of records")],
+        &[("schema pi@3", "the records of pi@3"), ("schema canonical", "the canonical stream")],
     ),
-    ("explain", &[("explain CY0103", "what it means, and what to do"), ("explain", "all codes")]),
+    (
+        "explain",
+        &[
+            ("explain CY0103", "the meaning of the code, and what to do"),
+            ("explain", "a list of all codes"),
+        ],
+    ),
     (
         "config",
         &[
-            ("config", "what counts, and from where"),
-            ("config --schema", "for an editor of config.yaml"),
+            ("config", "each setting and its source"),
+            ("config --schema", "a schema for editors of config.yaml"),
         ],
     ),
     (
         "completions",
-        &[("completions bash", "to be sourced"), ("completions zsh", "for another shell")],
+        &[("completions bash", "completions for bash"), ("completions zsh", "completions for zsh")],
     ),
     (
         "man",
         &[
             ("man ~/.local/share/man/man1", "where `man copyist` finds them"),
-            ("man --force pages", "in place of older ones"),
+            ("man --force pages", "replace older pages"),
         ],
     ),
 ];

@@ -19,11 +19,11 @@ pub struct Batch {
     ///
     /// A GLOB without `/` matches names at any depth. One with `/` matches paths from the named
     /// folder. One that ends in `/` matches everything in such folders. `*` and `?` stop at a `/`,
-    /// `**` does not. Files that are named themselves are always taken. Files that are left out are
+    /// `**` does not. Files that you name are always taken. Files that are left out are
     /// not counted as skipped.
     #[arg(long, value_name = "GLOB")]
     include: Vec<Pattern>,
-    /// Leave out files and folders that match GLOB, even if they are included
+    /// Leave out files and folders that match GLOB, even if `--include` selects them
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<Pattern>,
     /// Read further paths from FILE, one per line; `-` is standard input
@@ -169,7 +169,7 @@ fn homes() -> Result<Vec<PathBuf>, Stop> {
     if there.is_empty() {
         let looked: Vec<_> = homes.iter().map(|home| printable(&home.to_string_lossy())).collect();
         let looked = match looked.is_empty() {
-            true => "no variable such as HOME says where sessions are".to_owned(),
+            true => "no variable such as HOME names the folder of sessions".to_owned(),
             false => format!("there is no folder {}", looked.join(" or ")),
         };
         return Err(Stop::usage(format!("no PATH is named, and {looked}")));

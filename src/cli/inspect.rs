@@ -13,7 +13,8 @@ use std::path::PathBuf;
 /// Show a session's header, counts, tree, turns, tokens, cost and damage
 ///
 /// The active branch is drawn as a straight line (●). Other branches (○) start at their forks.
-/// Entries between forks, questions, summaries and labels share a row.
+/// Entries between forks, questions, summaries and labels share a row. The exit code is 1 if the
+/// session is not valid.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session's file; `-` is standard input

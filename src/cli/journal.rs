@@ -29,7 +29,7 @@ pub struct Journaling {
 }
 
 /// Warning about a journal that a run was writing to when the run was killed.
-pub const TORN: &str = "its last line is torn, and tells of nothing that was done";
+pub const TORN: &str = "its last line is torn and names no output";
 
 impl Journaling {
     /// Whether the journal is this file.
@@ -77,7 +77,7 @@ impl Journaling {
             // With a closed stderr the message is lost.
             let _ = writeln!(
                 std::io::stderr(),
-                "copyist: {shown}: {lines} cannot be read and count for nothing"
+                "copyist: {shown}: {lines} cannot be read and are ignored"
             );
         }
         Ok(Some(Account::new(path, journal, root.path(), entries)))
@@ -86,7 +86,7 @@ impl Journaling {
     /// Checks that this run can continue where an earlier one ended.
     fn fits(&self, before: &Header, now: &Header) -> Result<(), String> {
         if !self.resume {
-            return Err("it tells of an earlier run; `--resume` goes on with that".to_owned());
+            return Err("it belongs to an earlier run; `--resume` continues that run".to_owned());
         }
         if (&before.command, &before.settings) != (&now.command, &now.settings) {
             return Err(format!("it is of `{}`, and this is `{}`", told(before), told(now)));
@@ -103,7 +103,7 @@ impl Journaling {
 /// Returns the header of a run, or the reason why a run of this kind cannot be resumed.
 fn header(command: &str, task: &Task, inputs: &Inputs, ids: Ids) -> Result<Header, &'static str> {
     if inputs.stdin() {
-        return Err("standard input cannot be taken up again");
+        return Err("a run that reads standard input cannot be resumed");
     }
     if matches!(&task.place, Place::None) || stdout(&task.place) {
         return Err("it tells of outputs that are files");

@@ -26,7 +26,7 @@ pub struct Args {
     /// default is that of its first command, else `/`
     #[arg(long, value_name = "DIR", value_parser = folder)]
     cwd: Option<String>,
-    /// Repair damaged sessions first; lines that are no part of a session go to a quarantine file
+    /// Repair damaged sessions first; lines that do not belong to a session go to a quarantine file
     #[arg(long)]
     repair: bool,
     /// Write the quarantine to this file; for one input
@@ -65,9 +65,7 @@ impl Args {
             return Err(Stop::usage(message));
         }
         let Some(place) = in_place.or(self.writing.place(&inputs, self.to)?) else {
-            return Err(Stop::usage(
-                "say where to write: `-o FILE`, `--out-dir DIR` or `--in-place`",
-            ));
+            return Err(Stop::usage("name an output: `-o FILE`, `--out-dir DIR` or `--in-place`"));
         };
         let options = Options {
             ids: self.writing.ids(),

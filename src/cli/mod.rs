@@ -48,9 +48,10 @@ use std::sync::Arc;
 
 /// Migrate, convert, check and repair the session files of AI coding agents.
 ///
-/// Exit codes: 0 everything done; 1 findings (invalid, loss or warnings under --fail-on, would
-/// repair, data read only in part); 2 wrong usage; 3 at least one input gave no output; 4 copyist
-/// itself cannot continue; 130 and 143 interrupted before all inputs were begun.
+/// Exit codes: 0 success; 1 findings (an invalid, refused or unreadable session, a session that
+/// needs repair, data read only in part, or what --fail-on names); 2 wrong usage; 3 at least one
+/// input gave no output; 4 copyist itself cannot continue; 130 and 143 interrupted before all
+/// inputs were begun.
 #[derive(Debug, Parser)]
 #[command(name = "copyist", version, max_term_width = 100, arg_required_else_help = true)]
 struct Cli {

@@ -39,8 +39,8 @@ pub struct Reading {
     pub max_line: usize,
     /// Memory for the index of one session's entries, in bytes
     ///
-    /// An index that is larger goes on in a temporary file without a name, in the folder that TMPDIR
-    /// names.
+    /// The part of the index that does not fit is kept in a temporary file without a name, in the
+    /// folder that TMPDIR names.
     #[arg(long, value_name = "BYTES", default_value_t = Options::INDEX_MEMORY, env = "COPYIST_INDEX_MEMORY")]
     pub index_memory: usize,
 }

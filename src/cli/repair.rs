@@ -13,13 +13,13 @@ use std::path::PathBuf;
 /// Every change is reported, and marked in the record that was changed. Data that cannot be a part
 /// of the session goes to a quarantine file beside the output, byte for byte. With `-n` nothing is
 /// written: a table shows which sessions are healthy, which can be repaired, and what would be
-/// restored. `active branch` counts the entries and `context` the messages that the agent reaches
-/// before and after the repair.
+/// restored. The column `branch` counts the entries that the agent reaches, and `context` the messages
+/// that the model gets, before and after the repair.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("layout", |arg| arg.hide(true)))]
 pub struct Args {
     /// Also repair what a model's interface refuses: calls without results, results without calls,
-    /// an empty last answer, half characters
+    /// an empty last answer, half of a surrogate pair, U+0000, tool names, images
     #[arg(long)]
     resumable: bool,
     /// Restore the complete members of torn records
@@ -57,7 +57,7 @@ impl Args {
         let in_place = self.in_place.place(&inputs)?;
         let Some(place) = in_place.or(self.writing.place(&inputs, None)?) else {
             return Err(Stop::usage(
-                "say where to write: `-o FILE`, `--out-dir DIR` or `--in-place`; `-n` only looks",
+                "name an output: `-o FILE`, `--out-dir DIR` or `--in-place`; `-n` only looks",
             ));
         };
         let options =

@@ -177,7 +177,7 @@ impl Folders {
         match std::fs::metadata(&log) {
             Err(_) => return seen(Status::Running, "there is no log yet".to_owned()),
             Ok(meta) if meta.is_dir() => {
-                return seen(Status::Running, "a folder stands in the log's place".to_owned());
+                return seen(Status::Running, "a folder has the name of the log".to_owned());
             }
             Ok(meta) if meta.len() == 0 => {
                 return seen(Status::Running, "the log is empty".to_owned());

@@ -178,7 +178,7 @@ impl Show {
                 Skip::NoSession => format!("{path}: {outcome}, no session by itself"),
                 Skip::OtherFormat => format!(
                     "{path}: {outcome}, {format}; migration stays inside one format, `copyist \
-                     convert` leads to others"
+                     convert` writes other formats"
                 ),
                 Skip::Passed(Passed::Link) => format!("{path}: {outcome}, a link"),
                 Skip::Passed(Passed::Special) => format!("{path}: {outcome}; not a regular file"),
@@ -262,7 +262,7 @@ impl Show {
             return;
         }
         let counts = self.counts(summary);
-        let none = "the journal tells of nothing that could be taken back";
+        let none = "the journal contains no change that can be undone";
         let counts = if counts.is_empty() { none } else { &counts };
         let nothing = if self.dry_run { ", nothing written" } else { "" };
         self.say(&format!("{counts}{nothing}\n"));
@@ -293,7 +293,7 @@ impl Show {
         }
         for old in maps.iter().filter(|map| !map.was_met()).map(|map| printable(&map.old)) {
             self.say(&format!(
-                "copyist: note: `--map-path`: no session is found by {old} or what stands below it\n"
+                "copyist: note: `--map-path`: no session is found by {old} or a folder below it\n"
             ));
         }
     }
@@ -302,8 +302,8 @@ impl Show {
     pub fn ended(&self, why: &str, left: u64, journaled: bool) {
         let inputs = plural(left, "input");
         let help = match journaled {
-            true => "the same command with `--resume` goes on",
-            false => "`--journal FILE` would let `--resume` go on",
+            true => "run the same command with `--resume` to continue",
+            false => "use `--journal FILE` to be able to continue a run with `--resume`",
         };
         self.say(&format!("copyist: {why}; {inputs} not begun; {help}\n"));
     }

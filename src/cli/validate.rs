@@ -8,10 +8,12 @@ use super::run::run;
 use crate::batch::{Action, Task};
 use crate::format::Options;
 
-/// Check sessions against the schema of their version, and the tree of their entries
+/// Check whether the agent can open and continue sessions
 ///
-/// Identifiers must be unique, parents and targets must exist, and no entry may be its own
-/// ancestor.
+/// Records must match the schema of their version, identifiers must be unique, parents and targets
+/// must exist, and no entry may be its own ancestor. The verdict is `valid`, `refused` (the model's
+/// interface would refuse the session) or `invalid`. The exit code is 1 unless all sessions are
+/// valid.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Maximum number of schema errors that are printed for each input; all are counted

@@ -225,7 +225,7 @@ fn look(
     seen: &mut dyn FnMut(Json),
 ) -> Result<(Box<dyn Context>, Route)> {
     let Some(open) = ruling(session.format(), &session.header().node).context else {
-        let message = format!("{} says nothing of what is sent to a model", session.format().name);
+        let message = format!("{} does not define what is sent to a model", session.format().name);
         return Err(Error::request(Code::NoContext, message));
     };
     let mut context = open(session.header());

@@ -49,7 +49,7 @@ fn share(name: &str, parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) ->
     let mut contents = Vec::new();
     let read = from.read_to_end(&mut contents).map_err(|error| Error::io("cannot read", error))?;
     if !sink.add(name, &contents)? {
-        let message = format!("another output is called {name}; it was left");
+        let message = format!("another output has the name {name} and was not replaced");
         cx.report(Diagnostic::new(Code::OtherOutput, message));
     }
     Ok(read as u64)

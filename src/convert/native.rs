@@ -40,7 +40,7 @@ impl Native {
             return;
         }
         let message = format!(
-            "the session names no folder that it was held in: it stands in `{}`, and {format} lists it only for the project `/`",
+            "the session names no project folder: it is written to `{}`, and {format} lists it only for the project `/`",
             folder.trim_start_matches('/'),
         );
         cx.report(Diagnostic::new(Code::NoProject, message));

@@ -58,8 +58,7 @@ pub fn write(
         let is_last = way.format.name == to.format.name;
         let mut stage = if is_last { Stage::tentative(sink) } else { Stage::trial(sink) };
         let Some(done) = says_there(way, &mut *merged.stream, &mut stage, &inner)? else {
-            let why =
-                "what was edited or added has no place in the session that the file comes from";
+            let why = "the source format has no place for what was edited or added";
             cx.report(rejected_for(rejected(why), merged.said));
             drop(stage);
             return plainly(&canonical::FORMAT, 1, to, &mut merged.shown, sink, cx);
@@ -77,7 +76,7 @@ pub fn write(
 /// Moves the written output to its place.
 fn finish(to: Spec, mut stage: Stage<'_>, cx: &Cx<'_>) -> Result<()> {
     for name in stage.share()? {
-        let message = format!("another output is called {name}; it was left");
+        let message = format!("another output has the name {name} and was not replaced");
         cx.report(Diagnostic::new(Code::OtherOutput, message));
     }
     let named = to.format.native.filter(|_| stage.is_native());

@@ -108,7 +108,7 @@ impl Survey {
 pub fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &Cx<'_>) {
     let gone = |(leaf, _): &&(Json, Position)| !leaf.is_null() && tree.ordinal(leaf).is_none();
     if let Some((_, at)) = leaf.filter(gone) {
-        let message = "the leaf of the session is not in the stream; the last entry is taken";
+        let message = "the leaf of the session is not in the stream; the last entry is used";
         cx.report(Diagnostic::new(Code::MissingTarget, message).at(*at));
     }
     // Another target gets one branch, and the code that follows the branch reports its defects.

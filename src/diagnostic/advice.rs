@@ -3,7 +3,7 @@
 use super::{Code, Severity};
 
 /// Advice for damage that cannot be skipped.
-pub const GETS_BACK: &str = "`copyist repair` gets back what is whole";
+pub const GETS_BACK: &str = "`copyist repair` restores every complete record";
 
 impl Code {
     /// Returns the code of this name, in any case.
@@ -80,7 +80,7 @@ impl Code {
             | Self::Glued
             | Self::NulRun
             | Self::NotObject => Some(
-                "`--on-error keep` carries the line along; `copyist repair` gets back what is whole",
+                "`--on-error keep` keeps the line; `copyist repair` restores every complete record",
             ),
             Self::YamlSyntax | Self::YamlCutShort | Self::TornArchive => Some(GETS_BACK),
             Self::NoHeader => Some("`copyist repair` rebuilds the header from the file's name"),
@@ -92,30 +92,32 @@ impl Code {
                 Some("`-f FORMAT` names the format, `copyist formats` lists them")
             }
             Self::Unreadable => {
-                Some("look for it in a backup; `--exclude GLOB` leaves out other files")
+                Some("look for a backup; if it is not a session, `--exclude GLOB` leaves it out")
             }
             Self::Exists => Some("`--force` writes over it"),
             Self::OutputTaken => {
-                Some("copies of one session need a folder each: `--out-dir` of its own")
+                Some("write each copy of a session to a folder of its own with `--out-dir`")
             }
-            Self::SameFile => Some("name another place; `migrate` and `repair` take `--in-place`"),
+            Self::SameFile => {
+                Some("name another output; `migrate` and `repair` accept `--in-place`")
+            }
             Self::Link => Some("name the file that the link points to"),
-            Self::LinkFound => Some("name it, or what it leads to, if it is meant"),
+            Self::LinkFound => Some("to read it, name the link or its target"),
             Self::OutputName => Some("`--out-dir DIR` takes any number of files"),
             Self::OutputFolder => Some("`--out-dir DIR` writes into a folder"),
             Self::OriginRejected => Some(
-                "make the edit wherever the file repeats what it changes, or read the file alone with \
+                "make the edit wherever the file repeats the text, or read the file alone with \
                  `--ignore-origin`",
             ),
             Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
             Self::NoId => Some("`copyist repair` gives it one"),
             Self::Unreached => Some("`copyist repair` links it"),
             Self::Refused => {
-                Some("`copyist repair --resumable` mends it; what it cannot mend, it reports")
+                Some("`copyist repair --resumable` repairs it, and reports what it cannot repair")
             }
             Self::RepairNeeded => Some("`copyist repair -n` shows what would be changed"),
-            Self::LineDropped => Some("`copyist repair` on the output mends it"),
-            Self::LeafAside => Some("`copyist repair` moves it to the end"),
+            Self::LineDropped => Some("run `copyist repair` on the output"),
+            Self::LeafAside => Some("`copyist repair` links it to the end"),
             Self::TornRecord => {
                 Some("`--salvage` restores the members that are complete, if they make a record")
             }
@@ -123,7 +125,9 @@ impl Code {
             Self::WideDamaged => {
                 Some("`iconv -c -f UTF-16 -t UTF-8 FILE > NEW` makes a file that can be repaired")
             }
-            Self::ArchiveLimit => Some("if you trust it, unpack it, and name what comes out"),
+            Self::ArchiveLimit => {
+                Some("if you trust the file, unpack it yourself and name the result")
+            }
             _ => None,
         }
     }

@@ -125,8 +125,8 @@ impl<'a> Head<'a> {
 
 const NULS: &str = "it holds NUL bytes and nothing else";
 
-const WIDE: &str = "its records are UTF-16, and records are read in UTF-8 only; `iconv -f UTF-16 \
-                    -t UTF-8 FILE` makes that of it";
+const WIDE: &str = "its records are UTF-16 and must be UTF-8; `iconv -f UTF-16 -t UTF-8 FILE` \
+                    converts them";
 
 /// Whether a text without a byte order mark begins as a record in UTF-16 does.
 fn opens_wide(text: &[u8]) -> bool {

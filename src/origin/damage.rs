@@ -158,7 +158,8 @@ pub fn healed(
             }
             Step::Base(number) => {
                 let record = base.record(number)?;
-                let message = format!("{} was lost, and comes back from the origin", record.told());
+                let message =
+                    format!("{} was lost, and is restored from the origin", record.told());
                 cx.report(Diagnostic::new(Code::RecordRestored, message).at(place));
                 record
             }

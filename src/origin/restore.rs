@@ -56,7 +56,7 @@ pub fn restore(
     let log = Log::default();
     if is_of(&origin, &digests) {
         if !tells_of((from, parts, &digests), (&mut origin, target), sink, write, cx)? {
-            let message = "the origin beside the file does not say what the file says";
+            let message = "the session in the origin differs from the session in the file";
             cx.report(Diagnostic::new(Code::OriginRejected, message));
             return Ok(None);
         }
@@ -120,7 +120,7 @@ pub fn opened(
     match Spec::parse(&origin.header.target) {
         Ok(target) if target.format.name == from.name => Ok(Some((origin, target, digests))),
         Ok(_) => unusable(&format!("it was written for a file of {}", origin.header.target)),
-        Err(_) => unusable("its target is not a format that this release knows"),
+        Err(_) => unusable("its target is not a format of this release"),
     }
 }
 
@@ -442,7 +442,7 @@ fn merged(
     };
     let format = &canonical::FORMAT;
     if !guard::is_heard((format, &mut says), (format, &mut shown), cx)? {
-        let why = "with it the session would say something else than the file";
+        let why = "the session that it restores would differ from the file";
         let differs = guard::differing((format, &mut says), (format, &mut shown), cx);
         return Err(rejected(&differs.map_or(why.to_owned(), |it| format!("{why}: {it}"))));
     }

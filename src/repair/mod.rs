@@ -184,10 +184,10 @@ fn context_changed(done: &Repaired, before: Option<u64>, after: Option<u64>) -> 
     let (from, to) = (done.messages_before, done.messages);
     let why = match (before, after) {
         (before, Some(after)) if before != Some(after) => {
-            "a compaction came back, which replaces the messages before it"
+            "a compaction was restored, which replaces the messages before it"
         }
-        (Some(_), None) => "the compaction does not count any more",
-        _ if to > from => "records came back or were linked again",
+        (Some(_), None) => "the compaction has no effect any more",
+        _ if to > from => "records were restored or linked again",
         _ => "records were set aside or linked again",
     };
     let title = Code::ContextChanged.title();

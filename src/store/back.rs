@@ -42,7 +42,7 @@ impl Restorer {
     /// # Errors
     /// If the folder is not there, or no longer the one that it was.
     pub fn new(root: PathBuf, dry: bool) -> Result<Self> {
-        let moved = "if the folder was moved, `--root FOLDER` says where it is now";
+        let moved = "if the folder was moved, name its present path with `--root FOLDER`";
         let same = root.canonicalize().map_err(|error| {
             let doing = format!("the run worked in {}, and {moved}", root.display());
             Error::io(doing, error)
@@ -81,7 +81,7 @@ impl Restorer {
         if !self.dry {
             before.holds(&target)?;
             let renamed = fs::rename(&backup, &target);
-            renamed.map_err(|error| Error::io("cannot put the original back", error))?;
+            renamed.map_err(|error| Error::io("cannot restore the original", error))?;
             self.folders.insert(folder_of(&target).to_owned());
         }
         Ok(Back::Restored)
@@ -190,7 +190,7 @@ fn check_backup(backup: &Path, read: &State) -> Result<()> {
             },
             _ => format!(
                 "its original {name} has another time than the journal says, as a copy has; \
-                 whether its contents are the same, the journal cannot tell"
+                 the journal does not show whether its contents are the same"
             ),
         },
         _ => format!("its original {name} is gone"),

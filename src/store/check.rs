@@ -29,7 +29,7 @@ pub fn check_part(stem: &Path, name: &str) -> Result<PathBuf> {
         // Below a path that does not exist there is nothing to check.
         match there.then(|| fs::symlink_metadata(&path)) {
             Some(Ok(meta)) if meta.is_symlink() => {
-                return Err(refused("a symbolic link stands in the way"));
+                return Err(refused("the path contains a symbolic link"));
             }
             Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => there = false,
             _ => {}

@@ -319,7 +319,7 @@ impl Source {
         let file = options.open(&path).map_err(failed)?;
         match file.metadata().map_err(failed)? {
             meta if meta.is_file() => Ok(Self::File(path, meta, Some(file))),
-            _ => Err(failed(io::Error::other("it is a regular file no more"))),
+            _ => Err(failed(io::Error::other("it is no longer a regular file"))),
         }
     }
 

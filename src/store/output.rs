@@ -109,7 +109,7 @@ impl Output {
             let one = others.any(|other| is_one_place(path, other));
             let kept = |suffix| self.sources().any(|source| is_backup_of(path, source, suffix));
             if one || self.destination.backup().is_some_and(kept) {
-                let message = format!("{} is the place of something else", path.display());
+                let message = format!("{} is the path of another file of this run", path.display());
                 return Err(Error::request(Code::SameFile, message));
             }
         }

@@ -244,7 +244,7 @@ pub fn put(
         let message = error.message().to_owned();
         let kind = error.io_kind();
         let failed = |outcome: Result<()>| {
-            let why = io::Error::new(kind, "nothing was put in its place");
+            let why = io::Error::new(kind, "nothing was written in its place");
             outcome.and(Err(Error::io(&message, why)))
         };
         return outcomes.into_iter().map(failed).collect();

@@ -57,7 +57,7 @@ impl Live {
         if meta.is_file() && meta.len() <= LARGEST {
             return Ok(Either::Exists(Self { path: path.to_owned(), change, force }));
         }
-        let why = "is left alone: it is not a regular file, or larger than 1 GiB";
+        let why = "is left unchanged: it is not a regular file, or larger than 1 GiB";
         Err(Error::request(Code::Changed, format!("{} {why}", path.display())))
     }
 

@@ -231,7 +231,7 @@ impl Finding {
             Code::DuplicateId => format!("entry on line {line} has the identifier of line {other}"),
             Code::MissingParent => format!("parent of the entry on line {line} is not in the file"),
             Code::ForwardParent => {
-                format!("parent of the entry on line {line} stands on line {other}")
+                format!("parent of the entry on line {line} is on line {other}")
             }
             Code::MissingTarget if other > 0 => {
                 format!("first kept entry of line {line} is not in the file")

@@ -373,7 +373,7 @@ const WRONG: &[Wrong] = &[
     ),
     (
         r#"{"kind":"message","role":"user","content":[{"type":"tool_result","call":"c"}]}"#,
-        "a `tool_result` stands in a message of the role `tool`",
+        "a `tool_result` is in a message of the role `tool`",
         "/content/0/type: ",
     ),
     // Groups.

@@ -80,7 +80,7 @@ fn what_is_named_and_no_session_is_refused() {
         assert!(!dir.path("out").exists(), "{name}");
     }
     let (_, said) = dir.said(&["detect", "notes.txt"]);
-    assert!(said.contains("`-f pi` takes it for one"), "{said}");
+    assert!(said.contains("`-f pi` reads it as one"), "{said}");
     let (code, said) = dir.said(&["repair", "-f", "pi", "-o", "saved.jsonl", "notes.txt"]);
     assert!(code <= 1, "{said}");
     let saved = read(&dir.path("saved.jsonl"));

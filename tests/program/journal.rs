@@ -314,7 +314,10 @@ fn a_full_disk_in_the_middle_loses_nothing_and_the_rest_follows() {
         let (code, said) = dir.exit(&args);
         assert!(code == 4 && said.contains("No space left"), "{code} {said}");
         // What is still to come would find no room either, and need not be read to see that.
-        assert!(said.contains("the disk is full") && said.contains("`--resume` goes on"), "{said}");
+        assert!(
+            said.contains("the disk is full") && said.contains("with `--resume` to continue"),
+            "{said}"
+        );
         assert!(said.matches("No space left").count() < FILES / 2, "{said}");
         let now = |n: usize| read(&dir.path(&format!("full/in/{n}.jsonl")));
         assert!((0..FILES).all(|n| now(n) == own(OLD) || now(n) == new));

@@ -120,8 +120,7 @@ fn an_index_behind_nul_bytes_is_known_as_far_as_it_can_be() {
     // No entry before the compaction can be it.
     for kept_from in [4, 6] {
         let (first, done) = kept(&nuls(0..4, kept_from));
-        let word =
-            format!("target that is not there replaced: firstKeptEntryIndex {kept_from} is now 4");
+        let word = format!("missing target replaced: firstKeptEntryIndex {kept_from} is now 4");
         assert_eq!(
             (first.as_str(), told(&done)),
             ("itself", vec![(Code::TargetItself, word.as_str())])

@@ -483,6 +483,6 @@ fn repair_says_why_the_context_changes() {
     dir.write("s.jsonl", (lines.join("\n") + "\n").as_bytes());
     let (code, said) = dir.said(&["repair", "-n", "s.jsonl"]);
     assert_eq!(code, 1, "{said}");
-    let why = "context changes: 3 → 2 messages; a compaction came back";
+    let why = "context changes: 3 → 2 messages; a compaction was restored";
     assert!(said.contains("note[CY0842]") && said.contains(why), "{said}");
 }

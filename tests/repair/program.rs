@@ -238,7 +238,7 @@ fn of_a_file_of_turns_it_is_told_what_was_put_in_and_what_was_set_aside() {
     let (code, said) = cut_in_a_message(&dir, "s.yaml", &whole[..900]);
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("CY0801]: torn record set aside: 5 bytes\n  |   too"), "{said}");
-    let put = ["CY0857]: member put in: system_prompt", "CY0857]: member put in: messages"];
+    let put = ["CY0857]: member added: system_prompt", "CY0857]: member added: messages"];
     assert!(put.iter().all(|put| said.contains(put)), "{said}");
     for role in ["turn 1: user", "turn 1: assistant", "turn 2: user"] {
         assert!(

@@ -198,7 +198,7 @@ fn a_run_that_the_state_does_not_hold_yet_comes_home() {
         let dir = away(&source, "codelia@1");
         goes_on(&dir, request, false);
         let (back, said) = home(&dir, "pi@3", "out/s");
-        assert!(said.contains("the session stands before what is new"), "{said}");
+        assert!(said.contains("the session continues at an entry before the newest"), "{said}");
         assert!(back.contains("Any more?") && back.contains("No more."), "{back}");
         // Codelia would go on from its state, and so does pi.
         assert_eq!(context(&dir, "home"), told_in_codelia(&dir));
@@ -214,7 +214,7 @@ fn a_run_that_the_state_does_not_hold_yet_comes_home() {
             let dir = whole_in_codelia(case);
             goes_on(&dir, request, false);
             let (back, said) = home(&dir, to, "out/s");
-            assert!(said.contains("does not hold its last run yet"), "{to}: {said}");
+            assert!(said.contains("does not contain its last run"), "{to}: {said}");
             assert!(back.contains("Any more?") && back.contains("No more."), "{to}: {back}");
             assert!(context(&dir, "home").contains("No more."), "{to}");
         }
@@ -336,7 +336,7 @@ fn what_sub_agents_say_abroad_stands_beside_the_conversation_or_is_told_as_lost(
         assert!(!context(&dir, "home").contains("I counted."), "{to}");
         let kept = to == "pi@3";
         assert_eq!(text.contains("I counted."), kept, "{to}: {text}");
-        let lost = "4 messages are of sub-agents, which have no place at home";
+        let lost = "4 messages are of sub-agents, which have no place in the source format";
         assert_eq!(said.contains(lost), !kept, "{to}: {said}");
     }
 }
@@ -648,9 +648,9 @@ fn members_that_no_field_is_for_are_told_as_lost() {
         let text = fs::read_to_string(&file).expect("UTF-8");
         fs::write(&file, text.replacen(old, new, 1)).expect("a file");
         let (_, said) = home(&dir, back, "away");
-        let lost = "`hue` of the session has no place at home";
+        let lost = "`hue` of the session has no place in the source format";
         assert!(said.contains(&format!("warning[CY0601]: {lost}")), "{to}: {said}");
-        assert_eq!(said.matches("has no place at home").count(), 1, "{to}: {said}");
+        assert_eq!(said.matches("has no place in the source format").count(), 1, "{to}: {said}");
     }
 }
 
@@ -785,7 +785,7 @@ fn what_codelia_sums_up_stands_in_full_where_home_has_no_compactions() {
             let dir = whole_in_codelia(case);
             sums_up(&dir, when);
             let (text, said) = home(&dir, to, "out/s");
-            let lost = "warning[CY0601]: a compaction has no place at home";
+            let lost = "warning[CY0601]: a compaction has no place in the source format";
             assert!(said.contains(lost), "{to} {when:?}: {said}");
             assert!(!text.contains("They counted boats."), "{to} {when:?}");
             assert_eq!(text.contains("Any more?"), when != When::Asked, "{to} {when:?}: {text}");

@@ -985,7 +985,7 @@ fn a_branch_that_was_left_abroad_is_told_as_lost_at_home() {
     append(&dir, &format!("{}{last}{}", &new[..parent], &new[parent + last.len()..]));
     let (code, said) = dir.exit(&["convert", "-t", "connectonion@2", "-o", "home.yaml", "away"]);
     assert_eq!(code, 0, "{said}");
-    let lost = "7 entries stand on branches that were left, which have no place at home";
+    let lost = "7 entries are on branches that were left, which have no place in the source format";
     assert!(said.contains(&format!("warning[CY0601]: {lost}")), "{said}");
     let home = fs::read_to_string(dir.path("home.yaml")).expect("UTF-8");
     assert!(!home.contains("Write the notice.") && !home.contains("turn: 3"), "{home}");
@@ -1258,7 +1258,7 @@ fn what_pi_forks_is_a_session_of_its_own_in_codelia() {
     fs::write(&file, format!("{fork}\n{}", kept.concat())).expect("a file");
     let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "back", "away"]);
     assert_eq!(code, 0, "{said}");
-    assert!(said.contains("left out its system_prompt, which is lost"), "{said}");
+    assert!(said.contains("does not contain its system_prompt, which is lost"), "{said}");
     let back = dir.path("back");
     let state = files(&back).into_iter().find(|f| f.to_string_lossy().contains("/state/"));
     let state: serde_json::Value =
@@ -1385,7 +1385,7 @@ fn a_thought_that_was_edited_loses_the_signature_that_nobody_saw() {
     let (code, said) =
         dir.exit(&["convert", "-t", "agent-orchestrator@2", "--out-dir", "back", "away"]);
     assert_eq!(code, 0, "{said}");
-    assert!(said.contains("a signature signs words that were edited"), "{said}");
+    assert!(said.contains("the signature belongs to a text that was edited"), "{said}");
     let back = holding(&dir.path("back"), "is in a book.").remove(0);
     let back = String::from_utf8(read(&back)).expect("UTF-8");
     assert!(!back.contains("c2lnbmVk"), "{back}");
@@ -1511,7 +1511,10 @@ fn what_pi_forks_goes_on_there_and_comes_home() {
         home = format!("{trip}-home");
         let (code, said) = dir.exit(&["convert", "-t", "codelia@1", "--out-dir", &home, "away"]);
         assert_eq!(code, 0, "{said}");
-        assert_eq!(said.contains("left out its system_prompt, which is lost"), trip == "fork");
+        assert_eq!(
+            said.contains("does not contain its system_prompt, which is lost"),
+            trip == "fork"
+        );
     }
     // What only the origin has is there, too; and the run and the state tell of what is new.
     assert_eq!(holding(&dir.path("fork-home"), "x.harbour.note").len(), 1);

@@ -231,7 +231,7 @@ fn what_is_converted_is_valid() {
         let path = |line: &str| line.split(':').next().unwrap_or_default().to_owned();
         let halves: Vec<String> = said
             .lines()
-            .filter(|line| spec.starts_with("codex") && line.contains("that no model takes"))
+            .filter(|line| spec.starts_with("codex") && line.contains("that no model accepts"))
             .map(path)
             .collect();
         let known = |line: &&str| {

@@ -102,8 +102,8 @@ fn mended(
     if are_same(to, &mut made, parts, cx)? {
         return plainly(&canonical::FORMAT, 1, to, parts, sink, cx);
     }
-    let message = "the stream says what its own format cannot, so that all that it says is written \
-                   anew, and nothing else of it";
+    let message = "the source format cannot express the edited stream, so it is written as a session \
+                   of another format";
     cx.report(Diagnostic::new(Code::NotAsTold, message));
     let done = plainly(via.format, via.version().number, to, &mut shown, sink, cx)?;
     lost(parts, to, cx)?;

@@ -56,14 +56,14 @@ pub static FORMAT: Format = Format {
         versions: &[
             Version {
                 number: 1,
-                summary: "of the shell scripts: stream-json as `claude` prints it",
+                summary: "pairs of the shell scripts, with stream-json as `claude` prints it",
                 schema: include_str!("../../../schemas/agent-orchestrator/v1.schema.json"),
                 tree: false,
                 kinds: KINDS,
             },
             Version {
                 number: 2,
-                summary: "of the Python scripts: prompts and classes of Claude's SDK",
+                summary: "pairs of the Python scripts, with prompts and classes of Claude's SDK",
                 schema: include_str!("../../../schemas/agent-orchestrator/v2.schema.json"),
                 tree: false,
                 kinds: KINDS,

@@ -37,11 +37,11 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     ..Format::new(Required {
         name: "canonical",
-        summary: "the stream of records that every format is read as (JSON Lines)",
+        summary: "the stream of records to which every format is mapped (JSON Lines)",
         source: "copyist's own design",
         versions: &[Version {
             number: 1,
-            summary: "every kind of record",
+            summary: "records of every kind",
             schema: include_str!("../../../schemas/canonical.schema.json"),
             tree: true,
             kinds: Kind::ALL,

@@ -77,7 +77,7 @@ impl ReadLines for Records<'_> {
 /// record: the source, and with it the rules for reading, are not known yet.
 pub fn headless(kind: Kind) -> Diagnostic {
     let message = format!(
-        "a record `{}` stands before the record `session`, which comes first (or there is none)",
+        "a record `{}` precedes the record `session`, which must be first, or there is no such record",
         kind.name()
     );
     Diagnostic::new(Code::BadRecord, message)
@@ -279,7 +279,7 @@ fn misplaced_result(message: &Node) -> Option<String> {
             )
         });
     }
-    (results > 0).then(|| "a `tool_result` stands in a message of the role `tool`".to_owned())
+    (results > 0).then(|| "a `tool_result` is in a message of the role `tool`".to_owned())
 }
 
 /// Returns the field that a key names.

@@ -98,7 +98,7 @@ pub static FORMAT: Format = Format {
             },
             Version {
                 number: 2,
-                summary: "runs, and states in a database with a log of messages each",
+                summary: "runs, and states in a database, each with a message log",
                 schema: include_str!("../../../schemas/codelia/v2.schema.json"),
                 tree: false,
                 kinds: KINDS,

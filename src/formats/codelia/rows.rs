@@ -349,7 +349,7 @@ fn refused(error: &rusqlite::Error, path: &Path) -> Error {
     let busy = [ErrorCode::DatabaseBusy, ErrorCode::DatabaseLocked];
     match error.sqlite_error_code() {
         Some(code) if busy.contains(&code) => {
-            let why = "is left alone: another program is writing to it";
+            let why = "is left unchanged: another program is writing to it";
             Error::request(Code::Changed, format!("{} {why}", path.display()))
         }
         _ => unusable(error),

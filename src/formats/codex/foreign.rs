@@ -108,7 +108,7 @@ impl Foreign {
     /// Writes the first line, if no record did, and the records that wait for it.
     fn release(&mut self, cx: &Cx<'_>, to: To<'_>) {
         if self.lacks_folder() {
-            let message = "the session names no folder that it was held in; `/` is written";
+            let message = "the session names no working folder; `/` is written";
             cx.report(Diagnostic::new(Code::NoProject, message));
         }
         self.head(to);

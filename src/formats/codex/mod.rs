@@ -67,7 +67,7 @@ pub static FORMAT: Format = Format {
         versions: &[
             Version {
                 number: 1,
-                summary: "bare items (to release 0.2x)",
+                summary: "items without a wrapper (up to release 0.2x)",
                 schema: include_str!("../../../schemas/codex/v1.schema.json"),
                 tree: false,
                 kinds: KINDS,
@@ -81,7 +81,7 @@ pub static FORMAT: Format = Format {
             },
             Version {
                 number: 3,
-                summary: "numbered lines, called paginated (from 0.146)",
+                summary: "numbered lines, which Codex calls paginated (from 0.146)",
                 schema: include_str!("../../../schemas/codex/v3.schema.json"),
                 tree: false,
                 kinds: KINDS,

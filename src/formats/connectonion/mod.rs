@@ -45,12 +45,12 @@ pub static FORMAT: Format = Format {
         Step {
             from: 1,
             to: 2,
-            summary: "messages leave the turns, each is there once; the last answers come from the turns",
+            summary: "each message is stored once, outside of the turns; the last answers come from the turns",
         },
         Step {
             from: 2,
             to: 3,
-            summary: "a run file holds the messages alone; what turns tell beside them is lost",
+            summary: "a run file contains only the messages; the other data of the turns is lost",
         },
     ],
     context: Some(context::open),
@@ -63,21 +63,21 @@ pub static FORMAT: Format = Format {
         versions: &[
             Version {
                 number: 1,
-                summary: "one file a process, each turn with all messages so far (before 0.5.0)",
+                summary: "one file for each process, each turn with all messages so far (before 0.5.0)",
                 schema: include_str!("../../../schemas/connectonion/v1.schema.json"),
                 tree: false,
                 kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],
             },
             Version {
                 number: 2,
-                summary: "one file an agent, turns first (0.5.0 to 0.6.0)",
+                summary: "one file for each agent, turns first (0.5.0 to 0.6.0)",
                 schema: include_str!("../../../schemas/connectonion/v2.schema.json"),
                 tree: false,
                 kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],
             },
             Version {
                 number: 3,
-                summary: "run files, a conversation each, and summaries of them (from 0.6.1)",
+                summary: "one run file for each conversation, and summaries of runs (from 0.6.1)",
                 schema: include_str!("../../../schemas/connectonion/v3.schema.json"),
                 tree: false,
                 kinds: &[Kind::Session, Kind::Turn, Kind::Message, Kind::Notice, Kind::Opaque],

@@ -66,7 +66,7 @@ pub static FORMAT: Format = Format {
         versions: &[
             Version {
                 number: 1,
-                summary: "a plain list of entries (to release 0.30)",
+                summary: "a list of entries (up to release 0.30)",
                 schema: include_str!("../../../schemas/pi/v1.schema.json"),
                 tree: false,
                 kinds: &[
@@ -89,7 +89,7 @@ pub static FORMAT: Format = Format {
             },
             Version {
                 number: 3,
-                summary: "the same tree, hookMessage renamed to custom (from 0.35)",
+                summary: "the tree of pi@2 with hookMessage renamed to custom (from 0.35)",
                 schema: include_str!("../../../schemas/pi/v3.schema.json"),
                 tree: true,
                 kinds: TREE_KINDS,

@@ -87,7 +87,7 @@ pub fn behind(
 /// states whether the file has branches of its own.
 pub fn entry(tree: bool) -> (&'static str, &'static str) {
     let beside = match tree {
-        true => "entries stand on branches that were left, which",
+        true => "entries are on branches that were left, which",
         false => "entries are left out of the session's state; they",
     };
     ("entry off the active branch", beside)
@@ -97,7 +97,7 @@ pub fn entry(tree: bool) -> (&'static str, &'static str) {
 pub fn tell(count: usize, (path, what): (&str, &str), cx: &Cx<'_>) {
     (0..count).for_each(|_| cx.log.count(diagnostic::FieldOutcome::Dropped, path));
     if count > 0 {
-        let message = format!("{count} {what} have no place at home");
+        let message = format!("{count} {what} have no place in the source format");
         cx.report(Diagnostic::new(Code::Dropped, message));
     }
 }

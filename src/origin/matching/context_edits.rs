@@ -68,7 +68,7 @@ pub fn said(
     added.retain(|number| !gone.contains(number));
     for _ in added.len()..count {
         cx.log.count(diagnostic::FieldOutcome::Dropped, "message that is left out of the context");
-        let message = "a message that is left out of the context has no place at home";
+        let message = "a message that is left out of the context has no place in the source format";
         cx.report(Diagnostic::new(Code::Dropped, message));
     }
     Ok(())

@@ -43,7 +43,8 @@ pub fn taken(
         added.retain(|other| *other != number);
         record.node.take(Field::Leaf);
         said.insert(number, record);
-        let message = "the session's state does not hold its last run yet, which goes home with it";
+        let message =
+            "the state of the session does not contain its last run, which is written with it";
         cx.report(Diagnostic::new(Code::OriginAdded, message));
     }
     Ok(said)

@@ -88,7 +88,7 @@ impl Merger<'_> {
         for field in unknown(was, now) {
             let (kind, name) = (now.kind.name(), field.name());
             self.drop(&format!("{kind}.{name}"));
-            let message = format!("`{name}` of the {kind} has no place at home");
+            let message = format!("`{name}` of the {kind} has no place in the source format");
             self.say(Code::Dropped, &message, Some(number));
         }
     }
@@ -174,14 +174,14 @@ impl Merger<'_> {
         let Agreed { unsigned, command, held } = agree(source, bases);
         (0..unsigned).for_each(|_| self.drop("message.content.*.signature"));
         if unsigned > 0 {
-            let message = "a signature signs words that were edited, and is left out";
+            let message = "the signature belongs to a text that was edited, and is left out";
             self.say(Code::Dropped, message, Some(number));
         }
         if let Some(Value::Node(command)) = command {
             let fields: Vec<_> = command.fields().map(Field::name).collect();
             fields.iter().for_each(|name| self.drop(&format!("message.bash.{name}")));
             let message = format!(
-                "the words of a command were edited so that it is none any more; its {} are lost",
+                "the text of a command was edited and is no longer a command; its {} are lost",
                 fields.join(", ")
             );
             self.say(Code::Dropped, &message, Some(number));
@@ -204,7 +204,8 @@ impl Merger<'_> {
                 self.cut.lose_prompt();
             }
             self.cx.log.count(diagnostic::FieldOutcome::Dropped, &format!("session.{name}"));
-            let message = format!("whoever forked the session left out its {name}, which is lost");
+            let message =
+                format!("a fork of the session does not contain its {name}, which is lost");
             self.say(Code::Dropped, &message, Some(number));
         }
     }

@@ -271,7 +271,11 @@ impl<'n> Merger<'n> {
         self.flush(u32::MAX)?;
         if let Some(leaf) = self.kin.leaf().filter(|leaf| self.tip.as_ref() != Some(*leaf)) {
             self.tail.stands_at(leaf);
-            self.say(Code::OriginAdded, "the session stands before what is new last", None);
+            self.say(
+                Code::OriginAdded,
+                "the session continues at an entry before the newest records",
+                None,
+            );
         }
         self.stand();
         self.say_often();

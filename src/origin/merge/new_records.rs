@@ -91,7 +91,8 @@ impl Merger<'_> {
                 Ok(record) => self.take_whole(record, number)?,
                 Err(what) => {
                     self.cx.log.count(FieldOutcome::Dropped, "message that is not sent");
-                    let message = format!("{what} is not sent, and has no place at home");
+                    let message =
+                        format!("{what} is not sent, and has no place in the source format");
                     self.say(Code::Dropped, &message, Some(number));
                 }
             }
@@ -134,7 +135,7 @@ impl Merger<'_> {
         for name in edit_extra(was.map(|was| &was.node), &now.node, &mut source.node) {
             let kind = now.kind.name();
             self.cx.log.count(FieldOutcome::Dropped, &format!("{kind}.extra.{name}"));
-            let message = format!("`{name}` of the {kind} has no place at home");
+            let message = format!("`{name}` of the {kind} has no place in the source format");
             self.say(Code::Dropped, &message, Some(number));
         }
     }
@@ -168,7 +169,7 @@ impl Merger<'_> {
     /// messages in full. The file then counts as one without this compaction.
     fn leave(&mut self, record: &Record, number: u32) {
         self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
-        let message = "a compaction has no place at home, where all that it sums up stands";
+        let message = "a compaction has no place in the source format, which keeps the messages that it summarizes";
         self.say(Code::Dropped, message, Some(number));
         self.kin.pass(record);
         self.summed.said.insert(number, passed(record));

@@ -41,7 +41,7 @@ pub fn error(error: &ScanError, shared: &Shared, shift: Shift) -> Error {
         }
         ErrorKind::TooManyComments => damaged(Code::YamlLimit, error.info(), at),
         ErrorKind::UnexpectedCharacter { character } if !shared.past_end.get() => {
-            let message = format!("character U+{:04X} cannot stand here", u32::from(*character));
+            let message = format!("character U+{:04X} is not allowed here", u32::from(*character));
             damaged(Code::YamlSyntax, message, at)
         }
         _ if shared.past_end.get() => damaged(Code::YamlCutShort, error.info(), at),

@@ -654,7 +654,7 @@ fn a_session_without_runs_has_the_time_and_the_folder_of_its_state() {
         let out = format!("{}.out", input.trim_end_matches(".json"));
         let (code, said) = dir.exit(&["convert", "-t", "pi", "--out-dir", &out, input]);
         assert_eq!(code, 0, "{input}: {said}");
-        assert_eq!(said.contains("nothing of what was said is there"), input == "row", "{said}");
+        assert_eq!(said.contains("and with it all messages"), input == "row", "{said}");
         let text = read(&files(&dir.path(&out))[0]);
         let text = String::from_utf8(text).expect("UTF-8");
         let header = text.lines().next().expect("a header");

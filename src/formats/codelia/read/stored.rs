@@ -240,7 +240,7 @@ impl Records<'_> {
             let at = Position { part, ..Position::default() };
             let empty = self.history.as_ref().is_none_or(|history| history.last().is_none());
             let message = match empty {
-                true => "message log is missing: nothing of what was said is there",
+                true => "message log is missing, and with it all messages",
                 false => Code::NoMessageLog.title(),
             };
             self.cx.report(Diagnostic::new(Code::NoMessageLog, message).at(at));

@@ -152,7 +152,7 @@ impl Run<'_> {
             return Ok(());
         };
         if !sink.add(&name, &stored)? {
-            let message = format!("another output is called {name}; it was left");
+            let message = format!("another output has the name {name} and was not replaced");
             self.cx.report(Diagnostic::new(Code::OtherOutput, message).at(at));
         }
         Ok(())

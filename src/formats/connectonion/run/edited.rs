@@ -73,7 +73,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Re
         // records.
         Err(error) => return Ok(Box::new(std::iter::once(Err(error)))),
     };
-    let message = "the run was laid out anew and is read as YAML";
+    let message = "another program or a user changed the layout of the run; it is read as YAML";
     cx.report(Diagnostic::new(Code::RunLayout, message));
     note_file(&mut record, encoding, false, cx);
     let second = walk.second();

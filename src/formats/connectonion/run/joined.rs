@@ -159,7 +159,7 @@ fn read(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<VecDeque<Record>> {
         turns.push_back(turn);
     }
     if log.into_findings().worst() == Some(Severity::Error) {
-        say("the summary beside the run is damaged, what is whole of it was read", cx);
+        say("the summary beside the run is damaged; its complete parts were read", cx);
     }
     Ok(turns)
 }

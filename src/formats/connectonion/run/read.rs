@@ -148,7 +148,7 @@ impl Records<'_> {
         }
         let at = at.unwrap_or_default();
         for name in header.twice() {
-            let message = format!("member {name:?} stands twice");
+            let message = format!("member {name:?} occurs twice");
             self.cx.report(Diagnostic::new(Code::TwiceNamed, message).at(at));
         }
         let (mut record, mut source) = header.finish(&format!("{NAME}@3"));

@@ -113,7 +113,7 @@ impl Records<'_> {
 }
 
 fn twice_named(name: &str, at: Position) -> Diagnostic {
-    Diagnostic::new(Code::TwiceNamed, format!("member {name:?} stands twice")).at(at)
+    Diagnostic::new(Code::TwiceNamed, format!("member {name:?} occurs twice")).at(at)
 }
 
 pub(super) fn not_a_session(at: Position) -> Error {
