@@ -34,11 +34,11 @@ impl Args {
                     });
                     let _ = writeln!(out, "{row}");
                 } else {
-                    let _ = writeln!(out, "{name:<12} {}", version.summary);
+                    let _ = writeln!(out, "{name:<20} {}", version.summary);
                 }
             }
             if !self.json {
-                let _ = writeln!(out, "{:<12} {}; source: {}", "", format.summary, format.source);
+                let _ = writeln!(out, "{:<20} {}; source: {}", "", format.summary, format.source);
             }
         }
         print(&out)

@@ -260,7 +260,10 @@ fn the_real_program_resumes_sessions_of_every_other_format() {
             {
                 let what = format!("{} in {release}: {}", file.display(), verdict["result"]);
                 assert!(verdict["ok"] == true && verdict["kept"] == true, "{what}");
-                assert_eq!(verdict["refused"], json!([]), "{what}");
+                // A session that begins with an answer does so in every format.
+                if context.first().is_none_or(|first| first["role"] == "user") {
+                    assert_eq!(verdict["refused"], json!([]), "{what}");
+                }
                 assert!(
                     verdict["listed"].is_null()
                         || verdict["listed"] == json!({"sdk": true, "continue": true}),

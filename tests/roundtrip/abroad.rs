@@ -336,7 +336,7 @@ fn what_sub_agents_say_abroad_stands_beside_the_conversation_or_is_told_as_lost(
         assert!(!context(&dir, "home").contains("I counted."), "{to}");
         let kept = to == "pi@3";
         assert_eq!(text.contains("I counted."), kept, "{to}: {text}");
-        let lost = "4 messages are of sub-agents, which have no place in the source format";
+        let lost = "messages of sub-agents have no place in the source format: 4";
         assert_eq!(said.contains(lost), !kept, "{to}: {said}");
     }
 }

@@ -79,7 +79,7 @@ pub fn behind(
         }
     }
     tell(count, entry(tree), cx);
-    tell(aside, ("message of a sub-agent", "messages are of sub-agents, which"), cx);
+    tell(aside, ("message of a sub-agent", "messages of sub-agents"), cx);
     Ok(())
 }
 
@@ -87,8 +87,8 @@ pub fn behind(
 /// states whether the file has branches of its own.
 pub fn entry(tree: bool) -> (&'static str, &'static str) {
     let beside = match tree {
-        true => "entries are on branches that were left, which",
-        false => "entries are left out of the session's state; they",
+        true => "entries on branches that were left",
+        false => "entries left out of the session's state",
     };
     ("entry off the active branch", beside)
 }
@@ -97,7 +97,7 @@ pub fn entry(tree: bool) -> (&'static str, &'static str) {
 pub fn tell(count: usize, (path, what): (&str, &str), cx: &Cx<'_>) {
     (0..count).for_each(|_| cx.log.count(diagnostic::FieldOutcome::Dropped, path));
     if count > 0 {
-        let message = format!("{count} {what} have no place in the source format");
+        let message = format!("{what} have no place in the source format: {count}");
         cx.report(Diagnostic::new(Code::Dropped, message));
     }
 }
