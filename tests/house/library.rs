@@ -7,6 +7,7 @@ use copyist::json::Json;
 use copyist::memory::Bytes;
 use copyist::session::Session;
 use copyist::{diff, migrate, validate};
+use std::path::Path;
 
 const FILE: &str = concat!(
     r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#,
@@ -59,4 +60,31 @@ fn what_the_library_gives_is_an_error_or_can_be_printed() {
     let mut parts = Bytes::new(FILE);
     let session = Session::open(&pi::FORMAT, &mut parts, &cx).expect("a session");
     assert!(format!("{session:?}").starts_with("Session { format: \"pi\", entries: 1"));
+}
+
+/// The packages beside this one are built with their own lock files, which must name every
+/// dependency of this one: `--locked` refuses them otherwise.
+#[test]
+fn lock_files_of_the_other_packages_have_every_dependency() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |file: &str| std::fs::read_to_string(root.join(file)).expect(file);
+    let manifest = read("Cargo.toml");
+    let section = manifest.split("\n[dependencies]\n").nth(1).expect("dependencies");
+    let section = section.split("\n[").next().expect("a section");
+    let needed: Vec<&str> = section
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.contains("optional"))
+        .filter_map(|line| line.split_once(" = ").map(|(name, _)| name))
+        .filter(|name| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)))
+        .collect();
+    assert!(needed.len() > 10, "{needed:?}");
+    for lock in ["fuzz/Cargo.lock", "python/Cargo.lock"] {
+        let text = read(lock);
+        let own =
+            text.split("[[package]]").find(|package| package.contains("name = \"copyist\"\n"));
+        let own = own.expect("this package");
+        let missing: Vec<_> =
+            needed.iter().filter(|name| !own.contains(&format!("\"{name}"))).collect();
+        assert!(missing.is_empty(), "{lock} lacks {missing:?}: run `cargo update -w` beside it");
+    }
 }
