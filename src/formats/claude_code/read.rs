@@ -9,7 +9,7 @@ use super::{NAME, line};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader};
-use crate::framing::{FramedLines, Framing};
+use crate::framing::{FramedLines, Framing, ReadLines, Reading};
 use crate::json::Json;
 use crate::lines::{empty, utf8};
 use crate::position::{Located, Position};
@@ -20,7 +20,7 @@ use std::io::Read;
 /// Opens a session at a record that an earlier reading returned.
 ///
 /// # Errors
-/// As [`open`].
+/// If a part cannot be read.
 pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let before = move |item: &Result<Located<Record>>| {
         item.as_ref().is_ok_and(|l| (l.at.part, l.at.byte) != (from.part, from.byte))
@@ -43,7 +43,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     let older = Some(older).filter(|_| version == FIRST);
     let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
     let lineage = Lineage::of(about.agent, kept);
-    Ok(Box::new(Records {
+    let records = Records {
         lines,
         cx,
         about,
@@ -58,9 +58,9 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         title: Title::default(),
         ready: VecDeque::new(),
         records: 0,
-        done: false,
         scratch: Vec::new(),
-    }))
+    };
+    Ok(Box::new(Reading::new(records, cx)))
 }
 
 struct Records<'a> {
@@ -80,10 +80,9 @@ struct Records<'a> {
     /// Releases that wrote the lines of the main part.
     releases: Vec<Json>,
     title: Title,
-    /// Records that were read and not yet returned.
+    /// Records of the line that is read.
     ready: VecDeque<Located<Record>>,
     records: u64,
-    done: bool,
     scratch: Vec<u8>,
 }
 
@@ -100,41 +99,26 @@ fn answers(record: &Record, call: &Json) -> bool {
     blocks.iter().any(|block| block.json(Field::Call) == Some(call))
 }
 
-impl Iterator for Records<'_> {
-    type Item = Result<Located<Record>>;
+impl ReadLines for Records<'_> {
+    fn line(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<bool> {
+        let more = self.next_line();
+        ready.append(&mut self.ready);
+        more
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(record) = self.ready.pop_front() {
-                return Some(Ok(record));
-            }
-            if self.done {
-                return None;
-            }
-            match self.line() {
-                Ok(true) => {}
-                Ok(false) => {
-                    self.done = true;
-                    if self.records == 0 {
-                        let found = Diagnostic::new(Code::Empty, Code::Empty.title());
-                        return Some(Err(Error::unfit(found)));
-                    }
-                    self.tail();
-                }
-                Err(error) => {
-                    if let Err(error) = self.cx.tolerate(error) {
-                        self.done = !error.is_recoverable();
-                        return Some(Err(error));
-                    }
-                }
-            }
+    fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
+        if self.records == 0 {
+            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
         }
+        self.last();
+        ready.append(&mut self.ready);
+        Ok(())
     }
 }
 
 impl Records<'_> {
     /// Queues the records of the next line; false at the end.
-    fn line(&mut self) -> Result<bool> {
+    fn next_line(&mut self) -> Result<bool> {
         let Some(frame) = self.lines.next()? else { return self.next_part() };
         if self.records == 0 {
             let name = format!("{NAME}@{}", self.version);
@@ -189,7 +173,7 @@ impl Records<'_> {
         Ok(true)
     }
 
-    /// Goes on with the next part; false if there is none.
+    /// Begins the next part; false if there is none.
     fn next_part(&mut self) -> Result<bool> {
         if self.records == 0 && !self.files.is_empty() {
             // Of the transcript itself nothing is left.
@@ -272,7 +256,7 @@ impl Records<'_> {
     }
 
     /// Queues the record of the facts that are known only at the end.
-    fn tail(&mut self) {
+    fn last(&mut self) {
         let tail = self.lines.tail(self.cx);
         let at = tail.as_ref().map_or(self.lines.position(), |tail| tail.at);
         let mut node = tail.map(|tail| tail.value.node).unwrap_or_default();
@@ -305,7 +289,7 @@ fn mark_title(node: &mut Node, older: &Older) {
     }
 }
 
-/// Maximum number of releases that are told.
+/// Maximum number of releases that are listed.
 const RELEASES: usize = 64;
 
 /// Title of the session: the last that the user gave, else the last that a model gave.

@@ -12,7 +12,7 @@ use super::{NAME, message};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header};
-use crate::framing::{FramedLines, Framing};
+use crate::framing::{FramedLines, Framing, ReadLines, Reading};
 use crate::ids::{Maker, hash};
 use crate::json::Json;
 use crate::lines::utf8;
@@ -42,7 +42,8 @@ pub const SHARED: &[Field] = &[
 /// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let place = Place { part: 0, name: parts.names().into_iter().next().unwrap_or_default() };
-    Ok(Box::new(Records::over(parts, cx, vec![place], Stores::default(), "run")?))
+    let records = Records::over(parts, cx, vec![place], Stores::default(), "run")?;
+    Ok(Box::new(Reading::new(records, cx)))
 }
 
 /// Part of a session.
@@ -77,7 +78,6 @@ struct Records<'a> {
     /// Identifier of the last message that the reader returned.
     last: Option<Json>,
     number: u64,
-    done: bool,
 }
 
 /// Facts about the run that is read.
@@ -97,34 +97,24 @@ struct Run {
     ended: bool,
 }
 
-impl Iterator for Records<'_> {
-    type Item = Result<Located<Record>>;
+impl ReadLines for Records<'_> {
+    fn line(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<bool> {
+        let more = match self.step() {
+            Ok(false) => self.next_run(),
+            step => step,
+        };
+        ready.append(&mut self.ready);
+        more
+    }
 
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            if let Some(record) = self.ready.pop_front() {
-                return Some(Ok(record));
-            }
-            if self.done {
-                return None;
-            }
-            match self.step() {
-                Ok(true) => {}
-                Ok(false) => {
-                    if let Err(error) = self.end() {
-                        self.done = true;
-                        return Some(Err(error));
-                    }
-                }
-                Err(error) => match self.cx.tolerate(error) {
-                    Ok(_) => {}
-                    Err(error) => {
-                        self.done = !error.is_recoverable() || self.history.is_none();
-                        return Some(Err(error));
-                    }
-                },
-            }
-        }
+    fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
+        let ended = self.end();
+        ready.append(&mut self.ready);
+        ended
+    }
+
+    fn has_begun(&self) -> bool {
+        self.history.is_some()
     }
 }
 
@@ -160,7 +150,6 @@ impl<'a> Records<'a> {
             ready: VecDeque::new(),
             last: None,
             number: 0,
-            done: false,
         })
     }
 }
@@ -393,23 +382,33 @@ impl Records<'_> {
         self.cx.report(Diagnostic::new(Code::Unpaired, message).at(at));
     }
 
-    /// Ends a run and begins the next one, or reads the state after the last one.
+    /// Ends a run and begins the next one; false if there is none.
+    fn next_run(&mut self) -> Result<bool> {
+        if self.history.is_none() {
+            return Ok(false);
+        }
+        if !self.run.ended {
+            let at = self.position();
+            self.cx.report(Diagnostic::new(Code::NoRunEnd, Code::NoRunEnd.title()).at(at));
+        }
+        self.ready.extend(self.frames.tail(self.cx));
+        let Some(next) = self.runs.pop_front() else { return Ok(false) };
+        (self.survey, self.frames) = opened(self.parts, self.cx, &next)?;
+        self.part = next.part;
+        self.run = Run { ended: true, ..Run::default() };
+        Ok(true)
+    }
+
+    fn position(&self) -> Position {
+        Position { part: self.part, ..self.frames.position() }
+    }
+
+    /// Reads the state after the last run.
     fn end(&mut self) -> Result<()> {
         if self.history.is_none() {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
         }
-        let at = Position { part: self.part, ..self.frames.position() };
-        if !self.run.ended {
-            self.cx.report(Diagnostic::new(Code::NoRunEnd, Code::NoRunEnd.title()).at(at));
-        }
-        self.ready.extend(self.frames.tail(self.cx));
-        if let Some(next) = self.runs.pop_front() {
-            (self.survey, self.frames) = opened(self.parts, self.cx, &next)?;
-            self.part = next.part;
-            self.run = Run { ended: true, ..Run::default() };
-            return Ok(());
-        }
-        self.done = true;
+        let at = self.position();
         self.stored()?;
         let last = self.history.as_ref().and_then(History::last);
         if let Some(leaf) = last.filter(|leaf| self.last.as_ref() != Some(leaf)) {

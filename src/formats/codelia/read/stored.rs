@@ -10,6 +10,7 @@ use crate::formats::codelia::history::{History, spelled};
 use crate::formats::codelia::names::{DATABASE, DATABASE_LOG};
 use crate::formats::codelia::rows::{self, Row};
 use crate::formats::codelia::{NAME, log, state};
+use crate::framing::Reading;
 use crate::ids::Maker;
 use crate::json::Json;
 use crate::json::text::to_base64;
@@ -79,7 +80,7 @@ pub fn open_whole<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader
     if let Some(id) = id.filter(|_| none) {
         records.without_runs(id)?;
     }
-    Ok(Box::new(records))
+    Ok(Box::new(Reading::new(records, cx)))
 }
 
 /// Facts from the header of a run.
