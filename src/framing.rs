@@ -64,7 +64,7 @@ impl FramedLines {
         Ok(Self { lines, bom, crlf: None, unterminated: None, part: 0 })
     }
 
-    /// Goes on in a part that begins with the line at `from`.
+    /// Continues in a part that begins with the line at `from`.
     pub fn go_on(&mut self, from: Position, part: Box<dyn Read>, limit: usize) {
         self.lines = Lines::starting(from, part, limit);
     }
@@ -89,7 +89,7 @@ impl FramedLines {
         Ok(Some(Framing { bytes, at, terminated, cr, blank }))
     }
 
-    /// Returns the record of a line that is kept as it stands in the file. A line before the first
+    /// Returns the record of a line that is kept unchanged. A line before the first
     /// record keeps the byte order mark.
     pub fn kept(&mut self, frame: &Framing) -> Record {
         match self.crlf.is_none() && std::mem::take(&mut self.bom) {
@@ -163,7 +163,7 @@ pub trait ReadLines {
     /// Queues the records of the next line; returns false at the end.
     ///
     /// # Errors
-    /// If the line cannot be read. The reading goes on behind it if the options tolerate that.
+    /// If the line cannot be read. Reading continues after it if the options tolerate that.
     fn line(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<bool>;
 
     /// Queues the records that are known only at the end.

@@ -15,7 +15,7 @@ pub struct Beside {
 }
 
 /// Finds the files of a session of `format`, if the name of `path` has one of the endings of its
-/// files, or `path` stands in one of the folders of its files.
+/// files, or `path` is in one of the folders of its files.
 #[must_use]
 pub fn beside(format: &Format, path: &Path) -> Beside {
     if !format.below.is_empty() {
@@ -38,7 +38,7 @@ pub fn beside(format: &Format, path: &Path) -> Beside {
     Beside { files, links: links.into_iter().map(|(_, link)| link).collect() }
 }
 
-/// Finds the files of a session whose further files stand in folders below its name.
+/// Finds the files of a session whose further files are in folders below its name.
 fn below(format: &Format, path: &Path) -> Option<Beside> {
     let ending = format.extensions.first()?;
     let is_below = |folder: &&Path| {

@@ -40,7 +40,7 @@ impl Kept {
     pub fn read(path: &Path) -> Result<Self> {
         let source = JobSource::File(path.into());
         let options = Options { on_error: OnError::Keep, ..Options::default() };
-        // The beginning is read where the file is opened, so what the file was like before counts.
+        // Opening reads the beginning of the file, so the fingerprint is taken before it.
         let before = Fingerprint::of(path)?;
         let opened = Opened::new(&source, Said::new(None, &options), true)?;
         let none = || Error::request(Code::UnknownFormat, Code::UnknownFormat.title());

@@ -75,7 +75,7 @@ impl<'a> Walk<'a> {
     /// changed.
     ///
     /// # Errors
-    /// As [`write`](Self::write), and if there is no place for the quarantine.
+    /// If writing fails, or if there is no place for the quarantine.
     pub fn settle(self, bench: &mut dyn RepairIo, mend: &mut dyn Mend) -> Result<bool> {
         bench.begin(self.removes(mend))?;
         let changed = self.changes(mend);

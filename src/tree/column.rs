@@ -53,12 +53,12 @@ pub(super) use plain;
 
 /// Items that can be added, sorted and changed.
 ///
-/// A column that outgrows its limit goes on in a temporary file, which is mapped read-only. Changes
+/// A column that outgrows its limit continues in a temporary file, which is mapped read-only. Changes
 /// of items in the file are kept in memory until they reach the limit, too; then the file is written
 /// anew. Where no file can be written, everything stays in memory.
 #[derive(Debug)]
 pub struct Column<T> {
-    /// Items in memory, which stand behind those in the file.
+    /// Items in memory, which follow those in the file.
     held: Vec<T>,
     stored: Option<Spilled>,
     /// Changed items of those in the file.
@@ -176,8 +176,8 @@ impl<T: Plain> Column<T> {
         places.filter_map(|place| self.get(place))
     }
 
-    /// Returns the first place of a range whose item does not fulfil `is`, where those that do stand
-    /// before the others.
+    /// Returns the first place of a range whose item does not fulfil `is`; items that do must
+    /// precede the others.
     pub fn partition_point(&self, places: Range<usize>, is: impl Fn(&T) -> bool) -> usize {
         if let (None, Some(held)) = (&self.stored, self.held.get(places.clone())) {
             return places.start + held.partition_point(is);
@@ -247,7 +247,7 @@ impl<T: Plain> Column<T> {
 /// Number of bytes that are read or written at once.
 const CHUNK: usize = 256 << 10;
 
-/// Number of items in memory that a changed item counts as: it stands in a hash table.
+/// Number of items in memory that a changed item counts as: it is in a hash table.
 const CHANGED: usize = 8;
 
 /// Sorted part of a file that is being merged.
@@ -264,7 +264,7 @@ impl<T: Plain> Run<T> {
         Self { left, piece, read: Vec::new().into_iter(), head: None }
     }
 
-    /// Goes on to the next item.
+    /// Moves to the next item.
     fn next(&mut self, file: &Spilled) -> io::Result<()> {
         self.head = self.read.next();
         if self.head.is_none() && !self.left.is_empty() {

@@ -3,7 +3,7 @@
 //! An entry costs 24 bytes: the hashes of its identifier and of its parent's, its ordinal, and its
 //! place. That is enough to find duplicate identifiers, missing parents and cycles, and to follow
 //! the path from the leaf to the root, in a file of any size. Above a size
-//! ([`Options::index_memory`]) these tables go on in temporary files.
+//! ([`Options::index_memory`]) these tables continue in temporary files.
 
 mod bits;
 mod branches;

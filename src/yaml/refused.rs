@@ -107,7 +107,7 @@ struct Search {
     found: Vec<Refused>,
     /// The open collections: whether each is a mapping that waits for a key.
     open: Vec<Option<bool>>,
-    /// A key `<<` whose value comes next.
+    /// A key `<<` whose value follows.
     merge: Option<Refused>,
 }
 
@@ -205,7 +205,7 @@ impl Search {
         self.found.push(refused(event, new, what));
     }
 
-    /// Refuses the tabs before an offset: they stand between the events.
+    /// Refuses the tabs before an offset: they are between the events.
     fn blanks(&mut self, end: u64) {
         let refused = |at| respelled(at, 1, vec![b' '], "a tab");
         self.found.extend(self.tabs.borrow_mut().before(end).map(refused));

@@ -103,7 +103,7 @@ impl Lineage {
         self.add(id, parent);
     }
 
-    /// Notes that records of other parts follow, which do not stand in the conversation.
+    /// Notes that records of other parts follow, which are not in the conversation.
     pub fn leave(&mut self) {
         self.newest = None;
     }

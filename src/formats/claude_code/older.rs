@@ -3,8 +3,9 @@
 //!
 //! Lines have no number of a version. A transcript is one of version 1 if it contains the lines of
 //! sub-agents, a `summary` of its own lines, messages without a time or answers without an
-//! identifier or a list of blocks, or if releases before 2.1.33 continue it elsewhere than newer ones do; or if a file
-//! `agent-ID.jsonl` beside it contains the lines of a sub-agent that it names.
+//! identifier or a list of blocks; if releases before 2.1.33 continue it at another message than
+//! newer ones do; or if a file `agent-ID.jsonl` beside it contains the lines of a sub-agent that it
+//! names.
 
 use super::wire;
 use crate::error::Result;
@@ -33,7 +34,7 @@ pub struct Older {
     pub chain: Chain,
 }
 
-/// Sub-agent whose lines stand in a file of its own beside the session.
+/// Sub-agent with a file of its own beside the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flat {
     /// Identifier of the sub-agent.
@@ -56,7 +57,7 @@ impl Flat {
     }
 }
 
-/// Members of a line that tell its version.
+/// Members of a line that show its version.
 #[derive(Clone, Copy, Debug, Default)]
 struct Members {
     kind: Option<Span>,
@@ -154,7 +155,7 @@ impl Older {
             .extend(agent.filter(plain).and_then(|agent| Some(Flat { agent, call: call()? })));
     }
 
-    /// Returns the sub-agents whose lines may stand beside the session: those that its own files do
+    /// Returns the sub-agents whose lines may be in files beside the session: those that its own files do
     /// not contain.
     #[must_use]
     pub fn flat(&self, parts: &[String]) -> Vec<Flat> {
@@ -214,7 +215,7 @@ impl Chain {
         self.0.push(Message { id, parent, time });
     }
 
-    /// Returns where the newest message stands.
+    /// Returns the place of the newest message.
     #[must_use]
     pub fn newest(&self) -> Newest {
         let Some((last, before)) = self.0.split_last() else { return Newest::Last };
@@ -234,7 +235,7 @@ impl Chain {
         }
     }
 
-    /// Whether the last message descends from this one. Lines that are no messages may stand
+    /// Whether the last message descends from this one. There may be other lines
     /// between them, so a message without a known parent counts as the child of the one before.
     fn leads(&self, ancestor: u64) -> bool {
         let places: HashMap<u64, usize> = self.0.iter().map(|m| m.id).zip(0..).collect();

@@ -1,7 +1,7 @@
 //! Migration from version 1 to version 2, line by line. Lines that need no change keep every byte.
 //!
 //! The lines of sub-agents go to files of their own, with facts about them; the title that older
-//! releases gave a session becomes one that newer ones know; messages get what releases before
+//! releases gave a session becomes one that newer ones read; messages get what releases before
 //! 2.1.33 need to resume them: times that increase, identifiers of answers, lists of blocks. A last
 //! line names the leaf if releases continue at different ones.
 
@@ -85,7 +85,7 @@ impl Upgrade {
         }
     }
 
-    /// Begins the lines of a sub-agent that stood in a file of its own beside the session. Older
+    /// Begins the lines of a sub-agent from a file of its own beside the session. Older
     /// releases do not write the prompt there.
     ///
     /// # Errors
@@ -259,7 +259,7 @@ impl Upgrade {
         }
     }
 
-    /// Writes a summary as the title that newer releases know.
+    /// Writes a summary as a title that newer releases read.
     fn title(&self, line: &[u8], out: &mut Vec<u8>) {
         let summary = Json::checked(Bytes::copy_from_slice(line));
         let mut title = Extra::default();

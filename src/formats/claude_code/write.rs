@@ -48,7 +48,7 @@ struct Transcript<'a> {
     pen: Pen,
     sink: &'a mut dyn Sink,
     version: u32,
-    /// Part whose lines come now.
+    /// Part whose lines are written now.
     part: Place,
     /// State of the migration of a session of version 1.
     upgrade: Option<Upgrade>,
