@@ -1,20 +1,22 @@
 //! A session that can be queried: its header, the links of its entries, and the content of each
 //! entry, which is read when it is asked for.
 
+mod replay;
+
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Options, Parts};
+use crate::format::{Cx, Format, Options, Parts, Reader};
 use crate::formats;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
 use crate::tree::{Path, Shape, Tree};
+use replay::Replay;
 use std::collections::HashMap;
 use std::fmt;
-use std::ops::ControlFlow;
 
 /// A session that was walked once, and of which 24 bytes an entry were kept, in memory or in a
-/// temporary file.
+/// temporary file. The records of a session of up to 1 MiB are kept, too.
 ///
 /// ```
 /// use copyist::diagnostic::Log;
@@ -48,6 +50,7 @@ pub struct Session<'s> {
     leaf: Option<Json>,
     name: Option<Json>,
     labels: HashMap<Json, Json>,
+    replay: Replay,
 }
 
 impl fmt::Debug for Session<'_> {
@@ -108,6 +111,7 @@ impl<'s> Session<'s> {
             leaf,
             name: first.name,
             labels,
+            replay: first.replay,
         })
     }
 
@@ -169,16 +173,42 @@ impl<'s> Session<'s> {
         &self.tree
     }
 
-    /// Returns the parts, to be read from the beginning; the session is consumed.
-    #[must_use]
-    pub fn into_parts(self) -> &'s mut dyn Parts {
-        self.parts
+    /// Reads all records again, in source order.
+    ///
+    /// # Errors
+    /// If the session cannot be read any more.
+    pub fn records<'a>(&'a mut self, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+        match self.replay.records() {
+            Some(records) => Ok(Box::new(records.iter().cloned().map(Ok))),
+            None => formats::records(self.format, self.parts, cx),
+        }
     }
 
-    /// Returns the tree with all labels, for a walk from the roots; the session is consumed.
-    #[must_use]
-    pub fn into_tree_and_labels(self) -> (Tree, HashMap<Json, Json>) {
-        (self.tree, self.labels)
+    /// Reads all records for the last time; the session is consumed.
+    ///
+    /// # Errors
+    /// As [`records`](Self::records).
+    pub fn into_records<'a>(self, cx: &'a Cx<'a>) -> Result<Reader<'a>>
+    where
+        's: 'a,
+    {
+        into_reader(self.replay, self.format, self.parts, cx)
+    }
+
+    /// Returns the tree with all labels, for a walk from the roots, and the records, to be read for
+    /// the last time; the session is consumed.
+    ///
+    /// # Errors
+    /// As [`records`](Self::records).
+    pub fn into_tree_labels_records<'a>(
+        self,
+        cx: &'a Cx<'a>,
+    ) -> Result<(Tree, HashMap<Json, Json>, Reader<'a>)>
+    where
+        's: 'a,
+    {
+        let records = into_reader(self.replay, self.format, self.parts, cx)?;
+        Ok((self.tree, self.labels, records))
     }
 
     /// Returns the path from the root to an entry, or to the leaf. Empty where the leaf has no
@@ -221,75 +251,45 @@ impl<'s> Session<'s> {
     fn nodes(&mut self, ordinals: &[u32]) -> Result<Vec<Located<Record>>> {
         let mut found = Vec::with_capacity(ordinals.len());
         let mut wanted = ordinals.iter().copied().peekable();
-        let (places, options) = (&self.places, &self.options);
+        let (places, log) = (&self.places, Log::default());
+        let cx = Cx { options: &self.options, log: &log };
         while let Some(first) = wanted.next() {
             let (mut next, place) = places.before(first);
             let mut target = Some(first);
-            walk_from(self.format, self.parts, options, place, &mut |located| {
-                if located.value.is_node() {
-                    if target == Some(next) {
-                        found.push(located);
-                        // A node far off is nearer to a later place.
-                        target = wanted.next_if(|wanted| places.before(*wanted).0 <= next);
-                    }
-                    next += 1;
+            let reader = match place {
+                Some(place) => formats::resume(self.format, self.parts, place, &cx)?,
+                None => formats::records(self.format, self.parts, &cx)?,
+            };
+            for located in reader {
+                let located = located?;
+                if !located.value.is_node() {
+                    continue;
                 }
-                Ok(if target.is_some() {
-                    ControlFlow::Continue(())
-                } else {
-                    ControlFlow::Break(())
-                })
-            })?;
+                if target == Some(next) {
+                    found.push(located);
+                    // A node far off is nearer to a later place.
+                    target = wanted.next_if(|wanted| places.before(*wanted).0 <= next);
+                    if target.is_none() {
+                        break;
+                    }
+                }
+                next += 1;
+            }
         }
         Ok(found)
     }
-
-    /// Shows every record in source order, until `show` breaks off. Findings that were reported
-    /// while the session was opened are not reported again.
-    ///
-    /// # Errors
-    /// The errors of `show`, and if the session cannot be read any more.
-    pub fn walk(&mut self, show: Show<'_>) -> Result<()> {
-        walk(self.format, self.parts, &self.options, show)
-    }
 }
 
-/// Takes records one by one; a break ends the walk.
-pub type Show<'a> = &'a mut dyn FnMut(Located<Record>) -> Result<ControlFlow<()>>;
-
-/// Shows every record of a session in source order, until `show` breaks off, and reports nothing in
-/// any log.
-///
-/// # Errors
-/// The errors of `show`, and if the session cannot be read.
-pub fn walk(
-    format: &Format,
-    parts: &mut dyn Parts,
-    options: &Options,
-    show: Show<'_>,
-) -> Result<()> {
-    walk_from(format, parts, options, None, show)
-}
-
-fn walk_from(
-    format: &Format,
-    parts: &mut dyn Parts,
-    options: &Options,
-    from: Option<Position>,
-    show: Show<'_>,
-) -> Result<()> {
-    let log = Log::default();
-    let cx = Cx { options, log: &log };
-    let reader = match from {
-        Some(from) => formats::resume(format, parts, from, &cx)?,
-        None => formats::records(format, parts, &cx)?,
-    };
-    for item in reader {
-        if show(item?)?.is_break() {
-            break;
-        }
+fn into_reader<'a>(
+    replay: Replay,
+    format: &'static Format,
+    parts: &'a mut dyn Parts,
+    cx: &'a Cx<'a>,
+) -> Result<Reader<'a>> {
+    match replay.into_records() {
+        Some(records) => Ok(Box::new(records.into_iter().map(Ok))),
+        None => formats::records(format, parts, cx),
     }
-    Ok(())
 }
 
 /// Whether a record is an entry of the session, not a header, a blank line or a damaged line.
@@ -314,6 +314,7 @@ struct Gathering {
     last: Option<Json>,
     name: Option<Json>,
     labels: HashMap<Json, Json>,
+    replay: Replay,
 }
 
 impl Gathering {
@@ -322,9 +323,9 @@ impl Gathering {
         if located.value.is_node() {
             self.places.note(self.shape.len() as u32, located.at);
         }
+        self.shape.record(&located);
         if is_entry(&located.value) {
             self.entries += 1;
-            self.shape.record(&located);
             // Playback that has no place in the tree stands beside it.
             let beside = located.value.kind == Kind::Event && !located.value.is_node();
             if located.value.kind.is_node() && !beside {
@@ -333,7 +334,7 @@ impl Gathering {
         }
         let said = |text: &&Json| text.as_bytes() != b"\"\"";
         match located.value.kind {
-            Kind::Session => self.session(located.value),
+            Kind::Session => self.session(&located.value),
             Kind::SessionInfo => self.name = node.json(Field::Name).filter(said).cloned(),
             Kind::Label => {
                 let label = node.json(Field::Label).filter(said);
@@ -347,12 +348,13 @@ impl Gathering {
             }
             _ => {}
         }
+        self.replay.add(located);
     }
 
     /// Notes a session record, which adds to those before it, or replaces their values.
-    fn session(&mut self, record: Record) {
+    fn session(&mut self, record: &Record) {
         match &mut self.header {
-            None => self.header = Some(record),
+            None => self.header = Some(record.clone()),
             Some(header) => {
                 for (field, value) in record.node.iter() {
                     header.node.set(field, value.clone());

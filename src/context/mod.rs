@@ -13,7 +13,7 @@ mod turn;
 pub use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Context, Cx, Format, Options, Parts, Target};
-use crate::formats::{records, ruling};
+use crate::formats::ruling;
 use crate::ids::hash;
 use crate::json::{Json, text};
 use crate::lines::Lines;
@@ -53,8 +53,8 @@ pub struct Request {
 
 /// Writes the context of a session as one JSON object. Returns the number of entries.
 ///
-/// The session is read three times, so that nothing of it must be kept: for its shape, for the data
-/// that decide which messages count, and for the messages.
+/// The records are read three times: for the shape of the session, for the data that decide which
+/// messages count, and for the messages. So nothing of a large session must be kept.
 ///
 /// # Errors
 /// If the format has no rules for it, the leaf is not there, entries are their own ancestors, or
@@ -229,8 +229,7 @@ fn look(
         return Err(Error::request(Code::NoContext, message));
     };
     let mut context = open(session.header());
-    let reader = records(session.format(), session.parts(), quiet)?;
-    let mut walk = Walk::over(reader, route);
+    let mut walk = Walk::over(session.records(quiet)?, route);
     while let Some(item) = walk.next() {
         let (position, located) = item?;
         if let Some(id) = located.value.node.json(Field::Id).filter(|_| !walk.route.lost_leaf) {
@@ -250,16 +249,15 @@ struct Messages<'a> {
 }
 
 impl<'a> Messages<'a> {
-    fn open(
-        session: Session<'a>,
+    fn open<'s: 'a>(
+        session: Session<'s>,
         mut context: Box<dyn Context>,
         route: Route,
         quiet: &'a Cx<'a>,
     ) -> Result<Self> {
         let place = |id: &Json| route.path.position(session.tree().ordinal(id)?);
         let before = context.begin(&place).into_iter();
-        let reader = records(session.format(), session.into_parts(), quiet)?;
-        Ok(Self { context, walk: Walk::over(reader, route), before })
+        Ok(Self { context, walk: Walk::over(session.into_records(quiet)?, route), before })
     }
 }
 

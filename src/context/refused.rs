@@ -8,7 +8,7 @@ use super::{Messages, look};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::dialect::refusal::{image_fault, is_tool_name};
 use crate::error::Result;
-use crate::format::{Api, Cx, Format, Mends, Parts};
+use crate::format::{Api, Cx, Format, Mends};
 use crate::formats::ruling;
 use crate::json::{Json, Unit, refused_units};
 use crate::position::Position;
@@ -19,11 +19,10 @@ use crate::session::Session;
 ///
 /// # Errors
 /// As [`run`](super::run).
-pub fn check(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<()> {
+pub fn check(mut session: Session<'_>, cx: &Cx<'_>) -> Result<()> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let mut session = Session::open(format, parts, &quiet)?;
-    let mends = match ruling(format, &session.header().node) {
+    let mends = match ruling(session.format(), &session.header().node) {
         Format { context: Some(_), mends, .. } => *mends,
         _ => return Ok(()),
     };

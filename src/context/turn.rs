@@ -4,7 +4,6 @@ use super::route::{Route, Walk};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::Cx;
-use crate::formats::records;
 use crate::json::Json;
 use crate::record::Field;
 use crate::session::Session;
@@ -23,8 +22,7 @@ pub fn up_to(
     if wanted == 0 {
         return Err(Error::request(Code::NoContext, "there is no turn 0; the first one is 1"));
     }
-    let reader = records(session.format(), session.parts(), quiet)?;
-    let mut walk = Walk::over(reader, route);
+    let mut walk = Walk::over(session.records(quiet)?, route);
     let (mut questions, mut last, mut found) = (0, 0, None);
     for item in walk.by_ref() {
         let (position, located) = item?;

@@ -6,7 +6,7 @@ mod room;
 
 pub use draw::{Item, Row};
 
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Log};
 use crate::error::Result;
 use crate::format::{Cx, Format, Parts};
 use crate::ids::hash;
@@ -14,11 +14,10 @@ use crate::json::Json;
 use crate::origin;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, block};
-use crate::session::{self, Session, is_entry};
+use crate::session::{Session, is_entry};
 use draw::Marks;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::ops::ControlFlow;
 
 /// Options for the drawing of the tree.
 #[derive(Clone, Copy, Debug)]
@@ -183,22 +182,25 @@ pub fn run(
     let labelled = |id: &Json| session.tree().ordinal(id);
     let leaf = session.leaf().and_then(labelled);
     marks.points(session.labels().filter_map(|(id, _)| labelled(id)).chain(leaf));
-    let (tree, labels) = session.into_tree_and_labels();
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let (tree, labels, records) = session.into_tree_labels_records(&quiet)?;
     let mut drawing = draw::draw(&tree.into_branches(), &path, &marks, request);
     found.tree = Shape { unreachable: u64::from(nodes) - drawing.reached, ..drawing.shape };
     let mut ordinal = 0;
-    session::walk(format, parts, cx.options, &mut |located| {
-        if located.value.is_node() {
-            if path.contains(ordinal) {
-                found.active.record(&located.value);
-            }
-            if let Some(row) = drawing.row(ordinal) {
-                describe(row, &located, &labels, Some(ordinal) == leaf, path.contains(ordinal));
-            }
-            ordinal += 1;
+    for located in records {
+        let located = located?;
+        if !located.value.is_node() {
+            continue;
         }
-        Ok(ControlFlow::Continue(()))
-    })?;
+        if path.contains(ordinal) {
+            found.active.record(&located.value);
+        }
+        if let Some(row) = drawing.row(ordinal) {
+            describe(row, &located, &labels, Some(ordinal) == leaf, path.contains(ordinal));
+        }
+        ordinal += 1;
+    }
     found.rows = drawing.rows;
     found.not_drawn = drawing.not_drawn;
     Ok(found)

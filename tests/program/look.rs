@@ -15,7 +15,6 @@ use copyist::record::Field;
 use copyist::session::Session;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 /// Every session file of our own, damaged ones and the corpus included.
@@ -53,17 +52,15 @@ fn every_entry_is_found_by_its_identifier_wherever_it_stands() {
         let cx = Cx { options: &options, log: &log };
         let Ok(mut session) = Session::open(format, &mut parts, &cx) else { return };
         let (mut last, mut children) = (HashMap::new(), HashMap::<String, Vec<_>>::new());
-        session
-            .walk(&mut |located| {
-                if located.value.is_node() {
-                    let id = located.value.node.text(Field::Id).expect("a node");
-                    let parent = located.value.node.text(Field::Parent).unwrap_or_default();
-                    children.entry(parent).or_default().push(located.clone());
-                    last.insert(id, located);
-                }
-                Ok(ControlFlow::Continue(()))
-            })
-            .expect("it was read before");
+        for located in session.records(&cx).expect("it was read before") {
+            let located = located.expect("it was read before");
+            if located.value.is_node() {
+                let id = located.value.node.text(Field::Id).expect("a node");
+                let parent = located.value.node.text(Field::Parent).unwrap_or_default();
+                children.entry(parent).or_default().push(located.clone());
+                last.insert(id, located);
+            }
+        }
         for (id, located) in last.iter().take(200) {
             let id = Json::string(id);
             let found = session.entry(&id).expect("readable").expect("an entry");
