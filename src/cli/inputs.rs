@@ -100,7 +100,7 @@ impl Inputs {
         let jobs = batch::group(jobs, &self.gather);
         match &self.gather.session {
             Some(id) if jobs.is_empty() => {
-                Err(Stop::usage(format!("no session {} is there", printable(id))))
+                Err(Stop::usage(format!("no session {} was found", printable(id))))
             }
             Some(id) if self.one && jobs.len() > 1 => {
                 let places: Vec<_> = jobs.iter().map(|job| printable(&job.name())).collect();
