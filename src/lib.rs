@@ -3,7 +3,7 @@
 //!
 //! # A tour
 //!
-//! A program that reads a session, or goes on with one, needs [`Session`] alone:
+//! A program that reads or continues a session needs only [`Session`]:
 //!
 //! ```no_run
 //! let mut session = copyist::Session::open("session.jsonl")?;
@@ -58,12 +58,14 @@
 //!
 //! # Direction
 //!
-//! Modules import only modules that stand before them: `position`, `json`, `times`, `ids`,
-//! `threads`, `record`, `diagnostic`, `error`, `lines`, `members`, `yaml`, `mapping`, `parts`,
-//! `format`, `framing`, `memory`, `stage`, `named`, `tree`, `context_rules`, `repair`, `formats`,
-//! `detect`, `session`, the operations, and then the modules that access the system: `store`,
-//! `batch`, `manager`, `cli`. All modules before `store` take bytes and return records. They use no
-//! paths, clock or terminal, and no threads but those that [`migrate`] borrows for a large input.
+//! Each module imports only modules that this list names before it: `position`, `json`, `times`,
+//! `ids`, `alignment`, `threads`, `record`, `diagnostic`, `error`, `lines`, `members`, `yaml`,
+//! `mapping`, `parts`, `format`, `framing`, `memory`, `stage`, `named`, `tree`, `context_rules`,
+//! `dialect`, `repair`, `formats`, `detect`, `session`, `context`, `origin`, the operations
+//! (`migrate`, `diff`, `convert`, `join`, `validate`, `inspect`), and then the modules that access
+//! the system: `store`, `batch`, `manager`, `cli`. All modules before `store` take bytes and return
+//! records. They use no paths, clock or terminal, and no threads but those that [`migrate`] borrows
+//! for a large input.
 
 /// The examples of the README, as tests.
 #[cfg(doctest)]

@@ -1,4 +1,4 @@
-"""Sessions of AI coding agents: read them, go on with them, convert, migrate and repair them.
+"""Sessions of AI coding agents: read, continue, convert, migrate and repair them.
 
 >>> import copyist
 >>> s = copyist.in_memory("pi", "/work")

@@ -1,4 +1,4 @@
-//! copyist for Python: sessions to read and to go on with, work on files, and batches of records.
+//! copyist for Python: sessions to read and to continue, work on files, and batches of records.
 
 mod arrow;
 mod error;

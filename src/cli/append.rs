@@ -39,8 +39,8 @@ pub struct Append {
 
 /// Write one branch of a session as a new session
 ///
-/// The new file is written beside the old one, under a name as the agent gives it. It names the old
-/// session as its parent, and contains its labels. The path of the new file is printed.
+/// The new file is written beside the old one, with a name such as the agent gives. It names the
+/// old session as its parent, and contains its labels. The path of the new file is printed.
 #[derive(Debug, clap::Args)]
 pub struct Fork {
     /// The session's file

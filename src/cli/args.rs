@@ -219,7 +219,7 @@ impl InPlace {
         }
         if FORMATS.iter().any(|format| format.extensions.contains(&suffix)) {
             return Err(Stop::usage(format!(
-                "`--backup={suffix}`: sessions end so, and would be taken for originals"
+                "`--backup={suffix}`: names of sessions have this ending"
             )));
         }
         let suffix = Backup::Suffix(suffix.to_owned());

@@ -22,12 +22,12 @@ pub struct Args {
     /// Write several sessions as one
     #[arg(long, value_name = "WHAT", value_enum)]
     join: Option<Join>,
-    /// Replace the folder OLD by NEW in the paths that agents use to find sessions, also below OLD;
-    /// messages are not changed
+    /// Replace the folder OLD by NEW in the paths that agents use to find sessions, also in paths
+    /// below OLD; messages are not changed
     #[arg(long, value_name = "OLD=NEW", value_parser = paths)]
     map_path: Vec<Map>,
-    /// Write the layout of this program, such as `pi`, also for a file that a related program such
-    /// as oh-my-pi wrote in its own layout; both programs read it
+    /// Write the layout of this program, such as `pi`, if a related program, such as oh-my-pi, wrote
+    /// the input in a layout of its own; both programs read the output
     #[arg(long, value_name = "NAME", value_parser = names::dialect(), hide_possible_values = true)]
     dialect: Option<&'static Format>,
     /// Repair damaged sessions first; lines that do not belong to a session go to a quarantine file

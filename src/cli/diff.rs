@@ -21,9 +21,9 @@ use std::path::PathBuf;
 
 /// Show the differences between two sessions, by record and field
 ///
-/// The sessions may have different formats. The spelling of lines and strings is ignored. The
-/// spelling of numbers is compared, and so is the order of members in data that copyist does not
-/// interpret. The exit code is 1 if there are differences.
+/// The sessions may have different formats. White space and the escapes of strings are ignored.
+/// Numbers are compared by their text, and data that copyist does not interpret also by the order
+/// of members. The exit code is 1 if there are differences.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("progress", |arg| arg.hide(true)))]
 pub struct Args {

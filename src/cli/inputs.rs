@@ -42,16 +42,16 @@ pub struct Batch {
 /// Options for sessions that are kept in several files of a folder.
 #[derive(Debug, Args)]
 pub struct Sessions {
-    /// Take a file that is part of a larger session as the whole session
+    /// Process the whole session to which a named file belongs
     ///
-    /// An agent that keeps a session in several files has one folder for all of them. Files that
-    /// are found in folders are always combined into whole sessions.
+    /// This is for agents that keep a session in several files of one folder. Files that are found
+    /// in a named folder are always combined into whole sessions.
     #[arg(long)]
     whole: bool,
     /// Take the session with this identifier, from a folder or from the folder of a file
     ///
-    /// A file whose name is the identifier, or ends with it, is such a session, too. If no path is
-    /// named, the session is searched for in the default folders of the agents that keep all
+    /// The identifier is in the session's header, or is the name of its file or the end of that
+    /// name. If no path is named, copyist searches the default folders of the agents that keep all
     /// sessions in one place.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
@@ -100,7 +100,7 @@ impl Inputs {
         let jobs = batch::group(jobs, &self.gather);
         match &self.gather.session {
             Some(id) if jobs.is_empty() => {
-                Err(Stop::usage(format!("no session {} is there", printable(id))))
+                Err(Stop::usage(format!("no session {} was found", printable(id))))
             }
             Some(id) if self.one && jobs.len() > 1 => {
                 let places: Vec<_> = jobs.iter().map(|job| printable(&job.name())).collect();

@@ -89,12 +89,16 @@ impl Journaling {
             return Err("it belongs to an earlier run; `--resume` continues that run".to_owned());
         }
         if (&before.command, &before.settings) != (&now.command, &now.settings) {
-            return Err(format!("it is of `{}`, and this is `{}`", told(before), told(now)));
+            return Err(format!(
+                "it belongs to `{}`, and this run is `{}`",
+                told(before),
+                told(now)
+            ));
         }
         let root = before.root.path();
         if !now.root.path().starts_with(&root) {
             let root = printable(&root.to_string_lossy());
-            return Err(format!("it is of inputs below {root}"));
+            return Err(format!("it belongs to inputs below {root}"));
         }
         Ok(())
     }
@@ -106,7 +110,7 @@ fn header(command: &str, task: &Task, inputs: &Inputs, ids: Ids) -> Result<Heade
         return Err("a run that reads standard input cannot be resumed");
     }
     if matches!(&task.place, Place::None) || stdout(&task.place) {
-        return Err("it tells of outputs that are files");
+        return Err("a run with a journal writes files");
     }
     let root = root(&inputs.paths).filter(|root| root.is_absolute());
     let none = "the inputs have no folder in common, or one of them is not there";

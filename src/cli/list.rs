@@ -87,7 +87,7 @@ impl Session {
         let seen = folders.look(name);
         about.faults.extend(seen.fatal().map(str::to_owned));
         if let Some(other) = about.name.as_ref().filter(|other| *other != name) {
-            about.faults.push(format!("its metadata say that its name is {other:?}"));
+            about.faults.push(format!("its metadata contain the name {other:?}"));
         }
         if !(folders.named.is_name)(name) {
             about.faults.push(folders.named.rule.to_owned());

@@ -16,7 +16,10 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("on_error", |arg| arg.default_value("stop")))]
 pub struct Args {
-    /// Version to reach, such as `pi@3`; the default is the newest version of the file's format
+    /// Version to reach, such as `pi@3`; the default is the newest version, for Codex version 2
+    ///
+    /// If each version of a format is another kind of file, as for ConnectOnion, sessions change
+    /// their version only with this option.
     #[arg(long, value_name = "FORMAT@V", value_parser = names::format(), hide_possible_values = true)]
     to: Option<Spec>,
     /// Also migrate files with a version newer than all known ones

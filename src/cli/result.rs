@@ -69,7 +69,8 @@ fn said(result: &Json) -> Result<String, String> {
     }
     let text = crate::json::text::decode_wtf8(result.as_bytes()).unwrap_or_default();
     String::from_utf8(text).map_err(|_| {
-        "The result holds half of a surrogate pair, which no text can; --json shows it".to_owned()
+        "The result contains half of a surrogate pair, which is not valid text; --json shows it"
+            .to_owned()
     })
 }
 

@@ -175,7 +175,7 @@ impl Show {
             Outcome::Valid => Some(format!("{path}: {outcome} {format}, {records} records")),
             Outcome::Invalid => Some(format!("{path}: {outcome} {format}")),
             Outcome::Skipped => Some(match report.skip {
-                Skip::NoSession => format!("{path}: {outcome}, no session by itself"),
+                Skip::NoSession => format!("{path}: {outcome}, not a session by itself"),
                 Skip::OtherFormat => format!(
                     "{path}: {outcome}, {format}; migration stays inside one format, `copyist \
                      convert` writes other formats"

@@ -89,7 +89,7 @@ impl Checking<'_> {
     fn close(&mut self) {
         let open = std::mem::take(&mut self.open);
         for (_, at) in open.into_iter().filter(|_| self.mends != Mends::Calls) {
-            self.refuse("a call has no result behind it", at);
+            self.refuse("a call has no result after it", at);
         }
     }
 

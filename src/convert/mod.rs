@@ -101,7 +101,7 @@ fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Re
         Some(home) if to.version.is_none() && home.format.name == to.format.name => {
             if home.version().number != to.version().number {
                 let version = home.format.at(home.version().number);
-                let message = format!("written as {version}, as which the session began");
+                let message = format!("written as {version}, the version of the original session");
                 cx.report(Diagnostic::new(Code::OwnVersion, message));
             }
             home

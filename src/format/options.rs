@@ -132,7 +132,7 @@ impl Cx<'_> {
     /// Reports that a record's stored spelling is not written, because it differs from the record's
     /// content.
     pub fn raw_refused(&self, at: Position) {
-        let message = "the record was edited, its stored spelling is dropped";
+        let message = "the record was edited, its stored source text is dropped";
         self.report(Diagnostic::new(Code::RawRefused, message).at(at));
     }
 

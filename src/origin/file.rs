@@ -261,7 +261,7 @@ impl Origin {
         let (times, more) = EXPANSION;
         let most = end.saturating_add(size).saturating_mul(times).saturating_add(more);
         if trailer.stream.length > most {
-            return Ok(Err("its stream would be larger than any that its size can hold"));
+            return Ok(Err("its stream would be larger than an origin of this size can contain"));
         }
         let origin = Self { header, trailer, opener, frame: (line.len() as u64, end) };
         let whole = match origin.stream() {

@@ -24,7 +24,7 @@ pub fn differing(merged: Source<'_>, plain: Source<'_>, cx: &Cx<'_>) -> Option<S
         };
         let [with, without] = [with, without].map(|said| said.map(|(text, _)| text));
         if with == without {
-            return Some(format!("message {number} of its context is another, in the same words"));
+            return Some(format!("message {number} of its context differs, but not in its words"));
         }
         let [a, b] = [&with, &without].map(|text| text.iter().flat_map(|text| text.chars()));
         let same = a.zip(b).take_while(|(a, b)| a == b).count();

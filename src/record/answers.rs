@@ -1,7 +1,7 @@
-//! Whole answers, with their usage, as other formats have them.
+//! Answers as other formats have them: each in one message, with its usage.
 //!
 //! Some programs write each block of an answer as a message of its own, and its usage in a record
-//! beside it, or with each block. A model's interface requires every result right behind the answer
+//! beside it, or with each block. A model's interface requires every result right after the answer
 //! that calls for it. Therefore consecutive answers are joined while calls of the first of them
 //! wait, and so are the messages of one `group`.
 
@@ -16,7 +16,7 @@ use std::collections::{HashMap, HashSet};
 pub struct Answers {
     /// Whether the pieces of an answer are joined.
     joins: bool,
-    /// Whether the target has no place for records with the usage of answers.
+    /// Whether answers get their usage, because the target has no records for it.
     tells: bool,
     forks: HashSet<u64>,
     /// An answer whose calls wait, or that has a group.
@@ -152,8 +152,8 @@ impl Answers {
     }
 }
 
-/// Whether a record is an answer that stands in the source and is sent again: other records must
-/// not be joined with such answers.
+/// Whether a record is an answer that the source contains and that is sent to a model. Only such
+/// answers are joined.
 fn is_answer(record: &Record) -> bool {
     let own = record.kind == Kind::Message && !record.is_restored() && !record.is_aside();
     own && record.node.is(Field::Role, "assistant") && !is_broken(&record.node)
@@ -178,8 +178,8 @@ fn are_of_one(a: &Node, b: &Node) -> bool {
     a.get(Field::Group).is_some() && a.get(Field::Group) == b.get(Field::Group)
 }
 
-/// Joins two pieces of an answer: the result stands where the first did, and has the name and the
-/// end of the second.
+/// Joins two pieces of an answer. The result has the parent of the first piece, and the identifier
+/// and the end of the second.
 fn joined(mut first: Node, mut second: Node) -> Node {
     // There may be many pieces, so the first piece's list is extended.
     let mut blocks = blocks_of(&mut first);

@@ -59,27 +59,27 @@ pub const COMMON: &[Field] = &[
 ];
 
 kinds! {
-    Session "session" false "The session as a whole. It comes first, and again at the end where a file tells more there." [
+    Session "session" false "The session as a whole. It comes first, and again at the end if the end of the file contains more about the session." [
         Source Name Created Updated Cwd ParentSession Agent Provider Model ThinkingLevel SystemPrompt
         Tools Client Server Runtime Totals Leaf File Meta]
-    Message "message" true "Something said." [
+    Message "message" true "A message of any role." [
         Role Subtype Content Attachments Sections ToolsAdded ToolsRemoved CustomType Bash Api Provider Model
         Usage StopReason Details Display MessageTime ResponseId Error Group ParentCall Excluded]
-    Turn "turn" false "One question and what came of it." [
+    Turn "turn" false "One question of the user, and its outcome." [
         Number Input Result Model Duration Tokens TotalCost ToolsCalled Eval Attempt History]
-    ModelChange "model_change" true "The session goes on with another model." [Provider Model]
-    ThinkingChange "thinking_change" true "The session goes on with another thinking level." [Level]
-    ToolsChange "tools_change" true "The session goes on with other tools." [Tools]
-    Label "label" true "A person's mark on a node." [Target Label]
+    ModelChange "model_change" true "The session continues with another model." [Provider Model]
+    ThinkingChange "thinking_change" true "The session continues with another thinking level." [Level]
+    ToolsChange "tools_change" true "The session continues with other tools." [Tools]
+    Label "label" true "A label that the user gave a node, or removed." [Target Label]
     SessionInfo "session_info" true "The session gets a name." [Name]
-    ContextEdit "context_edit" true "A message is replaced or left out when the context is built." [
+    ContextEdit "context_edit" true "A message is replaced or omitted when the context is built." [
         Target Replacement]
-    Compaction "compaction" true "Earlier messages give way to a summary." [
+    Compaction "compaction" true "A summary replaces earlier messages in the context." [
         Summary FirstKept Kept TokensBefore Details Usage FromHook SystemMessage]
-    BranchSummary "branch_summary" true "A summary of a branch that was left." [
+    BranchSummary "branch_summary" true "A summary of an abandoned branch." [
         From Summary Details Usage FromHook]
-    Extension "extension" true "Data of an extension, outside the context." [CustomType Data]
-    Usage "usage" true "Tokens that were used beside the conversation." [
+    Extension "extension" true "Data of an extension, outside of the context." [CustomType Data]
+    Usage "usage" true "Tokens that were used outside of the conversation." [
         Purpose Provider Model Usage Note]
     Leaf "leaf" true "The session moves to another node." [Target]
     Run "run" false "One invocation of an agent." [
@@ -94,14 +94,14 @@ kinds! {
         Run Seq Messages Usage StopReason ProviderMeta Meta]
     Snapshot "snapshot" false "A stored copy of the model's history at a moment." [
         Run Session Seq Updated Messages Meta]
-    Event "event" true "Playback for a user interface. A node only where the source gives it a place in the tree." [Run Seq Data Meta]
-    Notice "notice" false "A line of the producer about itself: start, rate limit, retry." [
+    Event "event" true "Playback for a user interface. A node only if the source gives it a place in the tree." [Run Seq Data Meta]
+    Notice "notice" false "A notice of the program that wrote the source: start, rate limit, retry." [
         Subtype Session Data Meta]
     ToolOutput "tool_output" false "The full output of a tool." [
         Run Call Name Output IsError Messages Reference Stored Meta]
     Result "result" false "The outcome of one prompt." [
         Subtype Result IsError Duration Turns Session TotalCost Usage StopReason Meta]
-    Opaque "opaque" true "Something not understood, kept as it is. A node only where it has an identifier." [
+    Opaque "opaque" true "An item that copyist does not understand, kept unchanged. A node only if it has an identifier." [
         Type Data Text]
 }
 

@@ -1,7 +1,7 @@
-//! The canonical model: the records that every format is read as, and written from.
+//! The canonical model: the records to which every format is read, and from which it is written.
 //!
 //! A session is a stream of [`Record`]s in source order. Each has a [`Kind`] and named values, a
-//! [`Node`]; content blocks, usage and the like are nodes too. Values keep their source spelling
+//! [`Node`]; content blocks, usage and the like are nodes too. Values keep their source text
 //! ([`Json`]). Therefore values that a writer need not understand pass through it unchanged, and
 //! one generic reader, writer and schema serve every kind.
 //!
@@ -64,8 +64,7 @@ pub mod block {
         })
     }
 
-    /// A block that the reader does not understand; its `data` is the block as it stands in the
-    /// source.
+    /// A block that the reader does not understand; its `data` is the block from the source.
     pub const OPAQUE: &str = "opaque";
     /// Returns the value of [`Field::Type`] for one of these names.
     #[must_use]
@@ -171,7 +170,7 @@ pub mod block {
             b"null" | b"\"\"" => (Json::constant("{}"), false),
             object if object.starts_with(b"{") => (parsed.unwrap_or_else(|| given.clone()), false),
             _ => {
-                // A list that another format spells as a text is the same list.
+                // A list that another format writes as a text is the same list.
                 let given = parsed.as_ref().unwrap_or(given);
                 let object = [b"{\"arguments\":", given.as_bytes(), b"}"].concat();
                 (Json::checked(object.into()), true)
@@ -218,7 +217,7 @@ impl Record {
         Self { kind, node: Node::with_capacity(16) }
     }
 
-    /// Returns a record for a line that is kept as it is: blank, or damaged.
+    /// Returns a record for a blank or damaged line, which is kept unchanged.
     #[must_use]
     pub fn of_line(bytes: &[u8]) -> Self {
         let mut record = Self::new(Kind::Opaque);
@@ -297,7 +296,7 @@ impl Record {
         self.kind == Kind::Message && (out || told(Field::ParentCall))
     }
 
-    /// Whether the record stands in the tree: a node's kind, with an identifier.
+    /// Whether the record is a node of the tree: it has the kind of a node, and an identifier.
     #[must_use]
     pub fn is_node(&self) -> bool {
         self.kind.is_node() && self.node.json(Field::Id).is_some()

@@ -6,7 +6,7 @@ use crate::json::{Json, text};
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A JSON value in its source spelling.
+    /// A JSON value in its source text.
     Json(Json),
     /// A group of named values.
     Node(Node),
@@ -100,7 +100,7 @@ impl Node {
         self.json(field)?.text()
     }
 
-    /// Returns the bytes of a line that is kept as it is, if the record is such a line: the bytes
+    /// Returns the bytes of a line that is kept unchanged, if the record is such a line: the bytes
     /// that [`Record::of_line`](super::Record::of_line) keeps.
     #[must_use]
     pub fn line(&self) -> Option<Vec<u8>> {
@@ -153,7 +153,7 @@ impl Node {
         self.members.iter().map(|(field, value)| (*field, value))
     }
 
-    /// Whether both groups have the same values, the stored spelling and `apart` left out.
+    /// Whether both groups have the same values, except for source text and `apart`.
     #[must_use]
     pub fn is_same(&self, other: &Self, apart: &[Field]) -> bool {
         let counts = |(field, _): &(Field, &Value)| *field != Field::Raw && !apart.contains(field);

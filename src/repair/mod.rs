@@ -186,7 +186,7 @@ fn context_changed(done: &Repaired, before: Option<u64>, after: Option<u64>) -> 
         (before, Some(after)) if before != Some(after) => {
             "a compaction was restored, which replaces the messages before it"
         }
-        (Some(_), None) => "the compaction has no effect any more",
+        (Some(_), None) => "the compaction no longer has an effect",
         _ if to > from => "records were restored or linked again",
         _ => "records were set aside or linked again",
     };

@@ -189,7 +189,7 @@ fn check_backup(backup: &Path, read: &State) -> Result<()> {
                 false => format!("its original {name} was changed"),
             },
             _ => format!(
-                "its original {name} has another time than the journal says, as a copy has; \
+                "its original {name} has another time than in the journal, as a copy has; \
                  the journal does not show whether its contents are the same"
             ),
         },

@@ -161,7 +161,7 @@ pub fn replace(file: Named, target: &Path, before: &Fingerprint) -> Result<()> {
         Err(error) => {
             let newest = file.path().display().to_string();
             let _ = file.keep();
-            Err(Error::io(format!("what was written meanwhile is {newest}"), error))
+            Err(Error::io(format!("the data written meanwhile is in {newest}"), error))
         }
     }
 }
@@ -189,7 +189,7 @@ fn swap(_: &Path, _: &Path) -> io::Result<()> {
 fn copy_original(path: &Path, backup: &Path) -> Result<()> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::InvalidFilename => {
-            Error::io("cannot keep a backup (a shorter `--backup=` may do)", error)
+            Error::io("cannot keep a backup (try a shorter `--backup=`)", error)
         }
         _ => Error::io("cannot keep a backup", error),
     };

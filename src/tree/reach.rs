@@ -129,7 +129,8 @@ impl Tree {
             return None;
         }
         let at = self.places.at(ordinal);
-        let why = if parent == ABSENT { "has no parent" } else { "has a parent that is not there" };
+        let why =
+            if parent == ABSENT { "has no parent" } else { "has a parent that is not in the file" };
         let reached = way.said;
         let message = format!(
             "{reached} of {count} messages are reached: the entry on line {} {why}",

@@ -58,7 +58,7 @@ impl Nodes {
         loop {
             match events.next()? {
                 None => {
-                    let found = Diagnostic::new(Code::YamlCutShort, "the document has no end");
+                    let found = Diagnostic::new(Code::YamlCutShort, "the document is not closed");
                     return Err(Error::unfit(found.at(self.end)));
                 }
                 Some(Event { what: What::Comment { .. }, at, .. }) => self.comments.push(at),

@@ -45,15 +45,15 @@ fn sessions(folder: &Path) -> Vec<PathBuf> {
 const CRASHES: &[(&str, &str)] = &[
     (
         "last-is-array",
-        "the last line is an array, no object; ao-status itself dies of it: 'list' object",
+        "the last line is an array, not an object; ao-status itself fails on it: 'list' object",
     ),
     (
         "last-is-null",
-        "the last line is null, no object; ao-status itself dies of it: 'NoneType' object",
+        "the last line is null, not an object; ao-status itself fails on it: 'NoneType' object",
     ),
     (
         "last-is-string",
-        "the last line is a string, no object; ao-status itself dies of it: 'str' object",
+        "the last line is a string, not an object; ao-status itself fails on it: 'str' object",
     ),
 ];
 
@@ -216,7 +216,7 @@ fn the_list_goes_on_where_the_real_one_ends() {
     let orchard = list.lines().nth(5).expect("a row");
     assert!(orchard.contains("  2      0.0053  0f4c1d2e-"), "{orchard}");
     for told in [
-        "array: the last line is an array, no object",
+        "array: the last line is an array, not an object",
         "bad-time: `created_at` is not a time: \"soon\"; ao-list-sessions itself ends here",
         "torn: torn.meta.json: the file is cut off",
         "lone.jsonl has no lone.meta.json; ao-new would append to it",

@@ -479,7 +479,7 @@ fn sessions_of_another_format_are_not_called_no_sessions() {
     let (out, said) = (text(&done.stdout), text(&done.stderr));
     assert!(said.contains("3 skipped (2 sessions of another format)"), "{said}");
     assert!(out.contains("a.jsonl: skipped, pi@1; migration stays"), "{out}");
-    assert!(out.contains("notes.txt: skipped, no session by itself"), "{out}");
+    assert!(out.contains("notes.txt: skipped, not a session by itself"), "{out}");
 }
 
 /// Records as `jq .` prints them.

@@ -49,5 +49,5 @@ fn a_session_is_found_by_its_header_and_by_its_name() {
         assert!(code == 0 && said.contains(name), "{id}: {said}");
     }
     let (code, said) = dir.said(&["inspect", "--session", "none", "in"]);
-    assert!(code == 2 && said.contains("no session none is there"), "{said}");
+    assert!(code == 2 && said.contains("no session none was found"), "{said}");
 }

@@ -175,7 +175,7 @@ fn words_for_what_is_skipped_are_true() {
     dir.write("in/notes.txt", b"Milk, bread.\n");
     let (_, said) = dir.said(&["validate", "-v", "in"]);
     assert!(said.contains("in/a.jsonl.bak: skipped, an original that was kept"), "{said}");
-    assert!(said.contains("in/notes.txt: skipped, no session by itself"), "{said}");
+    assert!(said.contains("in/notes.txt: skipped, not a session by itself"), "{said}");
 }
 
 #[test]

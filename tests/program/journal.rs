@@ -127,7 +127,7 @@ fn another_run_is_not_taken_for_the_same() {
     ];
     for other in others {
         let (code, said) = dir.exit(&[other, &["--journal", "j", "--resume"][..]].concat());
-        assert!(code == 2 && said.contains("it is of"), "{other:?}: {said}");
+        assert!(code == 2 && said.contains("it belongs to"), "{other:?}: {said}");
     }
     // Less is the same, below the folder that it was.
     let less = migrate("j", &["--out-dir", "out", "in", "--resume", "--exclude", "b/"]);
@@ -413,7 +413,7 @@ fn undo_says_why_an_original_is_not_put_back() {
     dir.write("in/b/.copyist-7-aB3dE6.tmp", b"half");
     let (code, said) = dir.exit(&["undo", "j"]);
     assert_eq!(code, 3, "{said}");
-    assert!(said.contains("has another time than the journal says"), "{said}");
+    assert!(said.contains("has another time than in the journal"), "{said}");
     assert!(said.contains("it is gone, removed or renamed; the original is"), "{said}");
     assert!(said.contains("d.jsonl.bak"), "{said}");
     assert!(said.contains("1 restored, 2 failed"), "{said}");

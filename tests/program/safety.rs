@@ -57,7 +57,7 @@ fn originals_are_not_called_as_sessions_are() {
     let dir = Dir::new();
     dir.copy("pi/v1/feature-work", "e/s.jsonl");
     let (code, said) = dir.said(&["migrate", "--in-place", "--backup=.jsonl", "e"]);
-    assert!(code == 2 && said.contains("sessions end so"), "{said}");
+    assert!(code == 2 && said.contains("names of sessions have this ending"), "{said}");
 }
 
 #[test]

@@ -985,7 +985,7 @@ fn a_branch_that_was_left_abroad_is_told_as_lost_at_home() {
     append(&dir, &format!("{}{last}{}", &new[..parent], &new[parent + last.len()..]));
     let (code, said) = dir.exit(&["convert", "-t", "connectonion@2", "-o", "home.yaml", "away"]);
     assert_eq!(code, 0, "{said}");
-    let lost = "entries on branches that were left have no place in the source format: 7";
+    let lost = "entries on abandoned branches have no place in the source format: 7";
     assert!(said.contains(&format!("warning[CY0601]: {lost}")), "{said}");
     let home = fs::read_to_string(dir.path("home.yaml")).expect("UTF-8");
     assert!(!home.contains("Write the notice.") && !home.contains("turn: 3"), "{home}");

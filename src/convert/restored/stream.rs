@@ -210,7 +210,7 @@ fn closed(
         let Some(old) = number(record, field) else { return true };
         match places.get(&old) {
             Some(place) => record.node.set(field, Json::number(*place)),
-            None if is_turn => cx.log.count(FieldOutcome::Dropped, "turn in which nothing is said"),
+            None if is_turn => cx.log.count(FieldOutcome::Dropped, "turn without messages"),
             None => {}
         }
         !is_turn || places.contains_key(&old)

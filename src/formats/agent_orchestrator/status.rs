@@ -29,9 +29,9 @@ pub fn judge(line: &[u8]) -> Verdict {
         }
     };
     if let Some((article, python)) = not_an_object(&value) {
-        verdict.why = format!("the last line is {article}, no object");
+        verdict.why = format!("the last line is {article}, not an object");
         let fatal = format!(
-            "{}; ao-status itself dies of it: '{python}' object has no attribute 'get'",
+            "{}; ao-status itself fails on it: '{python}' object has no attribute 'get'",
             verdict.why
         );
         verdict.fatal = Some(fatal);

@@ -28,7 +28,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
 }
 
 /// Message about a first record that is not a header.
-pub const NOT_A_HEADER: &str = "the first record is no session_meta with a string `id`";
+pub const NOT_A_HEADER: &str = "the first record is not a session_meta with a string `id`";
 
 /// Text and model of the lines read so far, on which the meaning of a line depends.
 #[derive(Debug, Default)]

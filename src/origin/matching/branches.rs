@@ -44,7 +44,7 @@ pub fn forks(now: &mut FileRecords, added: &[u32]) -> Result<bool> {
     Ok(false)
 }
 
-/// Counts entries on branches that were left as deleted, and drops the new ones there. `tree`
+/// Counts entries on abandoned branches as deleted, and drops the new ones there. `tree`
 /// states whether the file has branches of its own.
 ///
 /// # Errors
@@ -87,7 +87,7 @@ pub fn behind(
 /// states whether the file has branches of its own.
 pub fn entry(tree: bool) -> (&'static str, &'static str) {
     let beside = match tree {
-        true => "entries on branches that were left",
+        true => "entries on abandoned branches",
         false => "entries left out of the session's state",
     };
     ("entry off the active branch", beside)

@@ -192,7 +192,7 @@ fn a_cut_file_in_another_layout_is_not_said_to_be_empty() {
         let cut = text.len() * 9 / 10;
         dir.write("a.yaml", &text.as_bytes()[..cut]);
         let (code, said) = dir.exit(&["repair", "-n", "a.yaml"]);
-        assert!(code != 0 && said.contains("`convert` takes what stands before"), "{said}");
+        assert!(code != 0 && said.contains("`convert` reads what precedes"), "{said}");
         let (_, said) = dir.exit(&["convert", "-t", "canonical", "-o", "-", "a.yaml"]);
         assert!(said.contains("1 converted"), "{said}");
     }

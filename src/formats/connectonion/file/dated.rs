@@ -200,7 +200,7 @@ impl File<'_> {
     /// lost.
     fn forget_told(&mut self) -> Result<()> {
         while has_scattered_turns(&self.top) && self.waiting.pop()?.is_some() {
-            self.lost("turn in which nothing is said");
+            self.lost("turn without messages");
         }
         Ok(())
     }

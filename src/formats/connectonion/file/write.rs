@@ -427,7 +427,7 @@ impl File<'_> {
     fn end_summary(&mut self) {
         if let Some(summary) = self.summary.take() {
             if summary.told.is_some() && !summary.said && has_scattered_turns(&self.top) {
-                return self.lost("turn in which nothing is said");
+                return self.lost("turn without messages");
             }
             self.sums.0 += summary.tokens;
             self.sums.1 += summary.cost;

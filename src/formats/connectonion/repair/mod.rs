@@ -185,8 +185,8 @@ impl State {
         let found = self.fault.as_ref().filter(|_| error.code() == Code::NothingBack);
         let Some(fault) = found.filter(|_| self.records > 1) else { return error };
         let message = format!(
-            "{}: the file is damaged, and its layout is not the agent's; `convert` takes what \
-             stands before the damage",
+            "{}: the file is damaged, and its layout is not the agent's; `convert` reads what \
+             precedes the damage",
             Code::NothingBack.title()
         );
         let told = Diagnostic::new(Code::NothingBack, message);

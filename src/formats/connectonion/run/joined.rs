@@ -114,7 +114,10 @@ impl Told {
         }
         // The first question shows whether it is the same conversation.
         if self.joined == 0 {
-            say("the summary beside the run is of a conversation that began otherwise", cx);
+            say(
+                "the summary beside the run belongs to a conversation with another first question",
+                cx,
+            );
             self.turns.clear();
         }
         None
