@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn items_that_stand_once_keep_their_order() {
+    fn alignment_of_unique_items_keeps_their_order() {
         let moved: Vec<u64> = (10..90).chain(0..10).chain(90..100).collect();
         let list: Vec<u64> = (0..100).collect();
         assert_eq!(common(&list, &moved), (10..100).collect::<Vec<_>>());
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_where_nothing_stands_once_take_no_time() {
+    fn alignment_of_long_lists_without_unique_items_is_fast() {
         let list: Vec<u64> = (0..100_000).collect();
         let often = |times: usize| -> Vec<u64> {
             list.iter().flat_map(|item| std::iter::repeat_n(*item, times)).collect()

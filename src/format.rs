@@ -10,7 +10,7 @@ pub use context::{Api, Context, Mends, Prompt, Resent};
 pub use head::{Confidence, Head, Sniffed};
 pub use map::Map;
 pub use options::{Cx, OnError, Options};
-pub use repair::{Mend, Reach, Records, RepairFn, RepairIo, RepairOptions, Repaired, Rescued};
+pub use repair::{FoundRecord, Mend, Reach, Records, RepairFn, RepairIo, RepairOptions, Repaired};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -151,7 +151,7 @@ pub struct Named<'n> {
     /// The session's record.
     pub session: &'n Node,
     /// The user's first question.
-    pub asked: Option<&'n str>,
+    pub question: Option<&'n str>,
     /// Name of the output without naming by its software.
     pub stem: &'n str,
     /// The version that was written.

@@ -22,9 +22,11 @@ impl Task {
             Action::Convert(to) => words.push(format!("-t {}", to.format.at(to.version().number))),
             _ => {}
         }
-        if let (Action::Repair(mending), _) | (_, Some(mending)) = (&task.action, &task.mending) {
+        if let (Action::Repair(mending), _) | (_, Some(mending)) =
+            (&task.action, &task.repair_first)
+        {
             let wanted = &mending.wanted;
-            words.extend(task.mending.is_some().then(|| "--repair".to_owned()));
+            words.extend(task.repair_first.is_some().then(|| "--repair".to_owned()));
             words.extend(wanted.resumable.then(|| "--resumable".to_owned()));
             words.extend(wanted.salvage.then(|| "--salvage".to_owned()));
             words

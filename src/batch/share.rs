@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// A session to be worked on, and what the process that works on it must know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Sent", into = "Sent")]
+#[serde(try_from = "EncodedShare", into = "EncodedShare")]
 pub struct Share {
     /// The input.
     pub job: Job,
@@ -27,7 +27,7 @@ pub struct Share {
 
 /// A share as it is sent. Paths that are not valid UTF-8 are sent as in a journal.
 #[derive(Serialize, Deserialize)]
-struct Sent {
+struct EncodedShare {
     /// The files, by the names of their parts.
     files: Vec<(String, Name)>,
     /// For a session in a folder that sessions share: format, version, folder, identifier.
@@ -42,7 +42,7 @@ struct Sent {
     bytes: u64,
 }
 
-impl From<Share> for Sent {
+impl From<Share> for EncodedShare {
     fn from(Share { job, output, earlier, bytes }: Share) -> Self {
         let sent = |(part, path): &(String, Arc<Path>)| (part.clone(), Name::from(&**path));
         let (files, whole) = match &job.source {
@@ -59,11 +59,11 @@ impl From<Share> for Sent {
     }
 }
 
-impl TryFrom<Sent> for Share {
+impl TryFrom<EncodedShare> for Share {
     type Error = String;
 
-    fn try_from(sent: Sent) -> Result<Self, String> {
-        let Sent { files, whole, relative, named, main, stem, earlier, bytes } = sent;
+    fn try_from(sent: EncodedShare) -> Result<Self, String> {
+        let EncodedShare { files, whole, relative, named, main, stem, earlier, bytes } = sent;
         let mut files = files.into_iter().map(|(part, path)| (part, Arc::from(path.path())));
         let source = match whole {
             None => JobSource::File(files.next().ok_or("a share without a file")?.1),
@@ -94,7 +94,7 @@ impl Share {
 ///
 /// # Errors
 /// If there is no memory for it.
-pub fn sent(shares: &[Share]) -> serde_json::Result<Vec<u8>> {
+pub fn encoded(shares: &[Share]) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(shares)
 }
 
@@ -103,7 +103,7 @@ pub fn sent(shares: &[Share]) -> serde_json::Result<Vec<u8>> {
 ///
 /// # Errors
 /// If these are not shares of this release.
-pub fn received(sent: &[u8]) -> serde_json::Result<Vec<Share>> {
+pub fn decoded(sent: &[u8]) -> serde_json::Result<Vec<Share>> {
     let mut shares: Vec<Share> = serde_json::from_slice(sent)?;
     let mut copies: HashMap<PathBuf, Copies> = HashMap::new();
     for share in &mut shares {
@@ -168,9 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn shares_sent_and_received_are_equal() {
+    fn shares_encoded_and_decoded_are_equal() {
         let shares = [share("a/b.jsonl", 3), whole("home", "s", 4)];
-        assert_eq!(received(&sent(&shares).expect("JSON")).expect("shares"), shares);
+        assert_eq!(decoded(&encoded(&shares).expect("JSON")).expect("shares"), shares);
     }
 
     #[test]

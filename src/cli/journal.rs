@@ -89,7 +89,11 @@ impl Journaling {
             return Err("it belongs to an earlier run; `--resume` continues that run".to_owned());
         }
         if (&before.command, &before.settings) != (&now.command, &now.settings) {
-            return Err(format!("it is of `{}`, and this is `{}`", told(before), told(now)));
+            return Err(format!(
+                "it is of `{}`, and this is `{}`",
+                description(before),
+                description(now)
+            ));
         }
         let root = before.root.path();
         if !now.root.path().starts_with(&root) {
@@ -126,6 +130,6 @@ fn stdout(place: &Place) -> bool {
 }
 
 /// Describes a run in the words of the command line.
-fn told(header: &Header) -> String {
+fn description(header: &Header) -> String {
     printable(&format!("{} {}", header.command, header.settings))
 }

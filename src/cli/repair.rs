@@ -4,7 +4,7 @@ use super::Stop;
 use super::args::{InPlace, Telling, Writing, check_quarantine};
 use super::inputs::Batch;
 use super::reading::{Reading, Strictness, Warned};
-use crate::batch::{Action, Mending, Task};
+use crate::batch::{Action, RepairSettings, Task};
 use crate::format::{Options, RepairOptions};
 use std::path::PathBuf;
 
@@ -68,7 +68,7 @@ impl Args {
             relink: self.relink,
             ..RepairOptions::default()
         };
-        let action = Action::Repair(Mending { wanted, quarantine: self.quarantine });
+        let action = Action::Repair(RepairSettings { wanted, quarantine: self.quarantine });
         let task = Task {
             place,
             policy: self.writing.policy(),

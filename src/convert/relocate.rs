@@ -18,7 +18,7 @@ pub struct Moves<'m> {
 }
 
 /// Fields for data of a session, a run or a state beyond the model's other fields.
-const TOLD: [Field; 4] = [Field::Extra, Field::Meta, Field::Context, Field::Runtime];
+const UNMODELLED: [Field; 4] = [Field::Extra, Field::Meta, Field::Context, Field::Runtime];
 
 /// Maximum depth at which folders are searched for.
 const DEEPEST: usize = 16;
@@ -42,7 +42,7 @@ impl Moves<'_> {
             changed |= self.path(parent, Field::Path);
             changed |= cwds.is_some_and(|(old, new)| self.beside(parent, &old, &new));
         }
-        for field in TOLD {
+        for field in UNMODELLED {
             // A format may contain more folders than the model knows. Beside a state stand the
             // contents of messages, too.
             let any = field == Field::Extra && !stored && !settings;

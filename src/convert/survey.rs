@@ -45,7 +45,7 @@ pub struct Survey {
     /// The rules of the source after the walk, valid if all nodes are on the path.
     pub look: Option<Look>,
     pub leaf: Option<(Json, Position)>,
-    pub home: SourceKind,
+    pub source: SourceKind,
     /// The last entry, if it is a message without an identifier, and its number.
     pub last: Option<(u32, Located<Record>)>,
     /// Whether a compaction names one by one the entries that it keeps.
@@ -86,8 +86,8 @@ impl Survey {
             self.nodes += 1;
             self.last = None;
         } else if *kind == Kind::Session {
-            self.home = SourceKind::of(node, to);
-            match (self.home, to.version().tree) {
+            self.source = SourceKind::of(node, to);
+            match (self.source, to.version().tree) {
                 (SourceKind::There, true) => return ControlFlow::Continue(()),
                 (SourceKind::There, false) => return ControlFlow::Break(()),
                 _ => {}
@@ -105,7 +105,7 @@ impl Survey {
 /// Reports why the target may differ from the user's intent: a conversation that begins at a
 /// missing parent, a leaf that is missing, or, for a tree that comes from another format, a tree
 /// that the target's software cannot read.
-pub fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &Cx<'_>) {
+pub fn report_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &Cx<'_>) {
     let gone = |(leaf, _): &&(Json, Position)| !leaf.is_null() && tree.ordinal(leaf).is_none();
     if let Some((_, at)) = leaf.filter(gone) {
         let message = "the leaf of the session is not in the stream; the last entry is used";

@@ -153,7 +153,7 @@ fn records<'a>(
             let before = std::mem::replace(&mut last, id);
             without_made_parent(&mut value.node, before.as_ref());
         }
-        !is_nothing(value, &request) && !stands_last(value, last.as_ref())
+        !is_nothing(value, &request) && !names_last_entry(value, last.as_ref())
     };
     let records = formats::records(side.format, side.parts, cx)?;
     Ok(Box::new(records.filter_map(move |mut item| counts(&mut item).then_some(item))))
@@ -205,7 +205,7 @@ fn is_nothing(record: &Record, request: &Request) -> bool {
 
 /// Whether the only content of a record is that the session stands at its last entry, which is the
 /// default.
-fn stands_last(record: &Record, last: Option<&Json>) -> bool {
+fn names_last_entry(record: &Record, last: Option<&Json>) -> bool {
     let fields = record.node.fields().collect::<Vec<_>>();
     record.kind == Kind::Session && fields == [Field::Leaf] && record.node.json(Field::Leaf) == last
 }

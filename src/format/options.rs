@@ -61,7 +61,7 @@ pub struct Options {
     pub folder: Option<String>,
     /// The user's first question, for a session without an identifier. Where the target makes an
     /// identifier, it distinguishes sessions of one agent, folder and second.
-    pub asked: Option<String>,
+    pub question: Option<String>,
     /// Whether a file that a relative of the target's software wrote its own way is written as the
     /// software itself reads it.
     pub plain: bool,
@@ -87,7 +87,7 @@ impl Default for Options {
             contents: true,
             map_paths: Vec::new(),
             folder: None,
-            asked: None,
+            question: None,
             plain: false,
             hands: ThreadBudget::default(),
         }

@@ -128,7 +128,7 @@ pub struct RepairOptions {
 
 /// A record that was found.
 #[derive(Clone, Copy, Debug)]
-pub struct Rescued<'a> {
+pub struct FoundRecord<'a> {
     /// One JSON object, in UTF-8.
     pub bytes: &'a [u8],
     /// Place of the record.
@@ -152,7 +152,7 @@ pub struct Reach {
 /// then, when everything is decided, they are shown a last time to be written.
 pub trait Mend {
     /// Looks at a record. Returns `false` if the bytes are not a record, and nothing was noted.
-    fn look(&mut self, record: &Rescued<'_>) -> bool;
+    fn look(&mut self, record: &FoundRecord<'_>) -> bool;
 
     /// Whether the record that was looked at last is not set aside, as far as that is known.
     fn stays(&self) -> bool {
@@ -187,7 +187,7 @@ pub trait Mend {
     fn begin(&mut self, _out: &mut Vec<u8>) {}
 
     /// Appends the lines that a record becomes, or returns why it is set aside.
-    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code>;
+    fn write(&mut self, record: &FoundRecord<'_>, out: &mut Vec<u8>) -> Option<Code>;
 
     /// Returns the bytes that the record written last has lost, which are set aside.
     fn taken_out(&mut self) -> Vec<(Vec<u8>, Code)> {

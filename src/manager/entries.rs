@@ -117,7 +117,7 @@ impl Entries {
     ///
     /// # Errors
     /// If there is no such entry.
-    pub fn stand_at(&mut self, leaf: Option<Json>) -> Result<()> {
+    pub fn set_leaf(&mut self, leaf: Option<Json>) -> Result<()> {
         if let Some(leaf) = &leaf {
             self.must_have(leaf)?;
         }

@@ -169,7 +169,7 @@ impl Session {
     /// If there is no such entry, or the format is a list.
     pub fn branch(&mut self, from: &str) -> Result<()> {
         self.must_be_tree()?;
-        self.entries.stand_at(Some(Json::string(from)))
+        self.entries.set_leaf(Some(Json::string(from)))
     }
 
     /// Goes before the first entry: the next one is a root. Nothing is written.
@@ -178,7 +178,7 @@ impl Session {
     /// If the format is a list.
     pub fn branch_from_start(&mut self) -> Result<()> {
         self.must_be_tree()?;
-        self.entries.stand_at(None)
+        self.entries.set_leaf(None)
     }
 
     /// Returns the messages that the agent would send to a model, as one JSON object.

@@ -1,6 +1,6 @@
 //! The records of a session one by one, for sessions that memory does not hold.
 
-use crate::batch::{JobSource, Opened, Said};
+use crate::batch::{JobSource, Opened, ReadOptions};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, OnError, Options};
@@ -48,7 +48,7 @@ pub fn each_record_of(
     show: &mut dyn FnMut(FormatName, &Located<Record>) -> ControlFlow<()>,
 ) -> Result<Option<FormatName>> {
     let options = Options { on_error: OnError::Keep, ..Options::default() }.unspelled();
-    let opened = Opened::new(source, Said::new(None, &options), named)?;
+    let opened = Opened::new(source, ReadOptions::new(None, &options), named)?;
     let Some(Opened { found, mut input, .. }) = opened else { return Ok(None) };
     let format = (found.format.name, found.sniffed.version);
     let log = Log::default();

@@ -29,7 +29,7 @@ impl Session {
             }
             drop(writing);
             self.entries.push(located);
-            self.entries.stand_at(Some(Json::string(&id)))?;
+            self.entries.set_leaf(Some(Json::string(&id)))?;
             self.entries.follow();
             return Ok(id);
         }

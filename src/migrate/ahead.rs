@@ -130,16 +130,16 @@ impl State {
 
 thread_local! {
     /// Memory of the last session that this thread read, for the next one.
-    static KEPT: RefCell<State> = RefCell::default();
+    static STATE: RefCell<State> = RefCell::default();
 }
 
 /// Maximum number of lines and of bytes of output for which room is kept.
-const MOST_KEPT: (usize, usize) = (1 << 10, 1 << 20);
+const MOST_ROOM: (usize, usize) = (1 << 10, 1 << 20);
 
 impl State {
     /// Keeps the memory that can be used again: one buffer of each sort, within the limits.
     fn emptied(mut self) -> Self {
-        let (most_lines, most_bytes) = MOST_KEPT;
+        let (most_lines, most_bytes) = MOST_ROOM;
         self.blocks.clear();
         self.outgoing.clear();
         self.spare.truncate(1);
@@ -154,7 +154,7 @@ impl State {
 impl Drop for Ahead<'_> {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        KEPT.set(std::mem::take(state).emptied());
+        STATE.set(std::mem::take(state).emptied());
     }
 }
 
@@ -170,7 +170,7 @@ impl<'o> Ahead<'o> {
             Out::Anywhere(out) => (Some(Mutex::new(out)), None),
             Out::Here(own) => (None, Some(own)),
         };
-        let (state, changed) = (Mutex::new(KEPT.take()), Condvar::new());
+        let (state, changed) = (Mutex::new(STATE.take()), Condvar::new());
         (Self { kind, hands: hands.clone(), state, changed, out }, own)
     }
 
@@ -204,7 +204,7 @@ impl<'o> Ahead<'o> {
     }
 
     /// Borrows the help of an idle thread.
-    pub fn ask<'s>(&'s self, scope: &'s Scope<'s, '_>) {
+    pub fn borrow_help<'s>(&'s self, scope: &'s Scope<'s, '_>) {
         if let Some(busy) = self.hands.borrow() {
             self.lock().helpers += 1;
             scope.spawn(move || self.help(busy));

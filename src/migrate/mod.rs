@@ -109,7 +109,7 @@ pub fn run_to(
                 && let Some(block) = lines.take(BLOCK, &mut spare)?
             {
                 if block.byte() >= LARGE {
-                    ahead.ask(scope);
+                    ahead.borrow_help(scope);
                 }
                 ahead.push(block);
             }

@@ -159,7 +159,7 @@ pub fn healed(
             Step::Base(number) => {
                 let record = base.record(number)?;
                 let message =
-                    format!("{} was lost, and is restored from the origin", record.told());
+                    format!("{} was lost, and is restored from the origin", record.description());
                 cx.report(Diagnostic::new(Code::RecordRestored, message).at(place));
                 record
             }

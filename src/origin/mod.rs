@@ -24,6 +24,6 @@ mod restore;
 pub use base::Trace;
 pub use damage::unlost;
 pub use file::{Header, Origin, Writing, copy, rejected, stream_of};
-pub use guard::{Source, is_heard, says_the_same};
+pub use guard::{Source, has_same_content, is_confirmed};
 pub use keep::{Keep, Measured};
 pub use restore::{Merged, Restored, between, look, rejected_for, restore};

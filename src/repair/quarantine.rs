@@ -33,7 +33,7 @@ impl Quarantine {
     }
 
     /// Whether this repair set anything aside.
-    pub fn turned(&self) -> bool {
+    pub fn has_additions(&self) -> bool {
         self.taken > self.before.0
     }
 

@@ -65,8 +65,9 @@ impl Restorer {
         if backup.as_ref().is_some_and(|backup| !is_backup_of(backup, &target)) {
             return Err(outside(&target));
         }
-        if is_gone(&target) {
-            let message = format!("it is gone, removed or renamed{}", kept(backup.as_deref()));
+        if is_missing(&target) {
+            let message =
+                format!("it is gone, removed or renamed{}", backup_hint(backup.as_deref()));
             return Err(Error::request(Code::NotAsWritten, message));
         }
         check_in_place(&target)?;
@@ -93,7 +94,7 @@ impl Restorer {
     /// If it is not what it was, or stands elsewhere.
     pub fn remove(&mut self, written: &State) -> Result<Back> {
         let target = self.target(written)?;
-        if is_gone(&target) {
+        if is_missing(&target) {
             return Ok(Back::There);
         }
         check_in_place(&target)?;
@@ -124,7 +125,7 @@ impl Restorer {
     /// killed run gave it is removed.
     fn unlike(&mut self, target: &Path, backup: Option<&Path>, read: &State) -> Result<Back> {
         if !is(target, read) {
-            let message = format!("it was changed since the run wrote it{}", kept(backup));
+            let message = format!("it was changed since the run wrote it{}", backup_hint(backup));
             return Err(Error::request(Code::NotAsWritten, message));
         }
         // A run that was killed in time gave the original a second name and did nothing more.
@@ -158,12 +159,12 @@ impl Restorer {
     }
 }
 
-fn is_gone(path: &Path) -> bool {
+fn is_missing(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Describes for an error message where the original is. Empty if there is no backup.
-fn kept(backup: Option<&Path>) -> String {
+fn backup_hint(backup: Option<&Path>) -> String {
     let backup = backup.filter(|backup| backup.is_file());
     let rename = "look at both, and rename it if that is what you want";
     backup

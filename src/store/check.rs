@@ -41,7 +41,7 @@ pub fn check_part(stem: &Path, name: &str) -> Result<PathBuf> {
 
 /// Kind of file that exists at the place of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stands {
+pub enum Existing {
     /// No file.
     Nothing,
     /// A file, or a link that leads to one or nowhere.
@@ -52,7 +52,7 @@ pub enum Stands {
     Special,
 }
 
-impl Stands {
+impl Existing {
     /// Looks at `target`. Most places are free, and for these the system is asked only once.
     pub fn at(target: &Path) -> Self {
         let Ok(own) = fs::symlink_metadata(target) else { return Self::Nothing };
@@ -78,28 +78,28 @@ pub fn special(target: &Path) -> Error {
     Error::request(Code::OutputSpecial, message)
 }
 
-/// Checks whether an output may be written to `target`, where a file of kind `stands` is.
+/// Checks whether an output may be written to `target`, where a file of kind `existing` is.
 ///
 /// # Errors
 /// If it is one of the inputs, is a folder, or exists and may not be written over.
 pub fn check_target<'p>(
     target: &Path,
-    stands: Stands,
+    existing: Existing,
     mut inputs: impl Iterator<Item = &'p Path>,
     policy: Policy,
 ) -> Result<()> {
-    if stands == Stands::Special {
+    if existing == Existing::Special {
         return Ok(());
     }
     let same = |input: &Path| is_same_file(input, target);
-    if stands != Stands::Nothing && inputs.any(same) {
+    if existing != Existing::Nothing && inputs.any(same) {
         return Err(Error::request(Code::SameFile, Code::SameFile.title()));
     }
-    if stands == Stands::Folder || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
+    if existing == Existing::Folder || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
         let message = format!("{} is a folder", target.display());
         return Err(Error::request(Code::OutputFolder, message));
     }
-    if !policy.force && stands != Stands::Nothing {
+    if !policy.force && existing != Existing::Nothing {
         return Err(exists(target));
     }
     check_name(target)
@@ -144,7 +144,7 @@ fn or_here(folder: &Path) -> &Path {
 /// # Errors
 /// If it would not, as far as that can be told.
 pub fn check_room(path: &Path, backup: Option<&str>, replaces: bool) -> Result<()> {
-    if Stands::at(path) == Stands::Special {
+    if Existing::at(path) == Existing::Special {
         return Ok(());
     }
     if replaces {
@@ -218,8 +218,8 @@ pub fn exists(target: &Path) -> Error {
 /// # Errors
 /// If it is one.
 pub fn check_no_pipe(path: &Path) -> Result<()> {
-    match Stands::at(path) {
-        Stands::Special => Err(not_regular()),
+    match Existing::at(path) {
+        Existing::Special => Err(not_regular()),
         _ => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 //! can allow that the run overwrites what an earlier run wrote. No option allows that it overwrites
 //! what it needs itself.
 
-use super::check::{Stands, is_same_file};
+use super::check::{Existing, is_same_file};
 use super::destination::{below, folder_of};
 use super::turns::{Turn, Turns};
 use crate::diagnostic::Code;
@@ -108,11 +108,11 @@ impl Claims {
     /// created contains only outputs of this run, whose places are taken, so the system is not
     /// asked. If another program creates a file there meanwhile, the check at the final rename
     /// finds it.
-    pub fn stands(&self, path: &Path) -> Stands {
+    pub fn existing_at(&self, path: &Path) -> Existing {
         if read(&self.new).contains(folder_of(path).as_os_str()) {
-            Stands::Nothing
+            Existing::Nothing
         } else {
-            Stands::at(path)
+            Existing::at(path)
         }
     }
 

@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn before_a_wrong_checksum_all_is_there_however_it_is_asked_for() {
+    fn packed_text_before_a_wrong_checksum_is_complete_in_any_steps() {
         for text in [&b"abcdefgh\n"[..], &[7; 300_000]] {
             let mut bytes = packed(text, Packing::Zstd);
             *bytes.last_mut().expect("a checksum") ^= 1;

@@ -11,7 +11,7 @@
 
 mod unnamed;
 
-use super::check::Stands;
+use super::check::Existing;
 use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
 use super::place::{keep_attributes, keep_owner};
@@ -196,7 +196,7 @@ impl Swept {
         let folder = folder_of(target);
         let known =
             || self.0.read().unwrap_or_else(PoisonError::into_inner).contains(folder.as_os_str());
-        if known() || Stands::at(target) == Stands::Special {
+        if known() || Existing::at(target) == Existing::Special {
             return;
         }
         if self.0.write().unwrap_or_else(PoisonError::into_inner).insert(folder.into()) {

@@ -191,21 +191,21 @@ impl Shape {
 }
 
 /// Repairs that link an entry to the leaf, although other entries may stand behind that leaf.
-const STANDS_FOR_LEAF: [Code; 3] = [Code::LeafLinked, Code::EmptyTail, Code::OrphanResult];
+const LINKS_TO_LEAF: [Code; 3] = [Code::LeafLinked, Code::EmptyTail, Code::OrphanResult];
 
 /// Whether a record's notes tell that a repair linked it to the end of the conversation, or to the
 /// entry before a removed end. Its parent is the leaf, though another branch may stand behind it.
 #[must_use]
-pub fn stands_for_leaf(notes: &[u8]) -> bool {
-    STANDS_FOR_LEAF.iter().any(|code| memchr::memmem::find(notes, code.name().as_bytes()).is_some())
+pub fn links_to_leaf(notes: &[u8]) -> bool {
+    LINKS_TO_LEAF.iter().any(|code| memchr::memmem::find(notes, code.name().as_bytes()).is_some())
 }
 
 /// Returns the marks of a record of a tree.
 fn marks_of(kind: Kind, node: &Node) -> u32 {
     let notes = || node.json(Field::Extra).map(Json::as_bytes).unwrap_or_default();
     match kind {
-        Kind::Message | Kind::BranchSummary => marks::SAID,
-        Kind::Label | Kind::SessionInfo | Kind::Usage if !stands_for_leaf(notes()) => marks::ASIDE,
+        Kind::Message | Kind::BranchSummary => marks::MESSAGE,
+        Kind::Label | Kind::SessionInfo | Kind::Usage if !links_to_leaf(notes()) => marks::ASIDE,
         _ => 0,
     }
 }

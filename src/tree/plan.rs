@@ -219,7 +219,7 @@ impl Plan {
     /// newer messages that are not reached, where the leaf is no message and on an older branch.
     #[must_use]
     pub fn old_branch(&self) -> Option<(u32, u64)> {
-        let said = |bone: &Bone| bone.is(marks::SAID) && !bone.is(marks::PASSED);
+        let said = |bone: &Bone| bone.is(marks::MESSAGE) && !bone.is(marks::PASSED);
         let tip = self.bones.iter().rev().find(said)?.ordinal;
         let active = self.bones.iter().filter(|bone| self.is_active(bone.ordinal));
         let last = active.clone().rev().find(said).map_or(0, |bone| bone.ordinal);
@@ -329,14 +329,14 @@ impl Plan {
     /// Whether the plan contains a change.
     #[must_use]
     pub fn changes(&self) -> bool {
-        let fixes = marks::GONE | marks::RENAMED | marks::LINKED;
+        let fixes = marks::REMOVED | marks::RENAMED | marks::LINKED;
         !self.aims.is_empty() || self.bones.iter().any(|bone| bone.is(fixes))
     }
 
     /// Whether entries are removed.
     #[must_use]
     pub fn removes(&self) -> bool {
-        self.bones.iter().any(|bone| bone.is(marks::GONE))
+        self.bones.iter().any(|bone| bone.is(marks::REMOVED))
     }
 
     /// Returns the last compaction of the active branch.
@@ -349,7 +349,7 @@ impl Plan {
     /// Returns the first entry that a compaction keeps, if it stands before it on the active
     /// branch.
     #[must_use]
-    pub fn kept_by(&self, compaction: u32) -> Option<u32> {
+    pub fn first_kept_by(&self, compaction: u32) -> Option<u32> {
         let kept = self.kept.get(&compaction).copied();
         kept.filter(|kept| *kept < compaction && self.is_active(*kept))
     }
@@ -388,7 +388,7 @@ impl Plan {
         for bone in self.bones.iter().filter(|bone| self.is_active(bone.ordinal)) {
             reach.entries += 1;
             let sent = self.is_sent(bone.ordinal, compaction, kept);
-            reach.messages += u64::from(sent && bone.is(marks::SAID));
+            reach.messages += u64::from(sent && bone.is(marks::MESSAGE));
         }
         reach
     }

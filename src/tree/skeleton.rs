@@ -18,7 +18,7 @@ pub mod marks {
     /// The software reads the entry as the file is.
     pub const READ: u32 = 1;
     /// The entry is a message of the context.
-    pub const SAID: u32 = 1 << 1;
+    pub const MESSAGE: u32 = 1 << 1;
     /// The entry is a summary of the messages before it.
     pub const COMPACTION: u32 = 1 << 2;
     /// The entry describes the session, and its place has no meaning.
@@ -42,9 +42,9 @@ pub mod marks {
     /// Number of bits of the marks.
     pub const BITS: u32 = 12;
     /// Marks of entries that are not in the output.
-    pub const GONE: u32 = UNUSABLE | DUPLICATE;
+    pub const REMOVED: u32 = UNUSABLE | DUPLICATE;
     /// Marks of entries that are not in the tree.
-    pub const PASSED: u32 = GONE | OUTSIDE;
+    pub const PASSED: u32 = REMOVED | OUTSIDE;
 }
 
 /// Data of an entry.
@@ -416,7 +416,7 @@ impl Skeleton {
             entries += 1;
             if bone.is(marks::COMPACTION) && compaction.is_none() {
                 compaction = Some(bone.ordinal);
-            } else if bone.is(marks::SAID) {
+            } else if bone.is(marks::MESSAGE) {
                 said.push(bone.ordinal);
             }
             here = if bone.parent <= MISSING || bone.id == 0 { None } else { of(bone.parent) };

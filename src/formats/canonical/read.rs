@@ -43,7 +43,7 @@ struct Records<'a> {
 
 impl ReadLines for Records<'_> {
     fn line(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<bool> {
-        let Some(kept) = self.lines.kept()? else { return Ok(false) };
+        let Some(kept) = self.lines.next_owned()? else { return Ok(false) };
         let (line, bytes) = (kept.line(), &kept.bytes);
         if line.is_blank() {
             return Ok(true);

@@ -129,7 +129,7 @@ pub fn parts(parts: &mut dyn Parts, older: Option<&Older>) -> Result<VecDeque<Pa
 
 /// Returns the call that facts about a sub-agent name.
 fn call(about: &[u8]) -> Option<Json> {
-    let object = super::kept::object(about.trim_ascii())?;
+    let object = super::preserved::object(about.trim_ascii())?;
     object.member("toolUseId").filter(|call| call.text().is_some())
 }
 

@@ -50,7 +50,7 @@ fn whole(line: &Bytes, wire: Option<&str>) -> Result<Record, Fault> {
 
 /// Reads the members of a line's object, those of its message included.
 fn members(line: &Bytes, node: &mut Node, role: &str) -> Result<(), Fault> {
-    let (mut extra, mut said, mut inner) = (Extra::default(), None, Node::default());
+    let (mut extra, mut message_content, mut inner) = (Extra::default(), None, Node::default());
     let mut source = Source::new(line);
     template::read(&mut source, wire::CHAIN, node, &mut extra, &mut |source, key, extra| {
         if text::is(source.spelling(key), "type") {
@@ -59,7 +59,7 @@ fn members(line: &Bytes, node: &mut Node, role: &str) -> Result<(), Fault> {
         let inside = text::is(source.spelling(key), "message");
         let inside = inside && source.cursor.peek() == Some(b'{');
         if inside {
-            let template = message(source, role, &mut inner, &mut said)?;
+            let template = message(source, role, &mut inner, &mut message_content)?;
             extra.add(source.spelling(key), template.as_bytes());
         }
         Ok(inside)
@@ -68,7 +68,9 @@ fn members(line: &Bytes, node: &mut Node, role: &str) -> Result<(), Fault> {
     for (field, value) in inner.iter() {
         node.set(field, value.clone());
     }
-    said.into_iter().for_each(|said| node.set(Field::Content, said));
+    message_content
+        .into_iter()
+        .for_each(|message_content| node.set(Field::Content, message_content));
     extra.finish().into_iter().for_each(|template| node.set(Field::Extra, template));
     Ok(())
 }
@@ -78,13 +80,13 @@ fn message(
     source: &mut Source<'_>,
     role: &str,
     node: &mut Node,
-    said: &mut Option<Value>,
+    message_content: &mut Option<Value>,
 ) -> Result<Json, Fault> {
     let mut extra = Extra::default();
     template::read(source, wire::MESSAGE, node, &mut extra, &mut |source, key, extra| {
         let name = source.spelling(key);
         if text::is(name, "content") && block::is_content(source) {
-            *said = Some(block::content(source)?);
+            *message_content = Some(block::content(source)?);
             extra.add(name, template::PLACE);
             return Ok(true);
         }

@@ -5,8 +5,8 @@
 //! the program puts them back behind the answer. Here they follow each other as they came, so that
 //! the path to the leaf holds all that is sent.
 
-use super::kept::Kept;
 use super::line::{is_set, reparent};
+use super::preserved::Preserved;
 use super::wire;
 use crate::ids::hash;
 use crate::json::Json;
@@ -21,7 +21,7 @@ const CALLS: usize = 64;
 pub struct Lineage {
     /// Whether all lines are those of one sub-agent, whose conversation the file is.
     agent: bool,
-    kept: Kept,
+    preserved: Preserved,
     /// Hashes of the identifiers of the conversation's lines, each with that of its parent.
     nodes: Vec<(u64, u64)>,
     /// Hashes of parents that did not stand before their children.
@@ -61,8 +61,8 @@ impl Lineage {
     /// Begins a transcript with the messages that its compactions keep; `agent` is true for the
     /// file of one sub-agent.
     #[must_use]
-    pub fn of(agent: bool, kept: Kept) -> Self {
-        Self { agent, kept, ..Self::default() }
+    pub fn of(agent: bool, preserved: Preserved) -> Self {
+        Self { agent, preserved, ..Self::default() }
     }
 
     /// Links the records of one line.
@@ -94,7 +94,7 @@ impl Lineage {
         }
         self.follow(first, &id);
         let own = first.node.json(Field::Id).unwrap_or(&id);
-        if let Some(parent) = self.kept.parent_of(own, first.node.json(Field::Parent)) {
+        if let Some(parent) = self.preserved.parent_of(own, first.node.json(Field::Parent)) {
             reparent(&mut first.node, parent.clone());
         }
         let parent = first.node.json(Field::Parent).filter(|parent| !parent.is_null());
@@ -124,7 +124,7 @@ impl Lineage {
     #[must_use]
     pub fn moves(&self, record: &Record) -> bool {
         let (id, parent) = (record.node.json(Field::Id), record.node.json(Field::Parent));
-        id.is_some_and(|id| self.kept.parent_of(id, parent).is_some())
+        id.is_some_and(|id| self.preserved.parent_of(id, parent).is_some())
     }
 
     /// Notes a record that was linked before.
@@ -144,7 +144,7 @@ impl Lineage {
     #[must_use]
     pub fn other_leaf<'l>(&'l self, leaf: Option<&'l Json>) -> Option<&'l Json> {
         let leaf = leaf.or(self.newest.as_ref())?;
-        (self.stand() != Some(leaf) && self.knows(leaf)).then_some(leaf)
+        (self.given_leaf() != Some(leaf) && self.knows(leaf)).then_some(leaf)
     }
 
     /// Notes the leaf that a line beside the chain names.
@@ -192,7 +192,7 @@ impl Lineage {
         let call = match parent {
             Some(parent) => self.agents.remove(&key(parent)),
             None => {
-                let prompt = block::said(&record.node).and_then(|text| text.text());
+                let prompt = block::message_text(&record.node).and_then(|text| text.text());
                 let prompt = prompt.map(|prompt| hash(prompt.as_bytes()));
                 let found = self.calls.iter().position(|(text, _)| Some(*text) == prompt);
                 found.map(|place| self.calls.remove(place).1)
@@ -240,13 +240,13 @@ impl Lineage {
     /// the last line of the conversation descends from it.
     #[must_use]
     pub fn leaf(&self) -> Option<&Json> {
-        let leaf = self.stand()?;
+        let leaf = self.given_leaf()?;
         (self.newest.as_ref() != Some(leaf)).then_some(leaf)
     }
 
     /// Returns the leaf that the lines give.
     #[must_use]
-    pub fn stand(&self) -> Option<&Json> {
+    pub fn given_leaf(&self) -> Option<&Json> {
         let wanted = self.wanted.as_ref().filter(|wanted| !self.descends_from(key(wanted)));
         wanted.or(self.last.as_ref())
     }

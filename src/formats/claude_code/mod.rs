@@ -30,10 +30,10 @@
 mod about;
 mod files;
 mod foreign;
-mod kept;
 mod line;
 mod lineage;
 mod older;
+mod preserved;
 mod read;
 mod repair;
 mod upgrade;
@@ -113,7 +113,7 @@ fn native(named: &Named<'_>) -> String {
         slug.truncate(LONGEST);
         slug = format!("{slug}-{}", ids::base36(djb2(&cwd)));
     }
-    format!("/{slug}/{}", foreign::session_id(named.session, named.asked))
+    format!("/{slug}/{}", foreign::session_id(named.session, named.question))
 }
 
 /// Maximum number of characters of a folder's name before its checksum.

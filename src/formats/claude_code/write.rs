@@ -129,7 +129,7 @@ impl Writer for Transcript<'_> {
                 if let Some(leaf) = self.written.other_leaf(self.leaf.as_ref()) {
                     let lines = match self.written.ends_at(leaf) {
                         true => vec![foreign.ends_at(leaf)],
-                        false => foreign.stands_at(leaf).to_vec(),
+                        false => foreign.leaf_lines(leaf).to_vec(),
                     };
                     for line in lines {
                         self.pen.line(&Node::default())?.extend_from_slice(&line);
@@ -183,8 +183,8 @@ impl Transcript<'_> {
         }
         self.flush_group()?;
         let kept = match &mut self.part {
-            Place::Part(pen) => pen.kept(record)?,
-            Place::Main => self.pen.kept(record)?,
+            Place::Part(pen) => pen.write_unchanged(record)?,
+            Place::Main => self.pen.write_unchanged(record)?,
             Place::Flat => false,
         };
         if kept {

@@ -1,6 +1,6 @@
 //! Reader of a run's file as a stream of records.
 
-mod said;
+mod run_messages;
 mod stored;
 
 use super::answers::Answers;
@@ -283,7 +283,7 @@ impl Records<'_> {
 
     fn message(&mut self, value: Record, at: Position) {
         self.last = value.node.json(Field::Id).cloned();
-        self.run.answered = said::is_answer(&value);
+        self.run.answered = run_messages::is_answer(&value);
         self.ready.push_back(Located { value, at });
     }
 

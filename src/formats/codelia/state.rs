@@ -278,7 +278,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     let mut records = vec![Located { value: session, at }];
     let mut ends: Option<(Json, Json)> = None;
     for (message, at) in stored.messages.iter().zip(stored.places()) {
-        let value = history.say(spelled(message), message.as_bytes());
+        let value = history.append(spelled(message), message.as_bytes());
         if let Some(id) = history.last() {
             let first = ends.take().map_or_else(|| id.clone(), |(first, _)| first);
             ends = Some((first, id));

@@ -120,7 +120,7 @@ fn native(named: &Named<'_>) -> String {
     let time = named.session.json(Field::Created).and_then(times::read).unwrap_or_default();
     let spelled = times::with_seconds(time);
     let (date, clock) = spelled.trim_end_matches('Z').split_once('T').unwrap_or_default();
-    let id = foreign::uuid(named.session, named.asked);
+    let id = foreign::uuid(named.session, named.question);
     format!("/{}/rollout-{date}T{}-{id}", date.replace('-', "/"), clock.replace(':', "-"))
 }
 

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_all_programs_tell_the_identifier() {
+    fn file_name_of_each_program_contains_the_identifier() {
         let uuid = "11111111-2222-4333-8444-55555555555a";
         for behind in [
             "",

@@ -23,11 +23,11 @@
 mod context;
 mod dialect;
 mod foreign;
-mod kept;
 mod lineage;
 mod migrated;
 mod needs;
 mod older;
+mod other_lines;
 mod read;
 mod reader;
 mod repair;

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_member_gets_a_value_that_says_nothing() {
+    fn needs_missing_member_gets_an_empty_value() {
         let both = completed(r#"{"role":"assistant"}"#);
         assert!(both.contains(&format!(r#""content":[],"usage":{USAGE}"#)), "{both}");
         let cost = completed(r#"{"role":"assistant","content":[],"usage":{"input":5}}"#);

@@ -83,7 +83,7 @@ impl ReadLines for Records<'_> {
             self.slot = Some(frame.bytes.clone());
         }
         let mut value = match frame.blank || slot {
-            true => self.lines.kept(&frame),
+            true => self.lines.record_of_line(&frame),
             false => self
                 .parse(&frame.line(), &frame.bytes)
                 .or_else(|error| self.lines.damaged(&frame, error, self.cx))?,
@@ -129,14 +129,14 @@ impl Records<'_> {
             if !self.cx.options.spelling {
                 return Ok(parsed.record);
             }
-            let kept = parsed.kept.map(Json::number);
+            let kept = parsed.first_kept.map(Json::number);
             write::entry(&parsed.record, version, kept.as_ref(), &mut self.scratch);
             parsed.record
         } else {
             let header = read::header(bytes, NAME).map_err(fault)?;
             let header = header.ok_or_else(|| no_header(line, NOT_A_HEADER))?;
             let version = header.named.read_as();
-            if let Some(found) = strange_version(header.named) {
+            if let Some(found) = unknown_version(header.named) {
                 self.cx.report(found.at(line.at));
             }
             let id = header.record.node.json(Field::Id).map_or(&b""[..], Json::as_bytes);
@@ -186,7 +186,7 @@ pub fn further_header(line: &Line<'_>) -> Diagnostic {
 
 /// Builds the finding about a version that copyist does not know.
 #[must_use]
-pub fn strange_version(named: Named) -> Option<Diagnostic> {
+pub fn unknown_version(named: Named) -> Option<Diagnostic> {
     match named {
         Named::Known(_) => None,
         Named::Newer(version) => {

@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_tells_how_the_line_was() {
+    fn was_note_restores_the_line() {
         let old = br#"{"id": 1, "a": "\u00e9"}"#;
         for (new, changes) in [
             (&br#"{"id": "x", "a": "\u00e9"}"#[..], vec![((7, 10), (7, 8))]),

@@ -84,7 +84,7 @@ pub fn entry(record: &Record, version: u32, index: Option<&Json>, out: &mut Vec<
     if late && version >= TREE {
         object.rows(IDS, node);
         if record.kind == Kind::Compaction {
-            object.rows(KEPT, node);
+            object.rows(FIRST_KEPT, node);
         }
     }
     object.close();
@@ -99,7 +99,7 @@ fn entry_type(record: &Record) -> Option<&'static EntryType> {
 }
 
 const IDS: &[Row] = &[row("id", Field::Id), row("parentId", Field::Parent)];
-const KEPT: &[Row] = &[row(wire::FIRST_KEPT_ID, Field::FirstKept)];
+const FIRST_KEPT: &[Row] = &[row(wire::FIRST_KEPT_ID, Field::FirstKept)];
 
 fn base(node: &Node, version: u32, ids: bool, object: &mut Object<'_>) {
     if version >= TREE && ids {

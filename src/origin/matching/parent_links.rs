@@ -13,7 +13,7 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub struct ParentLinks {
     /// Format and version of the file.
-    pub abroad: Option<Spec>,
+    pub file_format: Option<Spec>,
     /// Whether the file is a tree, or has new messages of a sub-agent.
     pub tree: bool,
     /// Rules by which the file's agent sends records to a model.
@@ -26,7 +26,7 @@ pub struct ParentLinks {
     /// Identifiers of new entries in the file and in the source.
     new: HashMap<Json, Json>,
     /// New leaf that the file names, by its identifiers in the file and in the source.
-    stands: Option<(Json, Option<Json>)>,
+    new_leaf: Option<(Json, Option<Json>)>,
 }
 
 impl ParentLinks {
@@ -41,9 +41,9 @@ impl ParentLinks {
         }
         let session = now.record(0)?;
         let source = session.node.text(Field::Source);
-        kin.abroad = source.and_then(|source| Spec::parse(&source).ok());
-        kin.tree = kin.abroad.is_some_and(|spec| spec.version().tree);
-        kin.rules = kin.abroad.and_then(|spec| spec.format.context).map(|open| open(&session));
+        kin.file_format = source.and_then(|source| Spec::parse(&source).ok());
+        kin.tree = kin.file_format.is_some_and(|spec| spec.version().tree);
+        kin.rules = kin.file_format.and_then(|spec| spec.format.context).map(|open| open(&session));
         for number in new {
             let record = now.record(*number)?;
             // Messages of a sub-agent stand beside the conversation.
@@ -52,16 +52,16 @@ impl ParentLinks {
         for number in new {
             let record = now.record(*number)?;
             let leaf = record.node.json(Field::Leaf).filter(|_| record.kind == Kind::Session);
-            kin.stands = leaf.map(|leaf| (leaf.clone(), None)).or(kin.stands);
+            kin.new_leaf = leaf.map(|leaf| (leaf.clone(), None)).or(kin.new_leaf);
             let parent = record.node.json(Field::Parent).filter(|_| kin.tree && record.is_node());
             parent.into_iter().for_each(|parent| drop(kin.wanted.insert(parent.clone(), None)));
         }
         // Writers end a file with the leaf again, even where that is its last message.
-        let last = match &kin.stands {
+        let last = match &kin.new_leaf {
             Some(_) => last_node(now)?,
             None => None,
         };
-        kin.stands = kin.stands.filter(|(leaf, _)| last.as_ref() != Some(leaf));
+        kin.new_leaf = kin.new_leaf.filter(|(leaf, _)| last.as_ref() != Some(leaf));
         Ok(kin)
     }
 
@@ -87,19 +87,19 @@ impl ParentLinks {
     pub fn place(&mut self, shown: &[Json], id: &Json) {
         for name in shown {
             self.wanted.get_mut(name).into_iter().for_each(|known| *known = Some(id.clone()));
-            let stands = self.stands.iter_mut().filter(|(leaf, _)| leaf == name);
-            stands.for_each(|(_, known)| *known = Some(id.clone()));
+            let new_leaf = self.new_leaf.iter_mut().filter(|(leaf, _)| leaf == name);
+            new_leaf.for_each(|(_, known)| *known = Some(id.clone()));
         }
     }
 
     /// Whether the file names a new leaf since it was made.
-    pub fn stands(&self) -> bool {
-        self.stands.is_some()
+    pub fn names_new_leaf(&self) -> bool {
+        self.new_leaf.is_some()
     }
 
     /// Returns the source's identifier of the new leaf.
     pub fn leaf(&self) -> Option<&Json> {
-        self.stands.as_ref()?.1.as_ref()
+        self.new_leaf.as_ref()?.1.as_ref()
     }
 
     /// Notes the source's identifier of a new entry.

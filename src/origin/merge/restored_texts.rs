@@ -27,7 +27,7 @@ pub struct RestoredTexts {
     /// turns written.
     turns: HashMap<Turn, u64>,
     seen: u64,
-    told: u64,
+    written: u64,
 }
 
 impl RestoredTexts {
@@ -45,7 +45,8 @@ impl RestoredTexts {
             Some("assistant") => Field::Result,
             _ => return,
         };
-        if let (Some(turn), Some(text)) = (number(message, Field::Turn), block::said(&message.node))
+        if let (Some(turn), Some(text)) =
+            (number(message, Field::Turn), block::message_text(&message.node))
         {
             self.edits.entry(turn).or_default().push((field, text));
         }
@@ -69,19 +70,19 @@ impl RestoredTexts {
 
     /// Returns the number of the turn that was written last, if only one turn has it.
     pub fn now(&self, turn: &Record) -> Option<Turn> {
-        let turn = number(turn, Field::Number).unwrap_or(nth(self.told));
+        let turn = number(turn, Field::Number).unwrap_or(nth(self.written));
         Some(turn).filter(|turn| self.turns.get(turn) == Some(&1))
     }
 
     /// Whether the turn of this message contains edits.
-    pub fn tells(&self, message: &Record) -> bool {
+    pub fn has_edits_for(&self, message: &Record) -> bool {
         self.of(number(message, Field::Turn)).is_some()
     }
 
     /// Gives the next turn its edited question and answer; false if neither was edited.
     pub fn retell(&mut self, turn: &mut Record) -> bool {
-        self.told += 1;
-        let number = number(turn, Field::Number).unwrap_or(nth(self.told));
+        self.written += 1;
+        let number = number(turn, Field::Number).unwrap_or(nth(self.written));
         let Some(edits) = self.of(Some(number)) else { return false };
         for (field, text) in edits {
             turn.node.set(*field, text.clone());

@@ -24,7 +24,7 @@ pub use breaks::restore_breaks;
 pub use budget::Budget;
 pub use granit_parser::{ScalarStyle, StructureStyle as Layout};
 use parsed::Parsed;
-use plain::{Plain, Said};
+use plain::{Plain, Scanned};
 use std::io::Read;
 use window::Rest;
 
@@ -143,9 +143,9 @@ impl<R: Read> Events<R> {
     pub fn next(&mut self) -> Result<Option<Event>> {
         if let Way::Plain(plain) = &mut self.way {
             match plain.next() {
-                Said::Event(event) => return Ok(Some(event)),
-                Said::End => self.way = Way::Ended,
-                Said::Unsure => self.hand_over(),
+                Scanned::Event(event) => return Ok(Some(event)),
+                Scanned::End => self.way = Way::Ended,
+                Scanned::Unsure => self.hand_over(),
             }
         }
         let Way::Parser(parser) = &mut self.way else { return Ok(None) };

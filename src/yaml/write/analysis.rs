@@ -37,9 +37,9 @@ impl Analysis {
             Self { multiline: false, wide: false, plain: plain_ends(text), single: true };
         let mut at = 0;
         while let Some(byte) = if found.plain {
-            next_odd::<true>(text, &mut at)
+            next_not_plain::<true>(text, &mut at)
         } else {
-            next_odd::<false>(text, &mut at)
+            next_not_plain::<false>(text, &mut at)
         } {
             // The spelling is double quotes; the other results do not matter for a text too long
             // for a key.
@@ -90,7 +90,7 @@ const LONG: usize = 1024;
 ///
 /// Eight bytes are tested at a time, as in [`scan`](crate::json::scan).
 #[inline]
-fn next_odd<const MARKS: bool>(text: &[u8], at: &mut usize) -> Option<u8> {
+fn next_not_plain<const MARKS: bool>(text: &[u8], at: &mut usize) -> Option<u8> {
     let zero = |word: u64| word.wrapping_sub(ONES) & !word;
     while let Some(word) = word(text, *at) {
         let control = word.wrapping_sub(ONES * 0x20) & !word;

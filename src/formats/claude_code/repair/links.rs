@@ -39,7 +39,7 @@ pub struct Plan {
     list: Vec<Link>,
     /// Ordinals in the order of identifiers.
     order: Vec<u32>,
-    gone: Bits,
+    copies: Bits,
     renamed: Bits,
     /// New parents, each with the reason.
     parents: HashMap<u32, (Option<u32>, Code)>,
@@ -111,17 +111,17 @@ impl Plan {
     /// Whether anything is changed.
     pub fn changes(&self) -> bool {
         !self.parents.is_empty()
-            || (0..self.len()).any(|at| self.is_renamed(at) || self.is_gone(at))
+            || (0..self.len()).any(|at| self.is_renamed(at) || self.is_copy(at))
     }
 
     /// Whether any line is set aside.
     pub fn removes(&self) -> bool {
-        (0..self.len()).any(|at| self.is_gone(at))
+        (0..self.len()).any(|at| self.is_copy(at))
     }
 
     /// Whether an equal line stands before the line.
-    pub fn is_gone(&self, ordinal: u32) -> bool {
-        self.gone.contains(ordinal)
+    pub fn is_copy(&self, ordinal: u32) -> bool {
+        self.copies.contains(ordinal)
     }
 
     /// Whether the line gets another identifier.
@@ -172,7 +172,7 @@ impl Plan {
         let start = self.order.partition_point(|at| of(at) < id);
         let same = self.order.get(start..)?.iter().take_while(|at| of(at) == id);
         let mut found = None;
-        for at in same.copied().filter(|at| !self.is_gone(*at)) {
+        for at in same.copied().filter(|at| !self.is_copy(*at)) {
             if at < own || found.is_none() {
                 found = Some(at);
             }
@@ -195,7 +195,7 @@ impl Plan {
                 continue;
             };
             let same = (parent, content) == (link.parent, link.content);
-            let marked = if same { &mut self.gone } else { &mut self.renamed };
+            let marked = if same { &mut self.copies } else { &mut self.renamed };
             marked.insert(at);
         }
     }
@@ -205,7 +205,7 @@ impl Plan {
     fn link(&mut self, torn: &HashMap<u64, u64>) {
         let mut before = HashMap::<u32, u32>::new();
         for at in 0..self.len() {
-            let Some(link) = self.get(at).filter(|_| !self.is_gone(at)) else { continue };
+            let Some(link) = self.get(at).filter(|_| !self.is_copy(at)) else { continue };
             let last = before.insert(link.side, at);
             if link.parent <= ROOT {
                 if let Some(last) = last.filter(|_| link.parent == NONE) {
@@ -251,7 +251,7 @@ impl Plan {
                     let first = cycle.iter().min().copied().unwrap_or(at);
                     let side = self.get(first).map(|link| link.side);
                     let is_before = |before: &u32| {
-                        !self.is_gone(*before) && self.get(*before).map(|link| link.side) == side
+                        !self.is_copy(*before) && self.get(*before).map(|link| link.side) == side
                     };
                     let before = (0..first).rev().find(is_before);
                     self.parents.insert(first, (before, Code::CycleBroken));

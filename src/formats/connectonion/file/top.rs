@@ -29,7 +29,7 @@ pub struct Shape {
     /// Place of the messages.
     pub lists: Lists,
     /// Diagnostic that the reader reports for every file of this kind.
-    pub says: Option<Code>,
+    pub finding: Option<Code>,
 }
 
 /// Place of the messages of a file.
@@ -51,7 +51,7 @@ pub static DATED: Shape = Shape {
     turns: &turn::DATED,
     needs: &["messages", "result", "tools_called"],
     lists: Lists::Within,
-    says: None,
+    finding: None,
 };
 
 /// Version 2.
@@ -70,7 +70,7 @@ pub static KEYED: Shape = Shape {
     turns: &turn::KEYED,
     needs: &[],
     lists: Lists::Behind,
-    says: None,
+    finding: None,
 };
 
 /// A summary of runs, of version 3.
@@ -87,7 +87,7 @@ pub static INDEX: Shape = Shape {
     turns: &turn::INDEX,
     needs: &["history"],
     lists: Lists::Elsewhere,
-    says: Some(Code::RunSummary),
+    finding: Some(Code::RunSummary),
 };
 
 /// Evaluations that users write for the software's own evaluation, which adds its results.
@@ -98,7 +98,7 @@ pub static AUTHORED: Shape = Shape {
     turns: &turn::INDEX,
     needs: &[],
     lists: Lists::Elsewhere,
-    says: Some(Code::AuthoredEval),
+    finding: Some(Code::AuthoredEval),
 };
 
 /// Members of the top that are not yet in a record.

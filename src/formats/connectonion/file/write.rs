@@ -107,7 +107,7 @@ impl Writer for File<'_> {
             (_, None) => return Err(no_session(located.at)),
             (Kind::Notice, Some(true)) => self.notice(located)?,
             (Kind::Turn, Some(true)) => self.turn(located),
-            (Kind::Turn, Some(false)) => self.told(&record.node),
+            (Kind::Turn, Some(false)) => self.begin_summary(&record.node),
             (Kind::Opaque, Some(true)) if record.node.is(Field::Type, "turn") => {
                 self.turn(located);
             }
@@ -333,7 +333,7 @@ impl File<'_> {
             let number =
                 number.map_or(self.open.unwrap_or(1), |number| (number as u32).max(1).into());
             self.open_turn(number, located)?;
-        } else if let Some(number) = self.told_turn(node) {
+        } else if let Some(number) = self.written_turn(node) {
             self.open_turn(number, located)?;
         } else if self.sum_up(record) {
             self.open_turn(self.written + 1, located)?;
@@ -365,13 +365,13 @@ impl File<'_> {
             }
         }
         if node.is(Field::Role, "system") {
-            match turn::said(node).filter(|_| self.middle.is_empty()) {
+            match turn::text_of(node).filter(|_| self.middle.is_empty()) {
                 Some(prompt) => self.prompt(&prompt),
                 None => self.lost("message of role system"),
             }
             return false;
         }
-        let told = self.summary.as_ref().is_some_and(|summary| summary.told.is_some());
+        let told = self.summary.as_ref().is_some_and(|summary| summary.source_turn.is_some());
         if node.is(Field::Role, "user") && !told {
             self.end_summary();
         }
@@ -381,7 +381,7 @@ impl File<'_> {
 
     /// Begins a turn with the values of another format's turn record; the next such record ends the
     /// turn.
-    fn told(&mut self, turn: &Node) {
+    fn begin_summary(&mut self, turn: &Node) {
         self.end_summary();
         self.summary = Some(Summary::of(turn));
         self.turn_losses(turn, &[Field::Extra]);
@@ -389,7 +389,7 @@ impl File<'_> {
 
     /// Returns the turn that a message names, if that turn is written already: some formats list
     /// all turns before the first message.
-    fn told_turn(&self, message: &Node) -> Option<u64> {
+    fn written_turn(&self, message: &Node) -> Option<u64> {
         let number = message.json(Field::Turn).and_then(Json::float)? as u64;
         let written = (1..=self.written).contains(&number);
         let comes = self.open == Some(number) || number > self.listed;
@@ -426,7 +426,10 @@ impl File<'_> {
     /// Writes the summary of the turn that ends.
     fn end_summary(&mut self) {
         if let Some(summary) = self.summary.take() {
-            if summary.told.is_some() && !summary.said && has_scattered_turns(&self.top) {
+            if summary.source_turn.is_some()
+                && !summary.has_messages
+                && has_scattered_turns(&self.top)
+            {
                 return self.lost("turn in which nothing is said");
             }
             self.sums.0 += summary.tokens;

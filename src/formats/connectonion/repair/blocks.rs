@@ -8,7 +8,7 @@
 use super::super::file::is_known;
 use super::clean::{Clean, Found, Line};
 use super::line::{glued, is_document, is_message, is_turn, key, member};
-use super::melted::apart;
+use super::merged::apart;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::format::Cx;
@@ -172,7 +172,7 @@ pub struct Blocks {
     lines: Clean,
     list: List,
     /// The list that a member of the top ended, if that member may stand inside of the list.
-    left: Option<List>,
+    ended_list: Option<List>,
     /// Members of the top that were seen.
     names: HashSet<String>,
     /// The block that has not ended yet.
@@ -184,7 +184,7 @@ pub struct Blocks {
     /// The text behind a lost line ending.
     rest: Option<Line>,
     /// Turns that were merged into one block, from the second on.
-    melted: VecDeque<Block>,
+    merged: VecDeque<Block>,
 }
 
 impl Blocks {
@@ -197,13 +197,13 @@ impl Blocks {
         Ok(Self {
             lines,
             list: List::default(),
-            left: None,
+            ended_list: None,
             names: HashSet::new(),
             open: None,
             held: None,
             parted: false,
             rest: None,
-            melted: VecDeque::new(),
+            merged: VecDeque::new(),
         })
     }
 
@@ -213,7 +213,7 @@ impl Blocks {
     /// If the part cannot be read.
     pub fn next(&mut self) -> Result<Option<Piece>> {
         loop {
-            if let Some(block) = self.melted.pop_front() {
+            if let Some(block) = self.merged.pop_front() {
                 return Ok(Some(Piece::Block(block)));
             }
             let found = match self.rest.take() {
@@ -225,7 +225,7 @@ impl Blocks {
                     Some((_, held)) => self.take(held),
                     None => {
                         let Some(block) = self.open.take() else { return Ok(None) };
-                        self.melted.extend(apart(block));
+                        self.merged.extend(apart(block));
                     }
                 },
                 Some(Found::Aside(bytes, at, code)) => {
@@ -277,10 +277,10 @@ impl Blocks {
     /// Adds a line that belongs to a block.
     fn take(&mut self, line: Line) {
         let lost = self.unnamed(&text_of(&line));
-        self.melted.extend(lost.into_iter().flat_map(apart));
+        self.merged.extend(lost.into_iter().flat_map(apart));
         let (line, terminated) = self.divided(line);
         let ended = self.add(line, terminated);
-        self.melted.extend(ended.into_iter().flat_map(apart));
+        self.merged.extend(ended.into_iter().flat_map(apart));
     }
 
     /// Opens a list whose name line is lost, at its first turn, or at a key with this message
@@ -370,9 +370,9 @@ impl Blocks {
             let (name, rest) = member(bare)?;
             return Some(self.top(name, rest));
         }
-        if let Some(left) = self.left.filter(|left| left.goes_on(bare, indent)) {
+        if let Some(left) = self.ended_list.filter(|left| left.goes_on(bare, indent)) {
             // A line within a list is not a member of the top.
-            (self.list, self.left) = (left, None);
+            (self.list, self.ended_list) = (left, None);
             self.open.iter_mut().for_each(|open| open.kind = Kind::Between);
         }
         // Nothing in an item stands further left than the item, so a line that does is not part of
@@ -406,14 +406,14 @@ impl Blocks {
         });
         let again = !self.names.insert(name.to_owned());
         let ended = self.list.section != Section::Other && list.section == Section::Other;
-        self.left = Some(self.list).filter(|_| ended && (again || !is_known(name)));
+        self.ended_list = Some(self.list).filter(|_| ended && (again || !is_known(name)));
         self.list = list;
         Kind::Top(name.to_owned())
     }
 
     /// Begins a block that belongs to no session.
     fn between(&mut self) -> Kind {
-        (self.list, self.left) = (List::default(), None);
+        (self.list, self.ended_list) = (List::default(), None);
         Kind::Between
     }
 

@@ -13,9 +13,9 @@ use std::ops::Range;
 #[derive(Debug, Default)]
 pub struct Checked {
     /// The ranges of its bytes that stay, ascending; all of it is one range.
-    pub kept: Vec<Range<usize>>,
+    pub staying: Vec<Range<usize>>,
     /// Content of these ranges, if anything stays.
-    pub says: Option<Json>,
+    pub content: Option<Json>,
     /// The block with its lines at their places, if straightening makes it whole.
     pub straight: Option<Vec<u8>>,
 }
@@ -28,13 +28,13 @@ impl Checked {
     /// Makes the result for ranges that stay in their place.
     #[must_use]
     pub fn of(kept: Vec<Range<usize>>, says: Option<Json>) -> Self {
-        Self { kept, says, straight: None }
+        Self { staying: kept, content: says, straight: None }
     }
 
     /// Whether all of the block's `length` bytes stay.
     #[must_use]
     pub fn is_all(&self, length: usize) -> bool {
-        matches!(self.kept.as_slice(), [one] if one.len() == length)
+        matches!(self.staying.as_slice(), [one] if one.len() == length)
     }
 }
 
@@ -136,7 +136,7 @@ pub fn check(kind: &Kind, bytes: &[u8], around: Around<'_>) -> Checked {
         let (space, bytes) = bytes.split_at(spaces(bytes));
         let found = check(kind, bytes, around);
         let moved = |kept: Range<usize>| kept.start + space.len()..kept.end + space.len();
-        return Checked::of(found.kept.into_iter().map(moved).collect(), found.says);
+        return Checked::of(found.staying.into_iter().map(moved).collect(), found.content);
     }
     if let Some(found) = opening(kind, bytes).or_else(|| outside(kind, bytes)) {
         return found;
@@ -148,12 +148,12 @@ pub fn check(kind: &Kind, bytes: &[u8], around: Around<'_>) -> Checked {
         if !found.is_all(straight.len()) {
             return Checked::default();
         }
-        return Checked { straight: Some(straight), ..Checked::whole(bytes, found.says) };
+        return Checked { straight: Some(straight), ..Checked::whole(bytes, found.content) };
     }
     let begun = if cut { before_begun(kind, bytes) } else { None };
     if let Some(before) = begun.or_else(|| before_bare(kind, bytes).filter(|_| last)) {
         let checked = check(kind, before, Around { cut: false, ..around });
-        if !checked.kept.is_empty() {
+        if !checked.staying.is_empty() {
             return checked;
         }
     }
@@ -294,7 +294,7 @@ fn opening(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
 /// stay.
 fn outside(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
     match kind {
-        Kind::Before if says_nothing(bytes) => {
+        Kind::Before if is_only_remarks(bytes) => {
             Some(Checked::whole(bytes, Some(Json::constant("{}"))))
         }
         Kind::Before | Kind::Between => Some(Checked::default()),
@@ -370,7 +370,7 @@ fn is_torn(text: &[u8], known: Known<'_>) -> bool {
 }
 
 /// Whether the text contains only remarks, which can be read.
-fn says_nothing(text: &[u8]) -> bool {
+fn is_only_remarks(text: &[u8]) -> bool {
     let mut events = Events::new(text, Limits::default());
     loop {
         match events.next() {

@@ -14,7 +14,7 @@ mod clean;
 mod facts;
 mod items;
 mod line;
-mod melted;
+mod merged;
 mod place;
 mod respell;
 mod resume;
@@ -86,7 +86,7 @@ fn widely(
     let options = Options { encoding: None, ..cx.options.clone() };
     let done = repair(&mut narrow, wanted, &Cx { options: &options, log: cx.log })?;
     if narrow.is_cut() {
-        say_put(Code::TornRecord, "half of a character at the end", cx);
+        report_put(Code::TornRecord, "half of a character at the end", cx);
     }
     Ok(Repaired { changed: done.changed || narrow.is_cut(), ..done })
 }
@@ -103,7 +103,7 @@ struct State {
     unfinished: bool,
     /// Findings where the reader differs from the software: members that stand twice, messages of
     /// an unknown shape.
-    strange: Vec<Diagnostic>,
+    differences: Vec<Diagnostic>,
     /// Whether a byte order mark stands at the beginning.
     marked: bool,
     /// The encoding of the file, if it is other than UTF-8.
@@ -155,7 +155,7 @@ impl State {
         // A reader that stopped early may not have reached the bytes that show the encoding.
         let unknown = cx.options.encoding.is_none() && (!reads || said(Code::GuessedEncoding));
         let foreign = if unknown { guessed(bench.parts().main()?)? } else { None };
-        let alone = calls.left().filter(|_| reads);
+        let alone = calls.first_alone().filter(|_| reads);
         let mut strange = log.into_findings().diagnostics;
         strange.retain(|found| matches!(found.code, Code::TwiceNamed | Code::OddMessage));
         let state = Self {
@@ -163,7 +163,7 @@ impl State {
             fault,
             unlisted,
             unfinished,
-            strange,
+            differences: strange,
             marked,
             foreign,
             alone,
@@ -176,7 +176,7 @@ impl State {
     /// Whether a mapping has a member twice or a message has an unknown shape; a message with two
     /// roles has one.
     fn is_doubled(&self) -> bool {
-        !self.strange.is_empty()
+        !self.differences.is_empty()
     }
 
     /// Replaces the error for a file in which repair found nothing although the reader found
@@ -239,10 +239,10 @@ fn as_it_is(
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
     if let (Some(at), true) = (state.alone, wanted.resumable) {
-        say(Code::CallsLeft, at, cx);
+        report(Code::CallsLeft, at, cx);
     }
     // A file that stays unchanged may still have faults.
-    state.fault.iter().chain(&state.strange).for_each(|found| cx.report(found.clone()));
+    state.fault.iter().chain(&state.differences).for_each(|found| cx.report(found.clone()));
     if state.unfinished { finish(bench, state, cx) } else { healthy(bench, state) }
 }
 
@@ -261,7 +261,7 @@ fn finish(bench: &mut dyn RepairIo, state: &State, cx: &Cx<'_>) -> Result<Repair
     let at = Position { line: 1, ..Position::default() };
     let mut part = bench.parts().main()?;
     if marked {
-        say(Code::MarkRemoved, at, cx);
+        report(Code::MarkRemoved, at, cx);
         bench.aside("", BOM, at, Code::MarkRemoved)?;
         let passed = part.read_exact(&mut [0; BOM.len()]);
         passed.map_err(|error| Error::io("cannot read", error))?;
@@ -270,7 +270,7 @@ fn finish(bench: &mut dyn RepairIo, state: &State, cx: &Cx<'_>) -> Result<Repair
     let copied = std::io::copy(&mut part, &mut out);
     copied.map_err(|error| Error::io("cannot write", error))?;
     if !out.ends() {
-        say(Code::LineEnded, at, cx);
+        report(Code::LineEnded, at, cx);
         let ended = out.write_all(b"\n");
         ended.map_err(|error| Error::io("cannot write", error))?;
     }
@@ -280,22 +280,22 @@ fn finish(bench: &mut dyn RepairIo, state: &State, cx: &Cx<'_>) -> Result<Repair
 }
 
 /// Whether a fix was reported.
-fn is_told(log: &Log) -> bool {
+fn is_reported(log: &Log) -> bool {
     Code::ALL.iter().any(|code| code.is_fix() && log.count_of(*code) > 0)
 }
 
 /// Reports a fix at its position.
-fn say(code: Code, at: Position, cx: &Cx<'_>) {
+fn report(code: Code, at: Position, cx: &Cx<'_>) {
     cx.report(Diagnostic::new(code, code.title()).at(at));
 }
 
 /// Reports a fix that has no position, because the text that was put in stands nowhere in the file.
-fn say_put(code: Code, what: &str, cx: &Cx<'_>) {
+fn report_put(code: Code, what: &str, cx: &Cx<'_>) {
     cx.report(Diagnostic::new(code, format!("{}: {what}", code.title())));
 }
 
 /// Reports bytes that were set aside, at their position.
-fn say_aside(code: Code, bytes: &[u8], at: Position, cx: &Cx<'_>) {
+fn report_aside(code: Code, bytes: &[u8], at: Position, cx: &Cx<'_>) {
     let found =
         Diagnostic::new(code, format!("{}: {}", code.title(), plural(bytes.len() as u64, "byte")))
             .at(at);

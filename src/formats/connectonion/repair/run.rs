@@ -6,7 +6,7 @@ mod takes;
 use super::super::run::{CLOSE, INDENT, MESSAGES, OPEN, is_known};
 use super::ahead::Ahead;
 use super::items::{Item, each};
-use super::{NOTES, State, as_it_is, is_told, say, say_aside, say_put};
+use super::{NOTES, State, as_it_is, is_reported, report, report_aside, report_put};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Reach, RepairIo, RepairOptions, Repaired};
@@ -49,7 +49,7 @@ pub fn repair(
     let quiet = Cx { options: cx.options, log: &log };
     let sources = takes.sources(bench)?;
     let removes = Writing::new(None, &takes, wanted, &quiet)?.walk(sources, &ahead)?;
-    if !is_told(&log) && !state.marked {
+    if !is_reported(&log) && !state.marked {
         return as_it_is(bench, state, wanted, cx);
     }
     bench.begin(removes || state.marked)?;
@@ -64,7 +64,7 @@ pub fn repair(
     let rescued = if state.reads { 0 } else { records };
     let before = if state.reads { of(state.messages) } else { Reach::default() };
     Ok(Repaired { changed: true, records, rescued, ..Repaired::default() }
-        .reaching(before, of(takes.left())))
+        .reaching(before, of(takes.remaining())))
 }
 
 /// The text before and behind the notes.
@@ -133,7 +133,7 @@ impl<'a> Writing<'a> {
     }
 
     fn aside(&mut self, bytes: &[u8], at: Position, code: Code) -> Result<()> {
-        say_aside(code, bytes, at, self.cx);
+        report_aside(code, bytes, at, self.cx);
         self.removes = true;
         let bench = self.bench.as_mut();
         bench.map_or(Ok(()), |bench| bench.aside("", bytes, at, code))
@@ -180,7 +180,7 @@ impl<'a> Writing<'a> {
         }
         let mut line = line.to_vec();
         if !line.ends_with(b"\n") {
-            say(Code::LineEnded, at, self.cx);
+            report(Code::LineEnded, at, self.cx);
             line.extend_from_slice(self.end());
         }
         if name.is_some_and(|name| name == NOTES) {
@@ -208,7 +208,7 @@ impl<'a> Writing<'a> {
             text::quote(stem, &mut quoted);
             let line = [b"agent: ", quoted.as_slice(), self.end()].concat();
             self.put(&line)?;
-            say_put(Code::MemberRestored, "agent", self.cx);
+            report_put(Code::MemberRestored, "agent", self.cx);
             note(Code::MemberRestored, "agent");
         }
         if let Some(take) = self.takes.best() {
@@ -264,7 +264,7 @@ impl<'a> Writing<'a> {
         if bare == MESSAGES {
             self.begin()?;
             if !line.ends_with(b"\n") {
-                say(Code::GluedSplit, at, self.cx);
+                report(Code::GluedSplit, at, self.cx);
             }
         }
         Ok(())
@@ -296,11 +296,11 @@ impl<'a> Writing<'a> {
             return if whole { self.aside(&message, at, removed) } else { Ok(()) };
         }
         if let Some(code) = code {
-            say(code, at, self.cx);
+            report(code, at, self.cx);
         }
         self.hold(message)?;
         for put in talk.map(|talk| talk.behind(number)).unwrap_or_default() {
-            say(Code::ResultSynthesized, at, self.cx);
+            report(Code::ResultSynthesized, at, self.cx);
             self.hold(put.message().as_bytes().to_vec())?;
         }
         Ok(())
@@ -335,7 +335,7 @@ impl<'a> Writing<'a> {
     fn behind(&mut self, line: &[u8], at: Position) -> Result<()> {
         self.put(line)?;
         if !line.ends_with(b"\n") {
-            say(Code::LineEnded, at, self.cx);
+            report(Code::LineEnded, at, self.cx);
             self.put(self.end())?;
         }
         Ok(())
@@ -349,9 +349,9 @@ impl<'a> Writing<'a> {
         }
         self.put(&[CLOSE.as_bytes(), self.end()].concat())?;
         if self.framed.contains(&false) {
-            say(Code::ListClosed, Position::default(), self.cx);
+            report(Code::ListClosed, Position::default(), self.cx);
         } else if self.takes.unlisted {
-            say_put(Code::ListClosed, "each message has its comma and its place", self.cx);
+            report_put(Code::ListClosed, "each message has its comma and its place", self.cx);
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ pub struct Narrow<'b> {
     /// The half of a character at the end.
     half: Vec<u8>,
     /// Length of the text in UTF-8, which is the unit of reported positions.
-    told: u64,
+    utf8_length: u64,
 }
 
 impl<'b> Narrow<'b> {
@@ -38,10 +38,10 @@ impl<'b> Narrow<'b> {
     pub fn over(bench: &'b mut dyn RepairIo, found: &Found) -> Result<Option<Self>> {
         let (encoding, mark) = (found.encoding, found.mark);
         let mut narrow =
-            Self { bench, encoding, mark, length: u64::MAX, half: Vec::new(), told: 0 };
+            Self { bench, encoding, mark, length: u64::MAX, half: Vec::new(), utf8_length: 0 };
         narrow.halve()?;
         match io::copy(&mut narrow.main()?, &mut io::sink()) {
-            Ok(told) => Ok(Some(Self { told, ..narrow })),
+            Ok(utf8_length) => Ok(Some(Self { utf8_length, ..narrow })),
             Err(error) if error.kind() == ErrorKind::InvalidData => Ok(None),
             Err(error) => Err(Error::io("cannot read", error)),
         }
@@ -102,7 +102,7 @@ impl RepairIo for Narrow<'_> {
     fn begin(&mut self, removes: bool) -> Result<()> {
         self.bench.begin(removes || self.is_cut())?;
         if self.is_cut() {
-            let at = Position { byte: self.told, ..Position::default() };
+            let at = Position { byte: self.utf8_length, ..Position::default() };
             self.bench.aside("", &self.half, at, Code::TornRecord)?;
         }
         Ok(())

@@ -275,7 +275,7 @@ impl Records<'_> {
         self.walk.nodes.value(&mut self.walk.events, first, scalars, &mut json)?;
         let json = Bytes::from(json);
         let value = message::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
-        message::say_opaque(&value, at, self.cx);
+        message::report_opaque(&value, at, self.cx);
         self.ready.push_back(Located { value, at });
         Ok(())
     }
@@ -297,7 +297,7 @@ impl Records<'_> {
         while cursor.next_element()? {
             let span = cursor.skip_value()?;
             let value = message::read(&text.slice(span.start..span.end))?;
-            message::say_opaque(&value, at, self.cx);
+            message::report_opaque(&value, at, self.cx);
             self.ready.push_back(Located { value, at });
         }
         cursor.end()

@@ -65,7 +65,7 @@ pub fn is_edited(head: &str) -> bool {
 #[must_use]
 pub fn is_unnamed(head: &str) -> bool {
     let known = |line: &&str| member_of(line).is_some_and(is_known);
-    head.lines().any(|line| line.starts_with(super::SAID))
+    head.lines().any(|line| line.starts_with(super::MESSAGE_START))
         && head.lines().next().is_some_and(|line| known(&line) || line == PROMPT)
         && head.lines().filter(known).count() > 1
 }
@@ -75,7 +75,7 @@ pub fn is_unnamed(head: &str) -> bool {
 /// files.
 #[must_use]
 pub fn is_headless(head: &str, whole: bool) -> bool {
-    let said = |line: &str| line.starts_with(super::SAID);
+    let said = |line: &str| line.starts_with(super::MESSAGE_START);
     let known =
         |line: &str| said(line) || [super::OPEN, super::CLOSE, ""].contains(&line.trim_end());
     let count = head.lines().count() - usize::from(!whole);

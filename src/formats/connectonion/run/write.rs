@@ -92,7 +92,7 @@ impl Writer for Run<'_> {
         if self.own.is_none() {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         }
-        self.say_prompt();
+        self.put_prompt();
         self.open_list();
         self.out.append(&mut self.held);
         self.end_line();
@@ -216,7 +216,7 @@ impl Run<'_> {
             return message::lost(record, self.cx.log);
         }
         if record.kind == Kind::Message && !node.is(Field::Role, "system") {
-            self.say_prompt();
+            self.put_prompt();
         }
         self.prompt = None;
         if let Some(line) = node.line().filter(|_| record.kind == Kind::Opaque && own) {
@@ -266,7 +266,7 @@ impl Run<'_> {
     }
 
     /// Puts the system prompt first if the messages do not contain one.
-    fn say_prompt(&mut self) {
+    fn put_prompt(&mut self) {
         if let Some(prompt) = self.prompt.take() {
             let mut record = Record::new(Kind::Message);
             record.node.set(Field::Role, Json::constant("\"system\""));

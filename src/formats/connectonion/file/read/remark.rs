@@ -27,7 +27,7 @@ impl Records<'_> {
     /// Returns the text before the node at `at` as a notice record; `opener` is the text that opens
     /// the collection whose first node it is. Returns whether there was such text.
     pub(super) fn remark(&mut self, at: Position, opener: &str, before: Before) -> bool {
-        let Some(text) = self.shadow.take_remark(at.byte, opener) else { return false };
+        let Some(text) = self.comparison.take_remark(at.byte, opener) else { return false };
         let mut record = Record::new(Kind::Notice);
         let node = &mut record.node;
         node.set(Field::Subtype, Json::string(REMARK));

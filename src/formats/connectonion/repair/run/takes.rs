@@ -64,7 +64,7 @@ pub struct Takes {
     /// Index of the copy that stays.
     pub best: usize,
     /// Whether any item is not a line of a run.
-    strange: bool,
+    has_other_items: bool,
     /// Whether the lines of messages do not form a list.
     pub unlisted: bool,
     /// Whether a model's interface must take the messages.
@@ -108,7 +108,7 @@ impl Takes {
                 take.behind = true;
                 take.lines.insert(hash(line));
             }
-            Item::Aside(..) => self.strange = true,
+            Item::Aside(..) => self.has_other_items = true,
             Item::Frame(..) => {}
         }
         Ok(())
@@ -143,7 +143,7 @@ impl Takes {
 
     /// Whether the file has only one copy, no stray bytes, and exactly this number of messages.
     pub fn are_all(&self, messages: u64) -> bool {
-        self.all.len() == 1 && !self.strange && self.messages() == messages
+        self.all.len() == 1 && !self.has_other_items && self.messages() == messages
     }
 
     /// Returns the number of messages in the copy that stays.
@@ -152,9 +152,10 @@ impl Takes {
     }
 
     /// Returns the number of messages after the repair.
-    pub fn left(&self) -> u64 {
+    pub fn remaining(&self) -> u64 {
         let talk = self.best().map(|take| &take.talk);
-        let (put, gone) = talk.map_or((0, 0), |talk| (talk.all().count() as u64, talk.gone()));
+        let (put, gone) =
+            talk.map_or((0, 0), |talk| (talk.all().count() as u64, talk.removed_count()));
         (self.messages() + put).saturating_sub(gone)
     }
 
