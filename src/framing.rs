@@ -252,7 +252,7 @@ impl Pen {
         Self { to: part, out: Vec::new(), eol: b"\n", pending: None, final_newline: true }
     }
 
-    /// Applies the properties of the file that a session record contains; the `first` record stands
+    /// Applies the properties of the file that a session record contains; the `first` record comes
     /// before all lines.
     pub fn file(&mut self, session: &Node, first: bool) {
         let Some(file) = session.node(Field::File) else { return };
@@ -270,7 +270,7 @@ impl Pen {
     /// Begins the line of a record; returns the buffer for its bytes.
     ///
     /// # Errors
-    /// If what stands before it cannot be written.
+    /// If what comes before it cannot be written.
     pub fn line(&mut self, node: &Node) -> Result<&mut Vec<u8>> {
         self.more()?;
         let eol = match node.text(Field::Eol).as_deref() {
@@ -287,7 +287,7 @@ impl Pen {
     /// Continues a line that may be too long for memory.
     ///
     /// # Errors
-    /// If what stands before it cannot be written.
+    /// If what comes before it cannot be written.
     pub fn more(&mut self) -> Result<&mut Vec<u8>> {
         if self.out.len() >= CHUNK {
             self.flush()?;
@@ -298,7 +298,7 @@ impl Pen {
     /// Writes a line that was kept as it is; returns false if the record is not such a line.
     ///
     /// # Errors
-    /// If what stands before it cannot be written.
+    /// If what comes before it cannot be written.
     pub fn write_unchanged(&mut self, record: &Record) -> Result<bool> {
         let node = &record.node;
         let bytes = node.text(Field::RawBytes).and_then(|text| from_base64(&text));

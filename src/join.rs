@@ -66,7 +66,7 @@ pub fn run(
     let mut writer = (to.format.write)(&mut sink, to.version(), cx)?;
     let mut done = Outcome { changed: true, ..Outcome::default() };
     let mut seam = Seam::default();
-    // A writer restores its own files as they were, and data that stand twice in them stay so.
+    // A writer restores its own files as they were, and data that occur twice in them stay so.
     for (place, piece) in (0..).zip(pieces) {
         cx.log.turn_to(place);
         for item in (piece.format.read)(piece.parts, cx)? {

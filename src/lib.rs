@@ -3,7 +3,7 @@
 //!
 //! # A tour
 //!
-//! A program that reads a session, or goes on with one, needs [`Session`] alone:
+//! A program that reads a session, or continues one, needs [`Session`] alone:
 //!
 //! ```no_run
 //! let mut session = copyist::Session::open("session.jsonl")?;
@@ -18,7 +18,8 @@
 //! [`manager::Work`] does the work of the command on folders. A program that has its own command line
 //! leaves out the feature `cli`, and with it clap and what draws on terminals.
 //!
-//! Everything below works on sessions of any size, record by record. A [`format::Format`] is a row of the table in [`formats`]. Its reader turns a session's
+//! Everything below works on sessions of any size, record by record. A [`format::Format`] is a row
+//! of the table in [`formats`]. Its reader turns a session's
 //! [parts](format::Parts) into [records](record::Record), its writer turns records into parts:
 //!
 //! ```
@@ -58,7 +59,7 @@
 //!
 //! # Direction
 //!
-//! Modules import only modules that stand before them: `position`, `json`, `times`, `ids`,
+//! Modules import only modules before them in this list: `position`, `json`, `times`, `ids`,
 //! `threads`, `record`, `diagnostic`, `error`, `lines`, `members`, `yaml`, `mapping`, `parts`,
 //! `format`, `framing`, `memory`, `stage`, `named`, `tree`, `context_rules`, `repair`, `formats`,
 //! `detect`, `session`, the operations, and then the modules that access the system: `store`,

@@ -1,6 +1,6 @@
 //! Lines of a stream, borrowed from one buffer that grows to the longest of them.
 //!
-//! Only `\n` ends a line: U+2028 and a lone `\r` stand inside JSON strings of real files.
+//! Only `\n` ends a line: U+2028 and a lone `\r` occur inside JSON strings of real files.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ const LEAST_ROOM: usize = 8 << 10;
 /// but memory that is not written to costs nothing.
 const LARGEST_STEP: usize = 16 << 20;
 
-/// Number of bytes from which a line gets the buffer in which it stands. A smaller line is copied,
+/// Number of bytes from which a line gets the buffer that contains it. A smaller line is copied,
 /// which is faster than a new buffer from the system.
 const LARGE: usize = 8 << 20;
 
@@ -166,7 +166,7 @@ pub struct Lines<R> {
     bom: bool,
     /// Whether the unread part begins with a line that was reported as too long.
     overlong: bool,
-    /// Whether the source is at its end. A terminal would ask the user once more.
+    /// Whether the source is at its end. A terminal would wait for input once more.
     ended: bool,
 }
 
@@ -363,7 +363,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reports a line that is too long. The rest of it is skipped when the next line is asked for,
+    /// Reports a line that is too long. The rest of it is skipped when the next line is requested,
     /// because it may have no end.
     fn too_long(&mut self) -> Result<Option<Line<'_>>> {
         let shown = self.pending().get(..64).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use crate::arrow::{RecordStream, Source};
 use crate::work::{Paths, watched};
-use copyist::batch::{Share, portions, decoded, encoded};
+use copyist::batch::{Share, decoded, encoded, portions};
 use copyist::error::Result as Outcome;
 use copyist::manager::{Plan, Work};
 use pyo3::exceptions::PyValueError;

@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub enum Joining {
     /// Sessions that name the same agent, one behind the other.
     Agent,
-    /// Copies of a session that went on separately, as branches of one tree.
+    /// Copies of a session that were continued separately, as branches of one tree.
     Copies,
 }
 

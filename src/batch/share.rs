@@ -25,7 +25,8 @@ pub struct Share {
     pub bytes: u64,
 }
 
-/// A share as it is sent. Paths that are not valid UTF-8 are sent as in a journal.
+/// A share in the form for another process. Paths that are not valid UTF-8 are encoded as in a
+/// journal.
 #[derive(Serialize, Deserialize)]
 struct EncodedShare {
     /// The files, by the names of their parts.
@@ -90,7 +91,7 @@ impl Share {
     }
 }
 
-/// Returns shares in the form in which they are sent to a process.
+/// Returns shares in the form for another process.
 ///
 /// # Errors
 /// If there is no memory for it.
@@ -115,9 +116,9 @@ pub fn decoded(sent: &[u8]) -> serde_json::Result<Vec<Share>> {
 }
 
 /// Divides shares into portions of about `bytes` bytes and at most `most` shares. Sessions of one
-/// folder that they share stay together. Portions of more than `bytes` bytes come first, the largest
-/// one before the others, so that no process is left with one of them at the end. All others are in
-/// the order of the inputs, so that a portion is about few folders.
+/// folder that they share stay together. Portions of more than `bytes` bytes come first, the
+/// largest one before the others, so that no process is left with one of them at the end. All
+/// others are in the order of the inputs, so that a portion is about few folders.
 #[must_use]
 pub fn portions(shares: Vec<Share>, bytes: u64, most: usize) -> Vec<Vec<Share>> {
     let size = |shares: &[Share]| shares.iter().map(|share| share.bytes).sum::<u64>();

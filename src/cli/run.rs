@@ -42,7 +42,7 @@ pub fn run_accountably(
     let account = open(&task)?;
     let account = account.as_ref();
     let journal = account.map(|account| account.path().to_owned());
-    // There are never more workers than inputs, whatever number the user asked for. If threads
+    // There are never more workers than inputs, whatever number the user requested. If threads
     // cannot be started, the run continues with fewer and takes longer.
     let wanted = take(&mut task, Claims::of(files, journal), threads).min(jobs.len());
     let more = (wanted > workers.count()).then(|| Workers::new(wanted));

@@ -1,4 +1,4 @@
-//! Branch of a session that a linear target gets: the branch at which the session stands, as the
+//! Branch of a session that a linear target gets: the branch with the session's leaf, as the
 //! source's own software would send it to a model.
 
 use super::survey::{Look, SourceKind, Survey, report_faults};
@@ -17,7 +17,7 @@ pub struct Branch {
     path: Path,
     /// Shape of the records read so far, of a session that is assumed to be one straight path.
     ahead: Option<Ahead>,
-    /// The number of the record at which the session stands, if that has no identifier: such an
+    /// The number of the record that is the session's leaf, if that has no identifier: such an
     /// entry of a tree follows no entry, and no entry follows it.
     alone: Option<u32>,
     /// The rules of the source, where the target is of another format.
@@ -271,7 +271,7 @@ impl Branch {
     }
 
     /// Takes a record that is not a node. An entry that would be a node if it had an identifier is
-    /// on no path, which is counted, unless the session stands at it.
+    /// on no path, which is counted, unless it is the session's leaf.
     pub fn beside(
         &mut self,
         number: u32,

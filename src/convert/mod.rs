@@ -27,7 +27,7 @@ use work::Work;
 /// which leaves unchanged all bytes that need not change. Every other conversion goes through the
 /// records. An origin beside the input restores its source first. Data that the target cannot hold
 /// go into an origin of its own, and are counted in the log where there can be no origin. A linear
-/// target gets the branch at which the session stands. A linear target of another format gets the
+/// target gets the branch with the session's leaf. A linear target of another format gets the
 /// messages that the source's own software would send to a model, such as summaries in place of the
 /// messages that they summarize.
 ///
@@ -120,7 +120,7 @@ fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Re
     }
 }
 
-/// Converts a session as it stands in its files.
+/// Converts a session as it is in its files.
 fn plainly(
     from: &'static Format,
     version: u32,
@@ -133,7 +133,7 @@ fn plainly(
     written((from, version), to, parts, sink, named, cx)
 }
 
-/// Writes a session, under the name that its software would give it if the user asks for that.
+/// Writes a session, under the name that its software would give it if the user requests that.
 fn written(
     (from, version): (&'static Format, u32),
     requested: Spec,

@@ -1,7 +1,7 @@
 //! Sessions that return to their source format.
 //!
 //! Writers assume that a session of their own format is consistent. A session that was edited in
-//! another format may not be: its last answer may stand in a summary, too, and lines that show a
+//! another format may not be: its last answer may be in a summary, too, and lines that show a
 //! question may be unchanged although the question was edited. Therefore the written session is
 //! read again, and a model must get the same content from it as from the session. A stream without
 //! edits is equal record by record, which one reading shows.
@@ -32,9 +32,9 @@ pub struct Edited {
     pub findings: Log,
 }
 
-/// Converts a session further, or back to its source format `source_format`, that was in another format and
-/// may have been edited there. If the output does not have the content that the file shows, the
-/// file is written as it shows itself, without the origin.
+/// Converts a session further, or back to its source format, that was in another format and may
+/// have been edited there. If the output does not have the content that the file shows, the file is
+/// written as it shows itself, without the origin.
 ///
 /// # Errors
 /// If reading or writing fails.
@@ -191,7 +191,7 @@ fn encoding_of(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<&'static Enc
     Ok(found)
 }
 
-/// Whether both sessions have the same entries, and stand at the same entry.
+/// Whether both sessions have the same entries, and the same leaf.
 fn are_alike(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
     const SPELLING: &[Field] = &[Field::RawBytes, Field::Eol];
     let logs = [Log::default(), Log::default()];

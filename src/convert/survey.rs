@@ -53,14 +53,14 @@ pub struct Survey {
     /// Whether a compaction or an edit of the context has no record in the target.
     unheld: bool,
     /// Hashes of the identifiers of the first messages that compactions keep, and of the messages
-    /// that stand beside the conversation in a tree.
+    /// that are beside the conversation in a tree.
     first_kept: HashSet<u64>,
     aside: HashSet<u64>,
 }
 
 impl Survey {
-    /// Returns a survey before the first record, which will take at most so many bytes of memory for
-    /// the shape.
+    /// Returns a survey before the first record, which will take at most so many bytes of memory
+    /// for the shape.
     pub fn within(bytes: usize) -> Self {
         Self { shape: Shape::within(bytes), ..Self::default() }
     }

@@ -27,7 +27,7 @@ pub struct Work<'a> {
     branch: Option<Branch>,
     /// Whether the session is assumed to be one straight path, until a record shows that it is not.
     ahead: bool,
-    /// Records that the writer was given, where the trace will be asked for.
+    /// Records that the writer was given, where the trace is needed.
     trace: Option<Trace>,
     /// Answers that are joined for another format.
     answers: Option<Answers>,
@@ -58,8 +58,8 @@ impl<'a> Work<'a> {
         parts: &mut dyn Parts,
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
-        // Only streams hold data that a tree cannot express. A tree may have no records for what decides
-        // about the context, and a history that was replaced is no branch of any tree.
+        // Only streams hold data that a tree cannot express. A tree may have no records for what
+        // decides about the context, and a history that was replaced is no branch of any tree.
         let stream = canonical::FORMAT.name;
         let wide = from.name == stream || from.replaces_history();
         let cuts = [Kind::Compaction, Kind::ContextEdit];
@@ -121,7 +121,7 @@ impl<'a> Work<'a> {
         Work::of(from, to, parts, cx)?.all(parts, sink, keep)
     }
 
-    /// Writes the records in the format from which they came. Mostly they stand in that format's
+    /// Writes the records in the format from which they came. Mostly they are in that format's
     /// order, so that the writer need not wait for the last record; otherwise they are written once
     /// more.
     ///
@@ -328,8 +328,8 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Returns the records of a session. `recorded` takes each record as it is read, and `native` names the
-/// folders of projects.
+/// Returns the records of a session. `recorded` takes each record as it is read, and `native` names
+/// the folders of projects.
 fn read<'a>(
     from: &Format,
     parts: &'a mut dyn Parts,

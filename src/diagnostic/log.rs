@@ -6,7 +6,7 @@ use crate::record::Field;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-/// Findings about one session, collected while the work goes on.
+/// Findings about one session, collected during the work.
 #[derive(Debug, Default)]
 pub struct Log {
     inner: RefCell<Findings>,
@@ -27,7 +27,7 @@ pub struct Findings {
     pub losses: BTreeMap<(FieldOutcome, String), u64>,
     /// Number of times that fields of records, whose paths are not joined yet, had each outcome.
     fields: Vec<((Field, FieldOutcome, &'static str), u64)>,
-    /// Differences between the session and its written output, if they were asked for.
+    /// Differences between the session and its written output, if they were requested.
     pub differences: Option<Differences>,
 }
 

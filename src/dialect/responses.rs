@@ -134,7 +134,7 @@ const LOCAL_SHELL: &str = "\"local_shell\"";
 /// use copyist::{json::Json, record::{Field, block}};
 /// let item: Json = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"Hi"}]}"#.parse()?;
 /// let message = responses::read(&item).expect("a message");
-/// assert_eq!(block::said(&message), Some(Json::string("Hi")));
+/// assert_eq!(block::message_text(&message), Some(Json::string("Hi")));
 /// let mut out = Vec::new();
 /// responses::write(&message, &mut out);
 /// assert_eq!(out, item.as_bytes());
@@ -157,7 +157,7 @@ pub fn read(object: &Json) -> Option<Node> {
                 _ => rest.push((key, value)),
             }
         }
-        // Clients refuse an item with a member that stands twice.
+        // Clients refuse an item with a member that occurs twice.
         if seen.contains(&name) {
             return None;
         }

@@ -180,7 +180,7 @@ fn without_made_parent(node: &mut Node, before: Option<&Json>) {
 }
 
 /// Removes the mark that a tool did not fail, which some formats contain and others leave out: a
-/// model is told of failures only.
+/// model gets only the marks of failures.
 fn without_success(message: &mut Node) {
     let Some(Value::Nodes(blocks)) = message.get_mut(Field::Content) else { return };
     for block in blocks {
@@ -203,7 +203,7 @@ fn is_nothing(record: &Record, request: &Request) -> bool {
     }
 }
 
-/// Whether the only content of a record is that the session stands at its last entry, which is the
+/// Whether the only content of a record is that the session's leaf is its last entry, which is the
 /// default.
 fn names_last_entry(record: &Record, last: Option<&Json>) -> bool {
     let fields = record.node.fields().collect::<Vec<_>>();

@@ -35,7 +35,8 @@ pub trait RepairIo {
     /// If it cannot be created.
     fn create(&mut self, part: &str) -> Result<Box<dyn Write>>;
 
-    /// Writes the content that this session has in a part that sessions share: `change`, or nothing.
+    /// Writes the content that this session has in a part that sessions share: `change`, or
+    /// nothing.
     fn share(&mut self, part: &str, change: Option<Box<dyn Change>>);
 
     /// Leaves a part as it is.
@@ -61,7 +62,7 @@ pub struct Repaired {
     #[serde(skip)]
     pub records: u64,
     /// Whether the counts of messages surely agree with the rules for contexts; otherwise the rules
-    /// are asked.
+    /// are applied.
     #[serde(skip)]
     pub counted: bool,
     /// Records found that the software did not read.
@@ -102,7 +103,7 @@ impl Repaired {
 #[derive(Debug)]
 pub struct Records {
     /// Beginnings of the records that the software writes. Behind a torn record, a whole one is
-    /// looked for where one of these stands.
+    /// looked for where one of these is.
     pub begins: &'static [&'static [u8]],
     /// Whether a JSON object is a record, and not an object from the inside of a record.
     pub recognise: fn(&[u8]) -> bool,
@@ -122,7 +123,7 @@ pub struct RepairOptions {
     pub relink: Vec<(String, String)>,
     /// The file's name.
     pub name: String,
-    /// The name of the folder that it stands in.
+    /// The name of its folder.
     pub folder: String,
 }
 
@@ -133,7 +134,7 @@ pub struct FoundRecord<'a> {
     pub bytes: &'a [u8],
     /// Place of the record.
     pub at: Position,
-    /// Whether it stands alone on its line, so that the software reads it.
+    /// Whether it is alone on its line, so that the software reads it.
     pub read: bool,
     /// Fix that was made to its bytes.
     pub repaired: Option<Code>,
@@ -162,7 +163,8 @@ pub trait Mend {
     /// Looks at a blank line.
     fn blank(&mut self) {}
 
-    /// Looks at bytes that are set aside. The remainder of a record may show where it stood.
+    /// Looks at bytes that are set aside. The remainder of a record may show the place of the
+    /// record.
     fn aside(&mut self, _bytes: &[u8], _code: Code) {}
 
     /// Ends a showing: returns whether everything must be shown once more before it can be written.

@@ -156,7 +156,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next key of the object entered, quotes included, or `None` once past its `}`.
-    /// The cursor then stands at the first byte of the value, which must be read or skipped.
+    /// The cursor is then at the first byte of the value, which must be read or skipped.
     ///
     /// # Errors
     /// If the text breaks the grammar.

@@ -11,7 +11,7 @@ pub enum Unit {
     Half,
 }
 
-/// Returns the escapes in a JSON text that stand for such units.
+/// Returns the escapes in a JSON text that represent such units.
 ///
 /// ```
 /// use copyist::json::{Unit, refused_units};

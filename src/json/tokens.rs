@@ -51,7 +51,7 @@ struct Carry {
 
 impl Carry {
     /// Returns the tokens of the next block; the bytes behind a backslash that need a closer check;
-    /// and the bytes that must not stand where they do.
+    /// and the bytes that must not be where they are.
     #[inline(always)]
     fn tokens(&mut self, block: &Block, outside: impl FnOnce() -> Outside) -> (u64, u64, u64) {
         let escaped = escaped(block.backslashes, &mut self.escaped);
@@ -156,7 +156,7 @@ impl<'a> Tokens<'a> {
     }
 
     /// Sets the walk to consecutive lines, each a text of its own: [`Walk::end`] is where a line
-    /// ends, and [`next_line`](Self::next_line) goes on. If one of them is not walked to its end,
+    /// ends, and [`next_line`](Self::next_line) continues. If one of them is not walked to its end,
     /// the lines behind it must not be walked either.
     #[must_use]
     pub fn in_lines(mut self) -> Self {
@@ -275,7 +275,7 @@ impl<'a> Tokens<'a> {
         (self.rest, self.carry, self.invalid, self.end) = (rest, carry, invalid, end);
     }
 
-    /// Returns where the value ends that stands before `next`, without the white space between.
+    /// Returns the end of the value before `next`, without the white space between.
     #[inline]
     fn end_before(&self, next: usize) -> usize {
         let mut end = next;

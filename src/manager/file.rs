@@ -125,7 +125,8 @@ impl Files {
         }
     }
 
-    /// Appends whole lines to the main file in one write, behind a line ending if the file lacks it.
+    /// Appends whole lines to the main file in one write, behind a line ending if the file lacks
+    /// it.
     ///
     /// # Errors
     /// If the system refuses. What was written then is taken away again.
@@ -138,7 +139,8 @@ impl Files {
     /// begin with what is there is appended to, another one is replaced.
     ///
     /// # Errors
-    /// If a file belongs to other sessions, too; if the system refuses, or a file changes meanwhile.
+    /// If a file belongs to other sessions, too; if the system refuses, or a file changes
+    /// meanwhile.
     pub fn set(&mut self, output: &Buffer) -> Result<()> {
         for name in output.names() {
             let path = match self.parts.iter().find(|(part, _)| part == name) {

@@ -1,4 +1,4 @@
-//! Sessions that a program reads and goes on with.
+//! Sessions that a program reads and continues.
 //!
 //! A [`Session`] is what an agent's own session manager is: it opens a session or begins one,
 //! appends entries to it, moves between its branches, and builds the messages for a model. The
@@ -59,7 +59,7 @@ pub struct Session {
     files: Option<Files>,
 }
 
-/// The links between the entries of a session. Nodes stand in the order of the file and refer to each
+/// The links between the entries of a session. Nodes are in the order of the file and refer to each
 /// other by their places in [`nodes`](Self::nodes), so that a long session is no deep structure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {

@@ -125,7 +125,7 @@ impl Session {
         }
         files.sort();
         let spec = Spec::parse(format).map_err(|why| Error::request(Code::WrongFormat, why))?;
-        // The session record stands near the beginning, so that no file is read whole.
+        // The session record is near the beginning, so that no file is read whole.
         let fits = |path: PathBuf| {
             let mut here = false;
             let read = each_record(&path, &mut |record| {

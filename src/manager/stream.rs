@@ -37,8 +37,8 @@ pub fn each_record(
     each_record_of(&source, true, &mut |_, record| show(record))?.ok_or_else(none)
 }
 
-/// Shows every record of a session with the name and version of its format, until `show` breaks off.
-/// Returns the format, or `None` if a source that was not `named` is no session.
+/// Shows every record of a session with the name and version of its format, until `show` breaks
+/// off. Returns the format, or `None` if a source that was not `named` is no session.
 ///
 /// # Errors
 /// If it cannot be read, or is named and no format recognises it.

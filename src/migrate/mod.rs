@@ -45,7 +45,7 @@ const LEAD: usize = 16 << 20;
 /// Migrates one session to `target`, line by line, in the memory of its longest line.
 ///
 /// A session that already has the target version passes byte for byte. Input that is not one record
-/// a line stops the work, unless the options say otherwise; the output must not be used then.
+/// a line stops the work, unless the options allow it; the output must not be used then.
 ///
 /// # Errors
 /// If the input is damaged, is no session of the format, cannot reach the target, or if reading

@@ -1,5 +1,5 @@
-//! Guard, which compares the merged session with the file: both must say the same to a model, as an
-//! origin may come from anyone. Where they differ, the first difference is put into words.
+//! Guard, which compares the merged session with the file: both must show the same to a model, as
+//! an origin may come from anyone. Where they differ, the first difference is described.
 
 use super::matching::align::{are_shown_alike, shown};
 use crate::context;
@@ -61,11 +61,11 @@ fn excerpt(message: Option<&str>, behind: usize) -> String {
     format!("`{before}{shown}{after}`")
 }
 
-/// Whether a file merged with its origin says the same to a model as the file itself, system
+/// Whether a file merged with its origin shows the same to a model as the file itself, system
 /// messages apart.
 ///
-/// A session whose leaf has no identifier, or that has no leaf, may say nothing by the rules of its
-/// source. In that case the path to the last entry with an identifier was written.
+/// A session whose leaf has no identifier, or that has no leaf, may show nothing by the rules of
+/// its source. In that case the path to the last entry with an identifier was written.
 ///
 /// # Errors
 /// If one of them cannot be read any more.
@@ -87,7 +87,7 @@ pub fn is_confirmed(merged: Source<'_>, plain: Source<'_>, cx: &Cx<'_>) -> Resul
     Ok(says.is_ok_and(|says| are_same(says.filter(is_compared), shows)))
 }
 
-/// Whether two sessions say the same to a model, system messages apart.
+/// Whether two sessions show the same to a model, system messages apart.
 ///
 /// # Errors
 /// If one of them cannot be read.

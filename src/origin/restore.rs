@@ -39,8 +39,8 @@ pub struct Restored {
 /// what is written.
 pub type WriteFn = fn(&mut Origin, Spec, &mut dyn Sink, &Cx<'_>) -> Result<Trace>;
 
-/// Reads a session with the origin beside it; `None` if there is none, or none that can be used, which
-/// is reported. `write` makes the base.
+/// Reads a session with the origin beside it; `None` if there is none, or none that can be used,
+/// which is reported. `write` makes the base.
 ///
 /// # Errors
 /// If it cannot be read, or there is no room.
@@ -93,8 +93,8 @@ pub fn restore(
     }
 }
 
-/// Opens the origin beside a session, with the version that its file was written in and the digests of
-/// the session's parts; `None` if there is none, or none that can be used, which is reported.
+/// Opens the origin beside a session, with the version that its file was written in and the digests
+/// of the session's parts; `None` if there is none, or none that can be used, which is reported.
 ///
 /// # Errors
 /// If one of them cannot be read.
@@ -130,7 +130,7 @@ pub fn is_of(origin: &Origin, digests: &[Digest]) -> bool {
 }
 
 /// Returns the source of the origin beside a session, and whether the session is as it was written.
-/// The second value is `None` if the origin cannot be used. Returns `None` where no origin stands
+/// The second value is `None` if the origin cannot be used. Returns `None` where there is no origin
 /// beside the session.
 ///
 /// # Errors
@@ -148,7 +148,7 @@ pub fn look(parts: &mut dyn Parts) -> Result<Option<(String, Option<bool>)>> {
     }))
 }
 
-/// Whether today's writer makes an unchanged file from the stream, or the stream at least says the
+/// Whether today's writer makes an unchanged file from the stream, or the stream at least shows the
 /// same to a model: an origin may come from anyone.
 fn reproduces(
     (from, parts, digests): (&'static Format, &mut dyn Parts, &[Digest]),
@@ -281,7 +281,7 @@ pub fn is_of_one_session(base: &mut Base, now: &mut FileRecords) -> Result<bool>
 /// the same format. `None` if the file is unchanged.
 ///
 /// # Errors
-/// If one of them cannot be read, or the origin does not fit what the file says.
+/// If one of them cannot be read, or the origin does not fit the file.
 pub fn between(
     format: &'static Format,
     (origin, source_format): (&mut dyn Parts, Option<Spec>),
@@ -310,7 +310,7 @@ pub struct FileRecords {
     pub replacements: BTreeMap<u32, Record>,
     /// Numbers of records that repeat others, and contain nothing of their own.
     pub again: HashSet<u32>,
-    /// Numbers of records that the reader added: they stand nowhere in the file.
+    /// Numbers of records that the reader added: they are nowhere in the file.
     pub put_in: HashSet<u32>,
     /// Whether a message follows another one than the one before it.
     pub branches: bool,

@@ -23,7 +23,7 @@ pub struct Answers {
     held: Option<Located<Record>>,
     /// Names of the joined answers, by the hashes of the names of their pieces.
     names: HashMap<u64, Json>,
-    /// Model that was asked last, and the usage of its answers.
+    /// Model of the last request, and the usage of its answers.
     model: Node,
     usage: HashMap<Json, Node>,
 }
@@ -115,7 +115,7 @@ impl Answers {
         }
     }
 
-    /// Notes the model that is asked from here on, if a record names it.
+    /// Notes the model of the following requests, if a record names it.
     fn note_model(&mut self, node: &Node) {
         let asked = only(node, &[Field::Provider, Field::Model]);
         if !asked.is_empty() {
@@ -152,7 +152,7 @@ impl Answers {
     }
 }
 
-/// Whether a record is an answer that stands in the source and is sent again: other records must
+/// Whether a record is an answer that is in the source and is sent again: other records must
 /// not be joined with such answers.
 fn is_answer(record: &Record) -> bool {
     let own = record.kind == Kind::Message && !record.is_restored() && !record.is_aside();
@@ -178,7 +178,7 @@ fn are_of_one(a: &Node, b: &Node) -> bool {
     a.get(Field::Group).is_some() && a.get(Field::Group) == b.get(Field::Group)
 }
 
-/// Joins two pieces of an answer: the result stands where the first did, and has the name and the
+/// Joins two pieces of an answer: the result is in the place of the first, and has the name and the
 /// end of the second.
 fn joined(mut first: Node, mut second: Node) -> Node {
     // There may be many pieces, so the first piece's list is extended.

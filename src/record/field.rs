@@ -229,7 +229,7 @@ fields! {
 }
 
 impl Field {
-    /// Returns the fields of this name; two names stand for different fields in different records.
+    /// Returns the fields of this name; two names represent different fields in different records.
     ///
     /// ```
     /// use copyist::record::Field;

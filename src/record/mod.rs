@@ -64,8 +64,7 @@ pub mod block {
         })
     }
 
-    /// A block that the reader does not understand; its `data` is the block as it stands in the
-    /// source.
+    /// A block that the reader does not understand; its `data` is the block as it is in the source.
     pub const OPAQUE: &str = "opaque";
     /// Returns the value of [`Field::Type`] for one of these names.
     #[must_use]
@@ -297,7 +296,7 @@ impl Record {
         self.kind == Kind::Message && (out || told(Field::ParentCall))
     }
 
-    /// Whether the record stands in the tree: a node's kind, with an identifier.
+    /// Whether the record is in the tree: a node's kind, with an identifier.
     #[must_use]
     pub fn is_node(&self) -> bool {
         self.kind.is_node() && self.node.json(Field::Id).is_some()

@@ -23,7 +23,7 @@ pub enum Part<'a> {
     Blank(&'a [u8], Position, bool),
     /// A record.
     Record(FoundRecord<'a>),
-    /// Bytes that cannot stand in the output, and why.
+    /// Bytes that cannot be in the output, and why.
     Aside(&'a [u8], Position, Code),
 }
 
@@ -44,7 +44,7 @@ pub struct Pieces<'a> {
     /// Number of these lines that this walk has met.
     met: usize,
     head: Option<Head>,
-    /// A record whose end may stand on a later line.
+    /// A record whose end may be on a later line.
     spread: Option<Spread>,
     /// Whether lines are shown that turned out to be no record together.
     replays: bool,
@@ -284,7 +284,7 @@ impl<'a> Pieces<'a> {
         let (bytes, repaired) = match String::from_utf8_lossy(bytes) {
             Cow::Borrowed(text) => (Cow::Borrowed(text.as_bytes()), repaired),
             Cow::Owned(text) => {
-                // The pieces of a joined record stand there already.
+                // The pieces of a joined record are there already.
                 if repaired.is_none() {
                     self.aside(bytes, at, Code::Utf8Replaced, show)?;
                 }
@@ -339,7 +339,7 @@ impl<'a> Pieces<'a> {
     }
 
     /// Keeps the bytes before a record at the end of its line until the next line is known: only a
-    /// record that was written whole into the middle of another stands there.
+    /// record that was written whole into the middle of another is there.
     fn keep_head(&mut self, head: &[u8], at: Position, inner: &[u8]) -> Result<()> {
         let inner_at = at.plus(head.len());
         self.report(Code::GluedSplit, Code::GluedSplit.title(), inner_at);
@@ -393,7 +393,7 @@ impl<'a> Pieces<'a> {
         Ok(())
     }
 
-    /// Joins a record into which a whole one was written: its first piece stands before that one,
+    /// Joins a record into which a whole one was written: its first piece is before that one,
     /// the second on the next line. If the next line is not the second piece, there is none.
     fn join(&mut self, line: &Line<'_>, show: Show<'_>) -> Result<bool> {
         let Some(head) = &self.head else { return Ok(false) };

@@ -8,7 +8,7 @@ use crate::parts::room::{Part, Room};
 use crate::position::Position;
 use std::io::{BufWriter, Write};
 
-/// The part for bytes that cannot stand in the output.
+/// The part for bytes that cannot be in the output.
 pub const QUARANTINE: &str = ".quarantine.jsonl";
 
 /// Writes the bytes that are set aside, each piece with its place and the reason.

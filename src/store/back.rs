@@ -57,7 +57,7 @@ impl Restorer {
     /// Restores the original that `written` took the place of and that `read` describes.
     ///
     /// # Errors
-    /// If either is not what it was, or stands elsewhere.
+    /// If either is not what it was, or is elsewhere.
     pub fn restore(&mut self, read: &State, written: &State) -> Result<Back> {
         let target = self.target(written)?;
         let backup =
@@ -91,7 +91,7 @@ impl Restorer {
     /// Removes a file that the run added, which `written` describes.
     ///
     /// # Errors
-    /// If it is not what it was, or stands elsewhere.
+    /// If it is not what it was, or is elsewhere.
     pub fn remove(&mut self, written: &State) -> Result<Back> {
         let target = self.target(written)?;
         if is_missing(&target) {
@@ -176,8 +176,8 @@ fn has_hash(path: &Path, state: &State) -> Result<bool> {
 }
 
 /// Checks that a backup is the file that the run read. Where the journal has a hash of the
-/// contents, the hash decides. Without a hash, a copy or a file with a new time cannot be told
-/// apart from a changed file and is refused.
+/// contents, the hash decides. Without a hash, a copy or a file with a new time cannot be
+/// distinguished from a changed file and is refused.
 fn check_backup(backup: &Path, read: &State) -> Result<()> {
     let name = backup.display();
     let meta = fs::symlink_metadata(backup);

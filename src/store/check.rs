@@ -53,7 +53,7 @@ pub enum Existing {
 }
 
 impl Existing {
-    /// Looks at `target`. Most places are free, and for these the system is asked only once.
+    /// Looks at `target`. Most places are free, and these need only one system call.
     pub fn at(target: &Path) -> Self {
         let Ok(own) = fs::symlink_metadata(target) else { return Self::Nothing };
         let meta = if own.is_symlink() { fs::metadata(target).ok() } else { Some(own) };
@@ -111,7 +111,7 @@ fn check_name(path: &Path) -> Result<()> {
     /// Length in bytes up to which every system accepts a name.
     const SHORT: usize = 128;
     let long = |name: &OsStr| name.len() > SHORT;
-    // Hardly any name is that long, so mostly the system is not asked.
+    // Hardly any name is that long, so mostly no system call is needed.
     if path.as_os_str().len() <= SHORT || !path.iter().any(long) {
         return Ok(());
     }
@@ -142,7 +142,7 @@ fn or_here(folder: &Path) -> &Path {
 /// ends in `backup`.
 ///
 /// # Errors
-/// If it would not, as far as that can be told.
+/// If it would not, as far as that can be determined.
 pub fn check_room(path: &Path, backup: Option<&str>, replaces: bool) -> Result<()> {
     if Existing::at(path) == Existing::Special {
         return Ok(());
@@ -246,7 +246,7 @@ pub fn check_in_place(path: &Path) -> Result<()> {
             let message = "another program holds a lock on it";
             Err(Error::request(Code::Changed, message))
         }
-        // Where the file system knows no locks there is nothing to ask.
+        // Where the file system knows no locks there is nothing to check.
         Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(()),
     }
 }

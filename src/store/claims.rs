@@ -42,7 +42,7 @@ pub struct Claims {
 struct Taken {
     places: HashMap<OsString, Owner>,
     /// The highest number that is taken for a numbered name, by the path of the first one. Many
-    /// sessions can ask for the same name. Trying every number for each of them would take
+    /// sessions can request the same name. Trying every number for each of them would take
     /// quadratic time.
     numbers: HashMap<PathBuf, u64>,
     /// Hashes of the contents that this run writes to files that sessions share.
@@ -105,8 +105,8 @@ impl Claims {
     }
 
     /// Returns the kind of file that exists at the place of an output. A folder that this run
-    /// created contains only outputs of this run, whose places are taken, so the system is not
-    /// asked. If another program creates a file there meanwhile, the check at the final rename
+    /// created contains only outputs of this run, whose places are taken, so no system call is
+    /// needed. If another program creates a file there meanwhile, the check at the final rename
     /// finds it.
     pub fn existing_at(&self, path: &Path) -> Existing {
         if read(&self.new).contains(folder_of(path).as_os_str()) {

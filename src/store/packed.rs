@@ -323,7 +323,7 @@ impl Closed {
     /// Returns the outcome, once.
     ///
     /// # Errors
-    /// If the end could not be written, or nobody wrote it.
+    /// If the end could not be written, or no thread wrote it.
     pub fn outcome(&self) -> io::Result<()> {
         let open = || Err(io::Error::other("a compressed file was not brought to its end"));
         self.0.borrow_mut().take().unwrap_or_else(open)

@@ -193,7 +193,7 @@ impl Sealed {
     }
 }
 
-/// Ensures that an origin never stands beside a file that it does not belong to. The old origins of
+/// Ensures that an origin is never beside a file that it does not belong to. The old origins of
 /// replaced files are removed first, and the new origin is renamed last.
 fn settle_origins(staged: &mut Vec<Staged>, in_place: bool) -> Result<()> {
     let replaced = |staged: &&Staged| {

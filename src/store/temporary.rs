@@ -225,7 +225,7 @@ fn is_temporary(name: &OsStr) -> bool {
 }
 
 /// Removes a temporary file that no process holds. On a file system without locks, stale files
-/// cannot be told apart from files in use, so all of them stay.
+/// cannot be distinguished from files in use, so all of them stay.
 fn remove_stale(path: &Path) -> io::Result<()> {
     // Network file systems lock only a file that is open for writing. A run may have been killed
     // after the file got its final permissions, which may forbid writing.

@@ -20,7 +20,7 @@ use std::ops::Range;
 ///     seen.push((stop.ordinal, stop.depth));
 ///     true
 /// });
-/// // The younger of two branches goes on at its parent's depth.
+/// // The younger of two branches continues at its parent's depth.
 /// assert_eq!(seen, [(0, 0), (1, 1), (2, 0)]);
 /// ```
 #[derive(Debug)]

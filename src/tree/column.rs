@@ -53,9 +53,9 @@ pub(super) use plain;
 
 /// Items that can be added, sorted and changed.
 ///
-/// A column that outgrows its limit continues in a temporary file, which is mapped read-only. Changes
-/// of items in the file are kept in memory until they reach the limit, too; then the file is written
-/// anew. Where no file can be written, everything stays in memory.
+/// A column that outgrows its limit continues in a temporary file, which is mapped read-only.
+/// Changes of items in the file are kept in memory until they reach the limit, too; then the file
+/// is written again. Where no file can be written, everything stays in memory.
 #[derive(Debug)]
 pub struct Column<T> {
     /// Items in memory, which follow those in the file.

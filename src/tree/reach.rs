@@ -31,8 +31,8 @@ impl Tail {
     }
 
     /// Returns the finding that the last entry continues an older branch. `top` is the first entry
-    /// behind the last message that leads to it, and `count` tells how many newer messages are not
-    /// reached.
+    /// behind the last message that leads to it, and `count` is the number of newer messages that
+    /// are not reached.
     #[must_use]
     pub fn old_branch(&self, top: u32, count: u64) -> Diagnostic {
         let top = self.behind.iter().find(|(ordinal, _)| *ordinal == top);

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 /// Writes a stream in the format from which it comes.
 ///
 /// # Errors
-/// If reading or writing fails, or the stream says what its format cannot.
+/// If reading or writing fails, or the stream contains what its format cannot express.
 pub fn stream(
     version: u32,
     to: Spec,

@@ -7,7 +7,7 @@
 //! | `redacted_thinking` | `thinking` that is `redacted`, with its `data` as signature |
 //! | `tool_use` | `tool_call`; `input` is `arguments` |
 //! | `tool_result` | the same; `tool_use_id` is `call` |
-//! | `image`, `document` in base64 | the same; what else their `source` says is extra |
+//! | `image`, `document` in base64 | the same; other members of their `source` are extra |
 //! | any other | `opaque` |
 
 use super::members::Members;

@@ -274,7 +274,7 @@ fn finish(extra: Extra, node: &mut Node) {
     extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
 }
 
-/// Appends the line that records stand for, in its spelling; several records are of one group.
+/// Appends the line that records represent, in its spelling; several records are of one group.
 /// Returns false if there is no such line in this shape.
 pub fn write(records: &[Record], shape: Shape, out: &mut Vec<u8>) -> bool {
     let Some(record) = records.first() else { return false };
@@ -363,7 +363,7 @@ fn write_classes(node: &Node, assistant: bool, said: ContentWriter<'_>, object: 
     });
 }
 
-/// Whether a member stands among those that have no field.
+/// Whether a member is among those that have no field.
 fn is_extra(node: &Node, name: &str) -> bool {
     node.json(Field::Extra).is_some_and(|extra| extra.member(name).is_some())
 }

@@ -150,7 +150,7 @@ impl Prompts {
             self.put(&line, put);
         }
         line.node.set(Field::Content, last.into_iter().collect::<Vec<_>>());
-        // The tokens count the whole answer, so they stand once.
+        // The tokens count the whole answer, so they occur once.
         let usage = node.node(Field::Usage).map(|usage| copied(usage, &TOKENS));
         let usage = usage.filter(|usage| !usage.is_empty());
         usage.into_iter().for_each(|usage| line.node.set(Field::Usage, usage));

@@ -165,7 +165,7 @@ fn spell_times(session: &mut Node, shape: Shape) {
     }
 }
 
-/// Whether a record stands on the same line as the one before.
+/// Whether a record is on the same line as the one before.
 fn is_joined(first: &Record, record: &Record) -> bool {
     let group = |record: &Record| record.node.json(Field::Group).cloned();
     let spoken = |record: &Record| record.kind == Kind::Message && !is_assistant(record);

@@ -83,7 +83,7 @@ pub fn is_lines(name: &str) -> bool {
 
 /// A part to be written.
 pub struct Begun {
-    /// Name of the part; empty for the main one, which goes on.
+    /// Name of the part; empty for the main one, which continues.
     pub name: String,
     pub bom: bool,
     /// The whole contents, of a part without lines.
@@ -102,7 +102,7 @@ pub fn begun(record: &Record) -> Option<Begun> {
 }
 
 /// Returns the parts of a session behind its main part; in version 1, also the files of sub-agents
-/// that stand beside it.
+/// beside it.
 ///
 /// # Errors
 /// If one cannot be read.

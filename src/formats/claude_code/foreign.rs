@@ -4,8 +4,8 @@
 //! the other was left out or changed.
 //!
 //! Each message is one line, so that results of parallel calls follow each other. Times increase
-//! strictly, for releases before 2.1.33 take the line with the newest time for the leaf. What has no
-//! line, such as system prompts and the thinking of other providers, stays in the origin.
+//! strictly, for releases before 2.1.33 take the line with the newest time for the leaf. What has
+//! no line, such as system prompts and the thinking of other providers, stays in the origin.
 
 use super::{line, wire};
 use crate::context_rules;
@@ -35,7 +35,7 @@ pub struct Foreign {
     time: Option<Timestamp>,
     /// Parents of the nodes that were left out, by the identifiers of these.
     omitted: HashMap<Json, Json>,
-    /// Node at which the session stands, as its source tells it; and the last node.
+    /// Leaf of the session according to its source; and the last node.
     leaf: Option<Json>,
     last: Option<Json>,
     written: Option<Json>,
@@ -69,8 +69,8 @@ const HELD: &[Field] = &[
 /// Fields of an answer that its line has a place for besides.
 const ANSWERED: &[Field] = &[Field::Model, Field::Usage, Field::StopReason, Field::ResponseId];
 
-/// Returns the identifier of a session as Claude Code has it: its own if it is a UUID, else one that
-/// follows from it.
+/// Returns the identifier of a session as Claude Code has it: its own if it is a UUID, else one
+/// that follows from it.
 #[must_use]
 pub fn session_id(session: &Node, question: Option<&str>) -> String {
     let own = session.text(Field::Id).filter(|id| is_uuid(id));
@@ -292,8 +292,8 @@ impl Foreign {
     }
 
     /// Completes an answer; returns its identifier. Calls right behind calls share one: release
-    /// 2.1.332 puts the results of calls behind each answer by itself. A call behind the one at which
-    /// the session stands has one of its own, for releases send all lines of an answer.
+    /// 2.1.332 puts the results of calls behind each answer by itself. A call behind the session's
+    /// leaf has one of its own, for releases send all lines of an answer.
     fn answer(&self, node: &mut Node, uuid: &Json) -> Json {
         let own = node.json(Field::ResponseId);
         let own = own.filter(|id| id.text().is_some_and(|id| id.starts_with("msg_"))).cloned();
@@ -379,8 +379,9 @@ impl Foreign {
         lines
     }
 
-    /// Returns the lines that make a node the leaf: one behind it, for the program goes on at the
-    /// last line of the chain if that descends from the leaf; and one that names this as the leaf.
+    /// Returns the lines that make a node the leaf: one behind it, because the program continues at
+    /// the last line of the chain if that descends from the leaf; and one that names this as the
+    /// leaf.
     #[must_use]
     pub fn leaf_lines(&self, leaf: &Json) -> [Vec<u8>; 2] {
         let parent = self.line_of(leaf);
@@ -405,8 +406,8 @@ impl Foreign {
         if made { self.uuid(node) } else { node.clone() }
     }
 
-    /// Returns a line of the chain without content. Release 2.0.53 continues at the newest line, also
-    /// at such a one.
+    /// Returns a line of the chain without content. Release 2.0.53 continues at the newest line,
+    /// also at such a one.
     fn informational(&self, parent: &Json, uuid: &Json, time: Timestamp) -> Vec<u8> {
         let mut out = Vec::new();
         let mut line = Object::open(&mut out);

@@ -8,7 +8,7 @@ use crate::mapping::{self, Extra, Object, Source, template};
 use crate::record::{Field, Kind, Node, Record, Value};
 use bytes::Bytes;
 
-/// Reads a line. A line that is no object, or whose message is none, is kept whole.
+/// Reads a line. A line that is not an object, or whose message is not an object, is kept whole.
 ///
 /// # Errors
 /// If it is not one JSON value.
@@ -18,7 +18,7 @@ pub fn read(line: &Bytes) -> Result<Vec<Record>, Fault> {
     let message = || Ok(source.peek("message")?.is_some_and(|m| m.as_bytes().starts_with(b"{")));
     match wire.as_deref() {
         Some("user") if message()? => Ok(named(spoken(line, "user")?)),
-        // An error of the interface stands in the place of an answer, and is not sent again.
+        // An error of the interface takes the place of an answer, and is not sent again.
         Some("assistant") if is_true(&source, wire::API_ERROR)? => {
             whole(line, wire.as_deref()).map(|record| vec![record])
         }
@@ -180,7 +180,7 @@ fn restate(node: &mut Node, own: &str) {
     extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
 }
 
-/// Whether a record stands on the same line as the one before.
+/// Whether a record is on the same line as the one before.
 #[must_use]
 pub fn is_joined(first: &Record, record: &Record) -> bool {
     let group = |record: &Record| record.node.json(Field::Group).cloned();
@@ -189,7 +189,7 @@ pub fn is_joined(first: &Record, record: &Record) -> bool {
     spoken(first) && spoken(record) && group(first).is_some() && group(first) == group(record)
 }
 
-/// Appends the line that records stand for; several records are of one group. Returns false if
+/// Appends the line that records represent; several records are of one group. Returns false if
 /// there is no such line.
 pub fn write(records: &[Record], out: &mut Vec<u8>) -> bool {
     let (Some(first), Some(last)) = (records.first(), records.last()) else { return false };

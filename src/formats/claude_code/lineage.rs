@@ -1,7 +1,7 @@
-//! Tree of a transcript: who follows whom, where sub-agents stand, and where the session stands.
+//! Tree of a transcript: which line follows which, the places of sub-agents, and the leaf.
 //!
 //! Claude Code writes each block of an answer as a line. From release 2.1 on, each result of a tool
-//! is the child of its call, so that results of parallel calls stand on branches; when it resumes,
+//! is the child of its call, so that results of parallel calls are on branches; when it resumes,
 //! the program puts them back behind the answer. Here they follow each other as they came, so that
 //! the path to the leaf holds all that is sent.
 
@@ -24,10 +24,10 @@ pub struct Lineage {
     preserved: Preserved,
     /// Hashes of the identifiers of the conversation's lines, each with that of its parent.
     nodes: Vec<(u64, u64)>,
-    /// Hashes of parents that did not stand before their children.
+    /// Hashes of parents that did not come before their children.
     awaited: HashSet<u64>,
-    /// Last node of the conversation that no line before it follows; and the last line of all, if it
-    /// is a node.
+    /// Last node of the conversation that no line before it follows; and the last line of all, if
+    /// it is a node.
     last: Option<Json>,
     newest: Option<Json>,
     /// Leaf that the last line about it names.
@@ -35,7 +35,7 @@ pub struct Lineage {
     answer: Option<Answer>,
     /// Calls of sub-agents, by the hash of the prompt.
     calls: Vec<(u64, Json)>,
-    /// Call of each sub-agent whose lines stand in the file, by the hash of its last line.
+    /// Call of each sub-agent whose lines are in the file, by the hash of its last line.
     agents: HashMap<u64, Json>,
 }
 
@@ -169,7 +169,7 @@ impl Lineage {
         let is_behind = parent.is_some_and(|parent| answer.behind.contains(&parent));
         let more = group.as_ref() == Some(&answer.group);
         let result = answer.takes(node);
-        // A prompt that follows a block goes on without the rest of the answer.
+        // A prompt that follows a block continues without the rest of the answer.
         if (is_block && (more || result || record.kind == Kind::Opaque)) || is_behind {
             if node.json(Field::Parent) != Some(&answer.end) {
                 reparent(node, answer.end.clone());
@@ -222,7 +222,7 @@ impl Lineage {
         }
     }
 
-    /// Whether a line with this identifier stands in the conversation.
+    /// Whether a line with this identifier is in the conversation.
     #[must_use]
     pub fn knows(&self, id: &Json) -> bool {
         self.nodes.iter().any(|(node, _)| *node == key(id))
@@ -260,7 +260,7 @@ impl Lineage {
             if id == ancestor {
                 return true;
             }
-            // Parents mostly stand right before their children.
+            // Parents are mostly right before their children.
             let find = |nodes: &[(u64, u64)]| nodes.iter().rposition(|(id, _)| *id == parent);
             let before = self.nodes.get(..end).and_then(find);
             let Some(place) = before.or_else(|| find(&self.nodes)) else { return false };

@@ -22,7 +22,7 @@ pub struct Preserved {
 
 /// Messages that a compaction keeps.
 struct Segment {
-    /// The summary, behind which they stand.
+    /// The summary, behind which they are.
     anchor: Json,
     /// The messages, or else the first and the last of them.
     listed: Vec<Json>,

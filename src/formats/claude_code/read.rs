@@ -138,8 +138,8 @@ impl Records<'_> {
         self.take(records, frame)
     }
 
-    /// Queues the records of a line. The lines of a sub-agent come before the result of its call, as
-    /// releases 1.x write them.
+    /// Queues the records of a line. The lines of a sub-agent come before the result of its call,
+    /// as releases 1.x write them.
     fn take(&mut self, mut records: Vec<Record>, frame: Framing) -> Result<bool> {
         match &self.part {
             Some(part) => {

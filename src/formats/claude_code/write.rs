@@ -72,8 +72,8 @@ enum Place {
 }
 
 enum Session {
-    /// The records come from a transcript. Records that were added in another format get their lines
-    /// as foreign ones do.
+    /// The records come from a transcript. Records that were added in another format get their
+    /// lines as foreign ones do.
     Own(Box<Foreign>),
     /// The records come from another format.
     Foreign(Box<Foreign>),
@@ -168,7 +168,7 @@ impl Transcript<'_> {
             self.flush_group()?;
             return self.begin_part(part, record.is_restored());
         }
-        // The lines of a sub-agent that stood in a file beside the session go into one of its own.
+        // The lines of a sub-agent from a file beside the session go into one of its own.
         let moved = matches!(self.part, Place::Flat) && self.upgrade.is_some();
         if record.is_restored() && !moved {
             return Ok(());

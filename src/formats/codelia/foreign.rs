@@ -153,7 +153,7 @@ impl Runs<'_> {
     /// Begins a run with its input.
     fn begin(&mut self, spelled_content: Option<Vec<u8>>) -> Result<()> {
         self.runs += 1;
-        // Runs stand in the order in which they began, so no two begin at one time.
+        // Runs are in the order in which they began, so no two begin at one time.
         if let Some(later) = self.began.as_deref().and_then(|began| behind(began, &self.time)) {
             self.time = later;
         }
@@ -219,7 +219,7 @@ impl Runs<'_> {
         let mut list: Vec<Json> = thoughts.map(reasoning).collect();
         self.called.note(&record.node);
         if list.is_empty() || blocks.is_none_or(|blocks| blocks.len() > list.len()) {
-            // Thoughts do not stand in the content of an answer.
+            // Thoughts are not part of the content of an answer.
             list.push(match record.node.get(Field::Layout) {
                 None => spelled(record),
                 Some(_) => {
@@ -268,7 +268,7 @@ impl Runs<'_> {
         Value::Node(usage)
     }
 
-    /// Writes the answer of a tool. Its images stand in the state only, as in Codelia's own files.
+    /// Writes the answer of a tool. Its images are in the state only, as in Codelia's own files.
     fn output(&mut self, record: &Record) -> Result<()> {
         let mut record = record.clone();
         if let Some(Value::Nodes(blocks)) = record.node.get_mut(Field::Content)

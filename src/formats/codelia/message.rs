@@ -7,7 +7,7 @@
 //! | role `reasoning` | role `assistant` with one `thinking` block, layout `reasoning` |
 //! | `raw_item` of type `redacted_thinking` | `redacted`, with its `data` as signature |
 //! | role `tool` | one `tool_result` block |
-//! | part `image_url` with a `data:` URL | `image`; what stands beside the URL is `extra` |
+//! | part `image_url` with a `data:` URL | `image`; what is beside the URL is `extra` |
 //! | part `document` | `document` |
 //! | any other part | `opaque` |
 //! | `refusal`, `name`, `raw_item`, `output_ref`, `trimmed`, `provider_meta` and the like | `extra` |
@@ -267,7 +267,7 @@ fn image(url: &Json, node: &mut Node) -> bool {
     true
 }
 
-/// Writes the message that a record stands for; false if the record is not a message. A record that
+/// Writes the message that a record represents; false if the record is not a message. A record that
 /// is not `own`, but came from another format, is written only with the members that Codelia knows.
 pub fn write(record: &Record, own: bool, out: &mut Vec<u8>) -> bool {
     let node = &record.node;
@@ -355,7 +355,7 @@ fn written_content(holder: &Node, blocks: Option<&[Node]>, own: bool) -> Option<
     Some(out)
 }
 
-/// Whether a block can stand in a list of parts.
+/// Whether a block can be in a list of parts.
 #[must_use]
 pub fn is_part(node: &Node) -> bool {
     [block::TEXT, block::IMAGE, block::DOCUMENT, block::OPAQUE]

@@ -60,7 +60,7 @@ struct Records<'a> {
     frames: FramedLines,
     part: u32,
     survey: Survey,
-    /// Answers of tools in parts, once an output has asked for them.
+    /// Answers of tools in parts, once an output needed them.
     answers: Option<Answers>,
     /// Runs that follow this one, and the places where the state is stored.
     runs: VecDeque<Place>,
@@ -258,7 +258,7 @@ impl Records<'_> {
             "agent.event" | "run.end" => (self.last_answer(&record.node), Vec::new()),
             _ => (Vec::new(), Vec::new()),
         };
-        // The time of a message stands only in the message's own record.
+        // Only the message's own record contains the time of a message.
         let time = record.node.json(Field::Time).cloned().filter(|_| !behind.is_empty());
         if time.is_some() {
             record.node.take(Field::Time);

@@ -1,4 +1,4 @@
-//! Resolution of the references in lines to the messages and values that they stand for.
+//! Resolution of the references in lines to the messages and values that they represent.
 
 use super::history::prompt_message;
 use super::message;
@@ -92,7 +92,7 @@ impl Sources {
         Ok(true)
     }
 
-    /// Returns the messages that a list of references stands for.
+    /// Returns the messages that a list of references represents.
     ///
     /// # Errors
     /// If they cannot be read back.
@@ -105,7 +105,7 @@ impl Sources {
         Ok(Resolved { messages, missing })
     }
 
-    /// Passes the messages that a list of references stands for to `take`, one by one. Returns the
+    /// Passes the messages that a list of references represents to `take`, one by one. Returns the
     /// number of references that were not found.
     ///
     /// # Errors

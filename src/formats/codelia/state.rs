@@ -51,7 +51,7 @@ pub struct State {
 }
 
 impl State {
-    /// Whether a byte order mark stands before the text.
+    /// Whether the text begins with a byte order mark.
     #[must_use]
     pub fn is_marked(&self) -> bool {
         self.file.as_ref().is_some_and(|file| file.get(Field::Bom).is_some())
@@ -239,7 +239,7 @@ impl List {
         Ok(Some(Self { flow, head, ended }))
     }
 
-    /// Returns the next message; `None` at the end, and where anything else stands.
+    /// Returns the next message; `None` at the end, and where there is anything else.
     fn next(&mut self) -> io::Result<Option<Json>> {
         if self.ended {
             return Ok(None);

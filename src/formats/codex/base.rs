@@ -1,5 +1,5 @@
-//! History that stands in another rollout: a fork, and a segment behind turns that were taken back,
-//! name the rollout and the number of the line before which they go on.
+//! History in another rollout: a fork, and a segment behind turns that were taken back, name the
+//! rollout and the number of the line before which they continue.
 //!
 //! The other rollout is looked for among the sessions beside this one, and only read.
 

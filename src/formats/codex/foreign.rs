@@ -1,6 +1,6 @@
 //! Sessions of other formats, and of other versions, as a rollout.
 //!
-//! The items are what Codex sends; beside each stands the event by which Codex lists and shows the
+//! The items are what Codex sends; beside each is the event by which Codex lists and shows the
 //! session: a session without an event for its first question is in no list, and an answer without
 //! one is not on the screen. Identifiers of items are left out, because they belong to a server.
 //! Thoughts of other models are left out, too: only their provider can read them.
@@ -209,7 +209,7 @@ impl Foreign {
                 return self.event(speaker, &said, &twin::images(data), rest_of(node), to);
             }
         }
-        // A line of version 1 that is no item says nothing of the conversation.
+        // A line of version 1 that is not an item is not part of the conversation.
         let state = node.is(Field::Subtype, "state");
         let bare = data.filter(|data| state && data.member("type").is_none());
         if let Some(data) = bare {

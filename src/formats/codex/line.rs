@@ -30,7 +30,7 @@ impl Envelope {
                     continue;
                 }
             };
-            // A member that stands twice can be read in two ways.
+            // A member that occurs twice can be read in two ways.
             if place.replace(value).is_some() {
                 return None;
             }
@@ -172,7 +172,7 @@ fn opaque(line: &Json) -> Record {
     record
 }
 
-/// Reads an item: a message, or what Codex itself says to the model. `None` for any other item.
+/// Reads an item: a message, or a text of Codex itself for the model. `None` for any other item.
 #[must_use]
 pub fn read_item(item: &Json) -> Option<Record> {
     let message = responses::read(item)?;

@@ -141,7 +141,7 @@ impl ReadLines for Records<'_> {
 }
 
 impl Records<'_> {
-    /// Returns the next record of the history that stands in other rollouts.
+    /// Returns the next record of the history in other rollouts.
     fn inherited(&mut self) -> Result<Option<Located<Record>>> {
         let Some(session) = &mut self.session else { return Ok(None) };
         let line = self.history.next(self.parts, self.cx.options.max_line)?;

@@ -215,8 +215,8 @@ impl Rollout<'_> {
         }
     }
 
-    /// Notes what is said; returns an event with the present text of the item that it repeats, if
-    /// the item was edited.
+    /// Notes the text of an item; returns an event with the present text of the item that it
+    /// repeats, if the item was edited.
     fn twin(&mut self, record: &Record) -> Option<Record> {
         if let Some((speaker, said)) =
             twin::of_message(&record.node).filter(|_| record.kind == Kind::Message)

@@ -82,7 +82,7 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         }
     }
     source.cursor.end()?;
-    // If a name stands twice, a reader takes the last member, but both must be restored.
+    // If a name occurs twice, a reader takes the last member, but both must be restored.
     if twice || source.ambiguous {
         return whole(text, Some("message"));
     }
@@ -217,7 +217,7 @@ impl Parts {
     }
 }
 
-/// Writes the message that a record stands for; false if the record stands for none. A record of
+/// Writes the message that a record represents; false if the record represents none. A record of
 /// another format, which is not `own`, is written in the shape that the real software uses.
 pub fn write(record: &Record, spacing: Spacing, own: bool, out: &mut Vec<u8>) -> bool {
     let node = &record.node;
@@ -371,7 +371,7 @@ fn write_arguments(arguments: &Json, out: &mut Vec<u8>) {
     }
 }
 
-/// Counts a record that stands for no message.
+/// Counts a record that represents no message.
 pub fn lost(record: &Record, log: &Log) {
     log.count(FieldOutcome::Dropped, &record.description());
 }

@@ -27,7 +27,7 @@ use crate::yaml::encoding::{self, Encoding, Found};
 use std::io::{self, Read};
 
 const NAME: &str = "connectonion";
-/// The subtype of notices that stand for comments and blank lines between records.
+/// The subtype of notices that represent comments and blank lines between records.
 const REMARK: &str = "comment";
 /// The version whose files are runs.
 const RUN: u32 = 3;

@@ -22,8 +22,8 @@ pub struct Foreign {
     last: Option<Json>,
     /// Leaf of the session, if the session names one.
     leaf: Option<Json>,
-    /// Entries that have no place in pi's files, and entries that stand beside the conversation,
-    /// each with its parent.
+    /// Entries that have no place in pi's files, and entries beside the conversation, each with its
+    /// parent.
     omitted: HashMap<Json, Json>,
     beside: HashMap<Json, Json>,
 }
@@ -79,14 +79,14 @@ impl Foreign {
         id
     }
 
-    /// Whether an entry stands elsewhere in pi's file than in the session.
+    /// Whether an entry is elsewhere in pi's file than in the session.
     #[must_use]
     pub fn moves(&self, record: &Record) -> bool {
         record.is_aside() || !self.beside.is_empty()
     }
 
     /// Gives an entry its parent. pi sends all messages on the path to the leaf, so messages that
-    /// no model receives stand beside the path, and their children follow their parents.
+    /// no model receives are beside the path, and their children follow their parents.
     pub fn link(&mut self, record: &mut Record) {
         let (aside, node) = (record.is_aside(), &mut record.node);
         if let Some(parent) = node.json(Field::Parent).cloned() {

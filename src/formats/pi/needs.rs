@@ -1,5 +1,5 @@
-//! Members without which pi ends with a TypeError when it opens a session, and values for them that
-//! say nothing.
+//! Members without which pi ends with a TypeError when it opens a session, and empty values for
+//! them.
 //!
 //! Source: releases 0.73.1 and 0.87.1, run in a terminal with sessions that lack one member each.
 

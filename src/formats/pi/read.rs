@@ -9,7 +9,7 @@ use crate::members::Scan;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
-/// The layout in which pi's own migration leaves a line: the new members stand last.
+/// The layout in which pi's own migration leaves a line: the new members are last.
 const LATE: Json = Json::constant("\"late\"");
 const TRUE: Json = Json::constant("true");
 
@@ -394,8 +394,8 @@ pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
     }
     let named = Named::of(version);
     if let Some((key, value)) = parent {
-        // A version that stands last came with a migration, which does not rename the key of the
-        // version before. The usual key of this version says nothing then.
+        // A version in the last place came with a migration, which does not rename the key of the
+        // version before. The usual key of this version has no meaning then.
         let usual = Some(wire::parent_key(named.read_as())).filter(|_| !version_last);
         parent_session(key, value, usual, &mut node);
     }

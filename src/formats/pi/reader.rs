@@ -25,7 +25,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     Ok(Box::new(Records::open(parts, cx)?))
 }
 
-/// Opens a session at the record that stands at `from`.
+/// Opens a session at the record at `from`.
 ///
 /// # Errors
 /// If the part cannot be opened, or has no header any more.
@@ -173,7 +173,8 @@ pub fn not_an_object(line: &Line<'_>) -> Error {
     Error::damaged(found.at(line.at).showing(line.bytes, 0))
 }
 
-/// Builds the finding about a header after the first, with the session and the folder that it names.
+/// Builds the finding about a header after the first, with the session and the folder that it
+/// names.
 #[must_use]
 pub fn further_header(line: &Line<'_>) -> Diagnostic {
     let named = |key| member(line.bytes, key).and_then(text::decode);

@@ -1,12 +1,12 @@
 //! Migration from version 1 to 2 to 3, line by line.
 //!
-//! Each step is a function of one line, of the line's numbers and of the session; it never looks at
+//! Each step is a function of one line, of the line's numbers and of the session; it never uses
 //! another line. It returns the changes, and everything else stays as it is, byte for byte. pi
 //! instead parses and rewrites every line, which changes long integers and the order of members. It
 //! does so in place, so that a crash destroys the file.
 //!
 //! Source: `migrateV1ToV2` and `migrateV2ToV3` of pi's `session-manager.ts`, the same in every
-//! release from 0.35 to 1.5.2. Where ours differs on purpose, [`to_v2`] says why.
+//! release from 0.35 to 1.5.2. Where ours differs on purpose, [`to_v2`] gives the reason.
 
 use super::lineage::{IndexMeaning, Lineage, quoted};
 use super::migrated::MIGRATED;

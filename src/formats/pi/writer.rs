@@ -181,7 +181,7 @@ impl Entries<'_> {
             let own = node.text(Field::Source).is_some_and(|source| source.starts_with(NAME));
             let held =
                 if first { wire::HEADER_FIELDS.contains(&field) } else { field == Field::File };
-            // oh-my-pi's name stands in the title slot before the header.
+            // oh-my-pi's name is in the title slot before the header.
             let held = held && (own || ![Field::Extra, Field::Name].contains(&field));
             let held = held || (self.version.tree && field == Field::Leaf);
             if !held {

@@ -35,7 +35,7 @@ impl Atom {
     }
 }
 
-/// Kind of a record: only records of one tag can stand for each other across formats.
+/// Kind of a record: only records of one tag can be matched across formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub char);
 
@@ -185,7 +185,7 @@ fn is_replaced(block: &Node) -> bool {
     [block::DOCUMENT, block::OPAQUE].iter().any(|name| block.is(Field::Type, name))
 }
 
-/// Returns a message with stand-ins for blocks that some formats have no place for; few messages
+/// Returns a message with placeholders for blocks that some formats have no place for; few messages
 /// have such blocks.
 fn seen(message: &Node) -> Cow<'_, Node> {
     fn has_replaced(node: &Node) -> bool {

@@ -24,7 +24,7 @@ struct Entries {
     aside: Vec<bool>,
 }
 
-/// Whether the new entries of a file stand on several paths: a cancelled run has calls that the
+/// Whether the new entries of a file are on several paths: a cancelled run has calls that the
 /// session's state leaves out.
 ///
 /// # Errors

@@ -13,7 +13,7 @@ use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Returns a node for the place of a record that says nothing to a model.
+/// Returns a node for the place of a record that shows nothing to a model.
 #[must_use]
 pub fn passed(record: &Record) -> Record {
     let mut passed = Record::new(Kind::Extension);
@@ -67,15 +67,15 @@ impl Summed {
         !self.new.is_empty()
     }
 
-    /// Returns a node that says nothing, if a record of the source is a new compaction.
+    /// Returns a node without content, if a record of the source is a new compaction.
     pub fn passed(&self, record: &Record) -> Option<Record> {
         let id = record.node.json(Field::Id).filter(|_| record.kind == Kind::Compaction)?;
         self.new.contains(id).then(|| passed(record))
     }
 }
 
-/// Turns new summaries in a file of the format `file_format`, with the messages that they keep, into
-/// compactions.
+/// Turns new summaries in a file of the format `file_format`, with the messages that they keep,
+/// into compactions.
 ///
 /// # Errors
 /// If the records cannot be read back.
@@ -151,7 +151,7 @@ struct Walk {
     open: Option<Summary>,
     /// Compactions, and the number of the first message that each keeps.
     made: BTreeMap<u32, (Record, Option<u32>)>,
-    /// Nodes that say nothing, in the place of summaries and copies.
+    /// Nodes without content, in the place of summaries and copies.
     passed: BTreeMap<u32, Record>,
     /// The numbers of copies and of their originals.
     copies: Vec<(u32, u32)>,

@@ -46,7 +46,7 @@ impl ParentLinks {
         kin.rules = kin.file_format.and_then(|spec| spec.format.context).map(|open| open(&session));
         for number in new {
             let record = now.record(*number)?;
-            // Messages of a sub-agent stand beside the conversation.
+            // Messages of a sub-agent are beside the conversation.
             kin.tree |= record.node.get(Field::ParentCall).is_some();
         }
         for number in new {

@@ -106,7 +106,7 @@ struct Walk {
     known: HashSet<u64>,
     /// Messages of the conversation so far.
     path: Vec<Step>,
-    /// Place in the path from which the history is repeated, and the messages that stood there.
+    /// Place in the path from which the history is repeated, and the messages that were there.
     open: Option<(usize, Vec<Step>)>,
     /// Identifiers of repeated messages in the file, and of the earlier messages that they repeat.
     names: HashMap<Json, Json>,
@@ -147,7 +147,7 @@ impl Walk {
     }
 
     /// Ends the open history: each earlier message takes the place of its repetition. A summary is
-    /// not such a history, as it stands for all earlier messages. A history that the file had when
+    /// not such a history, as it represents all earlier messages. A history that the file had when
     /// it was made stays as it is.
     fn close(&mut self, now: &mut FileRecords) -> Result<()> {
         let Some((begin, omitted)) = self.open.take() else { return Ok(()) };

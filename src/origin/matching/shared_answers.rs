@@ -22,7 +22,7 @@ pub struct Shares {
     answers: HashMap<u32, Vec<u32>>,
     /// Hashes of the content of each of these messages.
     hashes: HashMap<u32, Vec<u64>>,
-    /// Last answer that was divided: messages that share one mostly stand next to each other.
+    /// Last answer that was divided: messages that share one are mostly next to each other.
     last: Option<Shared>,
 }
 

@@ -53,7 +53,7 @@ pub fn taken(
     Ok(said)
 }
 
-/// Whether entries stand behind this entry, all of them are new, and each follows the one before.
+/// Whether entries follow this entry, all of them are new, and each follows the one before.
 fn goes_on(now: &mut FileRecords, added: &[u32], leaf: &Json) -> Result<bool> {
     let (mut last, mut more) = (None, false);
     for number in 0..now.names.len() as u32 {

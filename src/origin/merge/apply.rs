@@ -215,7 +215,7 @@ impl Merger<'_> {
         self.shown = (Vec::new(), None);
         if self.kin.tree || self.kin.names_new_leaf() || self.summed.needs_origins() {
             let names = bases.iter().filter_map(|base| base.node.json(Field::Id).cloned());
-            // A new entry before an answer stands before its first part.
+            // A new entry before an answer comes before its first part.
             let first = bases.first().filter(|_| self.last != Some(last));
             let before = first.and_then(|base| self.kin.new_before(base));
             self.shown = (names.collect(), before.cloned());

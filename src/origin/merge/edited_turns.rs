@@ -24,7 +24,7 @@ struct Edit {
 /// Texts of the file's messages that their turns repeat: a question, and the last answer.
 #[derive(Default)]
 pub struct Repeated {
-    /// The messages' numbers, once a turn was asked for.
+    /// The messages' numbers, once a turn was requested.
     messages: Option<HashMap<Turn, [Option<u32>; 2]>>,
 }
 
@@ -78,9 +78,9 @@ impl EditedTurns {
         self.0.is_empty()
     }
 
-    /// Notes the edits of a turn of the file whose messages have the texts `said`.
-    pub fn look(&mut self, turn: Turn, was: &Record, now: &Record, said: &[(Field, Json)]) {
-        for (field, text) in said {
+    /// Notes the edits of a turn of the file whose messages have the texts `texts`.
+    pub fn look(&mut self, turn: Turn, was: &Record, now: &Record, texts: &[(Field, Json)]) {
+        for (field, text) in texts {
             let text_of = |turn: &Record| turn.node.json(*field).cloned().map(text_of);
             let (was, now) = (text_of(was), text_of(now));
             if let (Some(was), Some(now)) = (was, now)

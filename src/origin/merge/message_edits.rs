@@ -185,7 +185,7 @@ fn is_text(value: &Json) -> bool {
     value.as_bytes().first() == Some(&b'"')
 }
 
-/// Whether a new record says nothing of the session: a blank line, or how the file ends.
+/// Whether a new record is not content of the session: a blank line, or how the file ends.
 pub fn is_nothing(record: &mut Record) -> bool {
     match record.kind {
         Kind::Session => {
@@ -249,7 +249,7 @@ pub fn edits(was: &Record, now: &Record, source: Option<&Node>) -> Vec<Field> {
     edits
 }
 
-/// Whether two values say the same, however they are spelled.
+/// Whether two values are equal, however they are spelled.
 fn is_same(a: Option<&Value>, b: Option<&Value>) -> bool {
     match (a, b) {
         (Some(Value::Json(a)), Some(Value::Json(b))) => a == b || a.normal() == b.normal(),

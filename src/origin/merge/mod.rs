@@ -103,7 +103,7 @@ pub struct Done {
 }
 
 impl<'n> Merger<'n> {
-    /// Creates a merger that stands before the first item.
+    /// Creates a merger before its first item.
     pub fn new(
         (now, base): (&'n mut FileRecords, &'n mut Base),
         kin: ParentLinks,
@@ -169,7 +169,7 @@ impl<'n> Merger<'n> {
     }
 
     /// Looks at an item before all are merged: an edit of a text that a turn repeats is an edit of
-    /// the turn, which stands before it.
+    /// the turn, which comes before it.
     fn look(&mut self, item: &Item) -> Result<()> {
         let Some(source) = &item.source else { return Ok(()) };
         let is_turn = source.kind == Kind::Turn;
@@ -287,8 +287,8 @@ impl<'n> Merger<'n> {
         Ok(Done { store: self.store, changed: self.changed, summed: self.summed })
     }
 
-    /// Sets the leaf of a session whose last node was deleted to the nearest node above it that is
-    /// left, so that it is not on another branch that is the last one now.
+    /// Sets the leaf of a session whose last node was deleted to the nearest node above it that
+    /// remains, so that it is not on another branch that is the last one now.
     fn settle_leaf(&mut self) {
         let says = self.has_leaf || self.kin.names_new_leaf();
         let tree = self.source_format.is_some_and(|source_format| source_format.version().tree);

@@ -43,10 +43,10 @@ pub fn placed(said: Record, place: &Record) -> Record {
     placed
 }
 
-/// Converts a message of another format to the message or messages that `source_format` makes of it. The
-/// writer of `source_format` does this, as it knows what its agent requires. The message stands behind
-/// `call`, which has the call that it answers. Empty if the writer makes anything else of the
-/// message.
+/// Converts a message of another format to the message or messages that `source_format` makes of
+/// it. The writer of `source_format` does this, as it knows what its agent requires. The message
+/// comes behind `call`, which has the call that it answers. Empty if the writer makes anything else
+/// of the message.
 pub fn in_source_format(
     source_format: Spec,
     call: Option<Record>,
@@ -122,7 +122,8 @@ fn is_poorer(made: &Record, message: &Record) -> bool {
     count(made) < count(message)
 }
 
-/// Joins the messages that `source_format` makes of one message, as an existing message has one place.
+/// Joins the messages that `source_format` makes of one message, as an existing message has one
+/// place.
 pub fn whole(made: Vec<Record>) -> Option<Record> {
     let several = made.len() > 1;
     let blocks: Vec<_> =
@@ -134,9 +135,9 @@ pub fn whole(made: Vec<Record>) -> Option<Record> {
     Some(first)
 }
 
-/// Completes an edited message with what `source_format` made of it: content that came from the file, token
-/// counts, which are unknown, and fields that the agent expects in every message. Blocks in `held`
-/// stay as they are; without this list, all blocks stay.
+/// Completes an edited message with what `source_format` made of it: content that came from the
+/// file, token counts, which are unknown, and fields that the agent expects in every message.
+/// Blocks in `held` stay as they are; without this list, all blocks stay.
 pub fn mend(message: &mut Record, made: &Record, held: Option<&[Node]>) {
     let poorer = is_poorer(made, message);
     for (field, value) in made.node.iter() {
@@ -156,8 +157,8 @@ pub fn mend(message: &mut Record, made: &Record, held: Option<&[Node]>) {
     }
 }
 
-/// Replaces the blocks of a message with those that `source_format` made of them, except for blocks that are
-/// its own already and blocks that it has no place for.
+/// Replaces the blocks of a message with those that `source_format` made of them, except for blocks
+/// that are its own already and blocks that it has no place for.
 fn formed(own: &[Node], made: &[Node], held: Option<&[Node]>) -> Vec<Node> {
     let form = |(place, block): (usize, &Node)| {
         let alike = |other: &&Node| other.json(Field::Type) == block.json(Field::Type);

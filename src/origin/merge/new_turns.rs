@@ -141,7 +141,8 @@ impl NewTurns {
         std::mem::take(&mut self.file_turns).into_values().collect()
     }
 
-    /// Ends the open question. Returns its messages with all records that `source_format` has of it.
+    /// Ends the open question. Returns its messages with all records that `source_format` has of
+    /// it.
     pub fn settle(&mut self, source_format: Option<Spec>) -> Vec<Record> {
         let open = std::mem::take(&mut self.open);
         let file_turn = self.turn.take();
@@ -193,9 +194,9 @@ impl NewTurns {
         }
     }
 
-    /// Returns messages with the records that `source_format` has around them. The writer of `source_format` makes
-    /// these. It gets the messages behind another question, as a session begins in other ways than
-    /// it continues.
+    /// Returns messages with the records that `source_format` has around them. The writer of
+    /// `source_format` makes these. It gets the messages behind another question, as a session
+    /// begins in other ways than it continues.
     fn with_source_records(
         &mut self,
         source_format: Spec,
@@ -248,8 +249,8 @@ impl NewTurns {
         Some(out)
     }
 
-    /// Returns the session record for the writer of `source_format`, with an identifier that nothing else
-    /// has.
+    /// Returns the session record for the writer of `source_format`, with an identifier that
+    /// nothing else has.
     fn session(&self, first: &Record) -> Record {
         let mut session = Record { kind: Kind::Session, node: self.session.clone() };
         [Field::Source, Field::Layout, Field::File, Field::Leaf, Field::IdMade]

@@ -125,7 +125,7 @@ impl Merger<'_> {
             Some(from) => self.last_answer_behind(from)?.or(own),
             None => own,
         };
-        // A user who deletes an answer does not want to read it in its turn.
+        // An answer that the user deletes is deleted from its turn, too.
         let text = text.or_else(|| deleted.then_some(Json::constant("\"\"")));
         let edit = text.map(|text| (turn, Edit { field: Field::Result, text, known }));
         self.repeats.answer = edit;

@@ -38,7 +38,7 @@ impl RestoredTexts {
         *self.turns.entry(turn.unwrap_or(nth(self.seen))).or_default() += 1;
     }
 
-    /// Notes the new text of a message that stands for a text of its turn.
+    /// Notes the new text of a message that represents a text of its turn.
     pub fn edited(&mut self, message: &Record) {
         let field = match message.node.text(Field::Role).as_deref() {
             Some("user") => Field::Input,
@@ -52,10 +52,10 @@ impl RestoredTexts {
         }
     }
 
-    /// Notes that a message that stood for a text of its turn was deleted: one of the user, if
-    /// `asked`, or an answer.
-    pub fn erase(&mut self, turn: &Json, asked: bool) {
-        let field = if asked { Field::Input } else { Field::Result };
+    /// Notes that a message that represented a text of its turn was deleted: one of the user, if
+    /// `question`, or an answer.
+    pub fn erase(&mut self, turn: &Json, question: bool) {
+        let field = if question { Field::Input } else { Field::Result };
         if let Some(turn) = turn.float() {
             let edits = self.edits.entry(turn.to_bits()).or_default();
             edits.push((field, Json::constant("\"\"")));

@@ -34,7 +34,7 @@ impl Tail {
         ready
     }
 
-    /// Forgets the new entries at a message of the source, as they stand on the path to it.
+    /// Forgets the new entries at a message of the source, as they are on the path to it.
     pub fn shown(&mut self) {
         (self.new, self.leaf) = (None, None);
     }

@@ -11,8 +11,8 @@ use crate::record::{Field, Kind, Node, Record, Value, block};
 const PARTS: &[&[Field]] =
     &[&[Field::Summary], &[Field::Output], &[Field::Command], &[Field::Command, Field::Output]];
 
-/// Gives a record the content of these messages of the file, if `source_format` sends it in such words.
-/// Returns whether the words fit.
+/// Gives a record the content of these messages of the file, if `source_format` sends it in such
+/// words. Returns whether the words fit.
 pub fn reword(source: &mut Record, bases: &[Record], source_format: Spec) -> bool {
     let summary = matches!(source.kind, Kind::Compaction | Kind::BranchSummary);
     let Some(open) = source_format.format.context.filter(|_| summary || holder(source).is_some())

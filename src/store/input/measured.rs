@@ -10,8 +10,8 @@ use std::rc::Rc;
 pub type End = Rc<Cell<Option<Fingerprint>>>;
 
 /// A regular file, read from its beginning. If a read returns fewer bytes than the buffer holds,
-/// and the total is the known size, that is the end of the file. The system is then not asked
-/// again.
+/// and the total is the known size, that is the end of the file. No further system call is made
+/// then.
 pub struct Measured {
     file: File,
     remaining: u64,

@@ -78,12 +78,12 @@ pub enum What {
     Comment {
         /// Text of the comment, without its `#`.
         text: String,
-        /// Whether the comment stands alone on its line.
+        /// Whether the comment is alone on its line.
         own_line: bool,
     },
 }
 
-/// Properties that can stand before a node.
+/// Properties that can precede a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// The anchor, numbered: a name can be given twice, and an alias means the last one.

@@ -1,4 +1,4 @@
-//! A scanner for the layout in which PyYAML writes: block mappings, sequences that stand no deeper
+//! A scanner for the layout in which PyYAML writes: block mappings, sequences that are no deeper
 //! than their keys, scalars without quotes and in quotes, `[]` and `{}`.
 //!
 //! The scanner is several times as fast as the parser and returns the very same events. All other
@@ -334,7 +334,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a value that ends its line; lines in which it continues stand deeper than `column`.
+    /// Reads a value that ends its line; lines in which it continues are deeper than `column`.
     fn value(&mut self, column: usize) -> Result<(), Stop> {
         let at = self.scan.position();
         match self.scan.peek()? {

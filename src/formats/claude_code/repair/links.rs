@@ -25,7 +25,7 @@ struct Link {
     side: u32,
 }
 
-/// Links as they stand in the file.
+/// Links as they are in the file.
 #[derive(Debug, Default)]
 pub struct Links {
     list: Vec<Link>,
@@ -75,7 +75,7 @@ impl Links {
         });
     }
 
-    /// Notes what the remains of a torn line say of its parent.
+    /// Notes the parent that the remains of a torn line name.
     pub fn torn(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         let Some(left) = salvage(text.as_bytes()) else { return };
@@ -119,7 +119,7 @@ impl Plan {
         (0..self.len()).any(|at| self.is_copy(at))
     }
 
-    /// Whether an equal line stands before the line.
+    /// Whether an equal line comes before the line.
     pub fn is_copy(&self, ordinal: u32) -> bool {
         self.copies.contains(ordinal)
     }
@@ -180,7 +180,7 @@ impl Plan {
         found.filter(|_| id > ROOT)
     }
 
-    /// Finds lines that stand twice, and others that need an identifier of their own.
+    /// Finds lines that occur twice, and others that need an identifier of their own.
     fn find_copies(&mut self) {
         let mut first: Option<(u64, u64, u32)> = None;
         for at in self.order.clone() {
@@ -200,8 +200,8 @@ impl Plan {
         }
     }
 
-    /// Gives lines a parent that exists. As release 2.1.332 does, a line whose parent is lost follows
-    /// the line before it, unless a torn line says more.
+    /// Gives lines a parent that exists. As release 2.1.332 does, a line whose parent is lost
+    /// follows the line before it, unless a torn line shows its parent.
     fn link(&mut self, torn: &HashMap<u64, u64>) {
         let mut before = HashMap::<u32, u32>::new();
         for at in 0..self.len() {
@@ -226,7 +226,7 @@ impl Plan {
         }
     }
 
-    /// Returns the nearest line before this one that stands above a torn line.
+    /// Returns the nearest line before this one above a torn line.
     fn through_torn(&self, mut id: u64, own: u32, torn: &HashMap<u64, u64>) -> Option<u32> {
         // A longer way would lead in a circle.
         for _ in 0..torn.len() {

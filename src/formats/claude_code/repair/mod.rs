@@ -1,6 +1,6 @@
 //! Repair of a transcript.
 //!
-//! Whole lines stay, also those out of glued ones. Lines that stand twice are set aside, and lines
+//! Whole lines stay, also those out of glued ones. Lines that occur twice are set aside, and lines
 //! whose parent is lost follow the line before them, as release 2.1.332 reads them. What only hides
 //! messages from some releases, or makes a model's interface refuse the session, is `--resumable`'s
 //! (`resume`).
@@ -303,8 +303,8 @@ impl<'a> Lines<'a> {
         Some(Code::SurrogateReplaced)
     }
 
-    /// Gives a line that is sent the members without which releases before 2.1.33 lose messages: its
-    /// time, and the identifier of its answer. Returns the reason for the change.
+    /// Gives a line that is sent the members without which releases before 2.1.33 lose messages:
+    /// its time, and the identifier of its answer. Returns the reason for the change.
     fn complete(
         &mut self,
         ordinal: u32,
@@ -385,7 +385,7 @@ fn note_of(code: Code) -> String {
     format!("{{\"repaired\":[{{\"code\":\"{}\"}}]}}", code.name())
 }
 
-/// Returns the place of a member of the message that stands at a place of a line.
+/// Returns the place of a member of the message at a place of a line.
 #[must_use]
 pub fn member_of(line: &[u8], message: Span, member: &str) -> Option<Span> {
     let mut cursor = Cursor::new(message.of(line));

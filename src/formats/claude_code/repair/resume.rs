@@ -64,16 +64,16 @@ struct Calls {
     /// The last line of the answer and its results; the answer's identifier.
     after: Option<u32>,
     group: Option<Json>,
-    /// Results that stand where they are not sent, by their calls.
+    /// Results in places where they are not sent, by their calls.
     elsewhere: HashMap<u64, Vec<u8>>,
-    /// Results that are added, by the line behind which they stand.
+    /// Results that are added, by the line before them.
     added: BTreeMap<u32, Vec<Added>>,
-    /// Places of added results that say nothing, by their calls.
+    /// Places of added results without content, by their calls.
     unknown: HashMap<u64, (u32, usize)>,
     removed: BTreeMap<u32, Code>,
     /// Blocks that are removed from lines.
     blocks: HashMap<u32, Vec<usize>>,
-    /// Lines of the last answer: those that say nothing, and those whose thoughts have no text.
+    /// Lines of the last answer: those without content, and those whose thoughts have no text.
     silent: Vec<u32>,
     hollow: Vec<u32>,
     has_text: bool,
@@ -147,8 +147,7 @@ impl Resume {
         self.linked.push(parent.map_or(0, |parent| key(parent.as_bytes())));
     }
 
-    /// Ends the first showing: finds the conversation. Returns false if its lines do not stand in
-    /// order.
+    /// Ends the first showing: finds the conversation. Returns false if its lines are not in order.
     pub fn find_path(&mut self, plan: &Plan) -> bool {
         let mut path = Bits::default();
         let mut here =

@@ -58,7 +58,7 @@ impl StateMessages {
             let mut to = sink.create(&state_part(&id))?;
             let mut head = Vec::new();
             state::write(state, &[], &mut head);
-            // The empty list stands last; the messages go between its brackets.
+            // The empty list is last; the messages go between its brackets.
             head.truncate(head.len().saturating_sub(2));
             to.write_all(&head).map_err(failed)?;
             self.pour(&mut to)?;

@@ -84,8 +84,8 @@ impl Records<'_> {
         new
     }
 
-    /// Returns the answer with which the run ended, where no message contains it: the agent may name it
-    /// in the event `final` and in the end of the run only.
+    /// Returns the answer with which the run ended, where no message contains it: the agent may
+    /// name it in the event `final` and in the end of the run only.
     pub(super) fn last_answer(&mut self, node: &Node) -> Vec<Record> {
         let event = node.json(Field::Data);
         let event = event.filter(|data| {

@@ -51,7 +51,7 @@ pub struct Calls {
     open: Waiting<Json, (Json, Json)>,
     /// Whether a result came since the last call.
     answered: bool,
-    /// Results that the repair adds, by the place of the message before which they stand.
+    /// Results that the repair adds, by the place of the message behind them.
     put: BTreeMap<u32, Vec<Vec<u8>>>,
     /// Places of results that answer no call.
     orphans: BTreeSet<u32>,
@@ -141,7 +141,7 @@ impl Calls {
         self.orphans.contains(&place)
     }
 
-    /// Returns the results that stand before a place, and reports each.
+    /// Returns the results before a place, and reports each.
     pub fn before(&self, place: u32, at: Position, cx: &Cx<'_>) -> &[Vec<u8>] {
         let put = self.put.get(&place).map(Vec::as_slice).unwrap_or_default();
         for _ in put {

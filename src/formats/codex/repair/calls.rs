@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 /// Number of calls, and of results, of one identifier.
 type Pair = [u32; 2];
 
-/// Outcome of a line in which a call or a result stands.
+/// Outcome of a line with a call or a result.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing is to be done.

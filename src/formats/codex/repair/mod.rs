@@ -3,7 +3,7 @@
 //! Every whole line stays. The line about the session goes to the front, gets the members that it
 //! lacks, or is made of the file's name, because Codex opens no file without one. In a numbered
 //! rollout to which an older release appended, the lines behind the last number get numbers, and
-//! further lines about the session are set aside: newer releases refuse the file or lose what stands
+//! further lines about the session are set aside: newer releases refuse the file or lose what comes
 //! before them. Calls without results stay, because Codex completes them itself, unless the session
 //! is to be accepted by any interface (`--resumable`).
 

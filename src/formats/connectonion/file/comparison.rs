@@ -64,7 +64,7 @@ impl Read for Tee {
 const SLACK: usize = 256 << 10;
 
 impl ReadText {
-    /// Whether `what` stands at a byte that was not taken.
+    /// Whether `what` is at a byte that was not taken.
     fn is_at(&self, byte: u64, what: u8) -> bool {
         let offset = byte.checked_sub(self.base).map(|offset| offset as usize + self.taken);
         offset.and_then(|offset| self.bytes.get(offset)) == Some(&what)
@@ -183,7 +183,7 @@ impl Comparison {
     /// Compares both texts up to `end`. If they differ, returns the file's own text without `gap`,
     /// with which it must begin; `Some(None)` if it does not begin so.
     pub fn compare(&mut self, end: u64, gap: &str) -> Option<Option<String>> {
-        // An absent value ends where the colon of its name stands, which is not part of a gap.
+        // An absent value ends at the colon of its name, which is not part of a gap.
         let colon = self.read_text.borrow().is_at(end, b':');
         self.compare_name(end + u64::from(colon), gap)
     }

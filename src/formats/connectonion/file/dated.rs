@@ -2,7 +2,7 @@
 //!
 //! Each turn repeats the messages of all turns before it, so one list grows from turn to turn. The
 //! writer keeps only this list, which is as long as the last turn of the file. Turns go to a spool,
-//! because the top stands before them and may contain values that are known last.
+//! because the top comes before them and may contain values that are known last.
 
 use super::super::{agent, message, timed};
 use super::assembly::{CHUNK, Frame, Section, add_file, append, ended};
@@ -58,7 +58,7 @@ struct File<'a> {
     top: Node,
     /// Comments between the top and the turns.
     above: String,
-    /// Text that stands behind the turns.
+    /// Text behind the turns.
     tail: Vec<u8>,
     turns: Section,
     /// Turns of another format whose messages have not come yet.
@@ -170,7 +170,7 @@ impl File<'_> {
         }
     }
 
-    /// Writes comments and blank lines where they stood.
+    /// Writes comments and blank lines in their places.
     fn notice(&mut self, record: &Record, own: bool) -> Result<()> {
         let Some(text) = remark(&record.node).filter(|_| own) else {
             message::lost(record, self.cx.log);
@@ -196,7 +196,7 @@ impl File<'_> {
         self.waiting.push(turn)
     }
 
-    /// Drops turns of another format that stand before their messages and got none; counts each as
+    /// Drops turns of another format that come before their messages and got none; counts each as
     /// lost.
     fn drop_queued(&mut self) -> Result<()> {
         while has_scattered_turns(&self.top) && self.waiting.pop()?.is_some() {

@@ -76,7 +76,7 @@ impl List {
         }
     }
 
-    /// Adds the message that a record stands for; false if the record stands for none. `own` is
+    /// Adds the message that a record represents; false if the record represents none. `own` is
     /// whether the record comes from this format.
     pub fn add(&mut self, record: &Record, own: bool) -> bool {
         let mut json = Vec::new();
@@ -124,7 +124,7 @@ impl List {
 
     fn read_json(&mut self, source: &str) -> Result<(Begin, Vec<Record>), Fault> {
         if let Some(more) = source.strip_prefix(&self.text) {
-            // The known messages stand as one value before the new ones.
+            // The known messages are one value before the new ones.
             let known = usize::from(self.text.len() > 1);
             let records = records(&[if known > 0 { "[0" } else { "[" }, more].concat());
             if let Ok(mut records) = records {

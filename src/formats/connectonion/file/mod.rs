@@ -5,7 +5,7 @@
 //! whole conversation by turn. In version 1, one file a process, each turn contains its `messages`
 //! itself, as JSON text that repeats all messages before it. In version 3 the messages are in
 //! separate files, and `evals/<slug>.yaml` sums up the runs of `evals/<slug>/`; evaluations that
-//! users write stand among these summaries.
+//! users write are among these summaries.
 //!
 //! | top | canonical |
 //! |---|---|
@@ -64,7 +64,7 @@ use crate::record::{Field, Node};
 /// sessions from other formats. Other files are spelled as PyYAML spells them.
 const READABLE: &str = "readable";
 
-/// The word in `file.style` for a file whose lists stand deeper than their keys.
+/// The word in `file.style` for a file whose lists are deeper than their keys.
 const INDENTED: &str = "indented";
 
 /// Whether a session's `file.style` has a word.
@@ -85,7 +85,7 @@ const TEXT_KEY: &str = "text key";
 const NULL_KEY: &str = "null key";
 const NULL_TEXT_KEY: &str = "null text key";
 
-/// Returns the comments and blank lines that a notice stands for, if it does. They begin behind the
+/// Returns the comments and blank lines that a notice represents, if it does. They begin behind the
 /// text on their first line, and a comment there needs a space before it.
 fn remark(notice: &Node) -> Option<String> {
     let text_of = notice.json(Field::Data).filter(|_| notice.is(Field::Subtype, REMARK));

@@ -120,11 +120,11 @@ struct Records<'a> {
     /// The turns, read a second time beside the messages.
     turns: Option<Turns>,
     ready: VecDeque<Located<Record>>,
-    /// Kept records that stand before the session record.
+    /// Kept records before the session record.
     early_records: Vec<(Record, Position)>,
     /// How the file is spelled.
     style: Style,
-    /// Whether the lists of the file stand deeper than their keys.
+    /// Whether the lists of the file are deeper than their keys.
     indented: bool,
     /// Whether it was reported that the layout of the file is not kept.
     relaid: bool,
@@ -310,7 +310,7 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Makes a session record of the members that were read. `whole` is whether all of them stand
+    /// Makes a session record of the members that were read. `whole` is whether all of them come
     /// before the following element.
     fn flush_top(&mut self, whole: bool) {
         let first = !self.begun;

@@ -37,7 +37,7 @@ pub struct Shape {
 pub enum Lists {
     /// Each turn has a list as a text.
     Within,
-    /// The lists of all turns stand behind the turns.
+    /// The lists of all turns are behind the turns.
     Behind,
     /// The messages are in other files, or there are none.
     Elsewhere,
@@ -220,7 +220,7 @@ impl Shape {
         }
     }
 
-    /// Writes the members that a session record stands for, as JSON; false if there are none.
+    /// Writes the members that a session record represents, as JSON; false if there are none.
     pub fn write(&self, node: &Node, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         let mut object = Object::open(out);
@@ -240,7 +240,7 @@ impl Shape {
         out.len() > start + 2
     }
 
-    /// Returns the members that a session record stands for as YAML.
+    /// Returns the members that a session record represents as YAML.
     #[must_use]
     pub fn text(&self, node: &Node, style: Style) -> Vec<u8> {
         let mut json = Vec::new();

@@ -206,8 +206,8 @@ impl Table {
         Ok(())
     }
 
-    /// Writes the turn that a record stands for as JSON, with messages as one text if this kind of
-    /// file has them in turns; false if the record stands for no turn.
+    /// Writes the turn that a record represents as JSON, with messages as one text if this kind of
+    /// file has them in turns; false if the record represents no turn.
     pub fn write(
         &'static self,
         record: &Record,

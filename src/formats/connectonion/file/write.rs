@@ -1,6 +1,6 @@
 //! Writer for files of turns, in the spelling of PyYAML or for human readers.
 //!
-//! Turns stand before the messages that they sum up, and the top before both contains values that
+//! Turns come before the messages that they sum up, and the top before both contains values that
 //! are known last. So turns and messages go to spools, and the file is assembled at its end.
 //! Records from the same format mostly come in the order of the file: if a wrong guess does no
 //! harm, the messages are written directly behind the turns.
@@ -165,7 +165,7 @@ impl File<'_> {
         self.out.as_mut().map_or(Ok(()), |out| self.messages.pour(CHUNK, out))
     }
 
-    /// Gives up direct writing, because a record comes that stands before the messages.
+    /// Gives up direct writing, because a record comes that belongs before the messages.
     fn early(&self) {
         if self.out.is_some() {
             self.cx.log.give_up();
@@ -236,7 +236,7 @@ impl File<'_> {
         self.middle.extend_from_slice(&self.shape.text(&node, self.style));
     }
 
-    /// Writes comments and blank lines where they stood.
+    /// Writes comments and blank lines in their places.
     fn notice(&mut self, located: &Located<Record>) -> Result<()> {
         let node = &located.value.node;
         if self.has_lists() && node.is(Field::Subtype, REMARK) && self.key(node) {
@@ -355,7 +355,7 @@ impl File<'_> {
     }
 
     /// Adds a message of another format to the summary of its turn; false for a system message,
-    /// which stands in another place.
+    /// which has another place.
     fn sum_up(&mut self, record: &Record) -> bool {
         let node = &record.node;
         if let Some(said) = node.json(Field::Time).map(time) {
@@ -443,7 +443,7 @@ impl File<'_> {
     }
 }
 
-/// Whether each turn of a session from another format stands before its own messages, so that a
+/// Whether each turn of a session from another format comes before its own messages, so that a
 /// turn without messages has lost them. Sessions of this software list all turns first.
 pub fn has_scattered_turns(session: &Node) -> bool {
     let source = session.text(Field::Source);

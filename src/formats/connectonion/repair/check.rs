@@ -188,9 +188,9 @@ pub fn check(kind: &Kind, bytes: &[u8], around: Around<'_>) -> Checked {
     }
 }
 
-/// Returns the text before a line that was begun and that belongs to no text of the block. Texts
-/// that go on are indented further than members, and further than the member before them that
-/// stands deeper in the block. Elements of a list may be indented as far as its name.
+/// Returns the text before a line that was begun and that belongs to no text of the block.
+/// Continued texts are indented further than members, and further than the member before them that
+/// is deeper in the block. Elements of a list may be indented as far as its name.
 fn before_begun<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
     // The key of messages has no content without the messages.
     if matches!(kind, Kind::Key(_)) {
@@ -249,7 +249,7 @@ pub fn spaces(line: &[u8]) -> usize {
     line.iter().take_while(|b| **b == b' ').count()
 }
 
-/// Whether no text stands behind the name of a member on its line, so that lists may follow.
+/// Whether no text follows the name of a member on its line, so that lists may follow.
 #[must_use]
 pub fn is_bare(name: &str, member: &[u8]) -> bool {
     let line = member.split(|b| *b == b'\n').next().unwrap_or_default();
@@ -263,7 +263,7 @@ pub fn opens_messages(key: &[u8]) -> bool {
     line.trim_ascii_end().ends_with(b":")
 }
 
-/// Whether the key of a turn stands beside the place of keys.
+/// Whether the key of a turn is beside the place of keys.
 #[must_use]
 pub fn is_askew(key: &[u8]) -> bool {
     spaces(key) != 2
@@ -381,8 +381,7 @@ fn is_only_remarks(text: &[u8]) -> bool {
     }
 }
 
-/// Whether the last line is a comment. A line that stands further to the right may belong to a
-/// text.
+/// Whether the last line is a comment. A line further to the right may belong to a text.
 fn ends_in_comment(text: &[u8]) -> bool {
     let line = text.rsplit(|b| *b == b'\n').next().unwrap_or_default();
     is_comment(line) && spaces(line) <= spaces(text)

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// A member of the top; one for each time that it stands in the file.
+/// A member of the top; one for each time that it occurs in the file.
 #[derive(Debug)]
 pub struct Section {
     /// Its name.
@@ -50,7 +50,7 @@ pub struct Key {
     pub number: u64,
     /// Whether a message of the turn was torn or lost.
     pub lost: bool,
-    /// Whether the user speaks in the messages.
+    /// Whether the messages contain one of the user.
     pub has_question: bool,
     /// Whether the last message is an answer.
     pub answered: bool,
@@ -110,7 +110,7 @@ pub struct Facts {
     pub torn: bool,
     /// Whether a turn lacks only the line that it began with.
     pub headless: bool,
-    /// Whether a member of the top stands twice.
+    /// Whether a member of the top occurs twice.
     pub twice: bool,
     /// Whether only the changes for a model's interface are made, and no repair.
     pub calm: bool,
@@ -161,7 +161,7 @@ impl Facts {
         self.shape
     }
 
-    /// Whether no block that stays stands behind the block of this number.
+    /// Whether no block that stays comes behind the block of this number.
     #[must_use]
     pub fn ends(&self, block: u64) -> bool {
         block >= self.end
@@ -297,9 +297,9 @@ impl Facts {
     }
 
     /// Decides which blocks stay, after all blocks were added. Of the members with one name the one
-    /// with the most items stays, and of those the last, as the real loader has it. A member that
-    /// stood before the list that stays is preferred to a later one, because a file is recognized
-    /// by its first members.
+    /// with the most items stays, and of those the last, as the real loader has it. A member before
+    /// the list that stays is preferred to a later one, because a file is recognized by its first
+    /// members.
     pub fn decide(&mut self) {
         let of = |name: &str| {
             let all = self.sections.iter().enumerate();

@@ -99,17 +99,17 @@ struct State {
     fault: Option<Diagnostic>,
     /// Whether the list of messages is one that only this reader accepts.
     unlisted: bool,
-    /// Whether the last line has no ending, or a byte order mark stands at the beginning.
+    /// Whether the last line has no ending, or a byte order mark is at the beginning.
     unfinished: bool,
-    /// Findings where the reader differs from the software: members that stand twice, messages of
+    /// Findings where the reader differs from the software: members that occur twice, messages of
     /// an unknown shape.
     differences: Vec<Diagnostic>,
-    /// Whether a byte order mark stands at the beginning.
+    /// Whether a byte order mark is at the beginning.
     marked: bool,
     /// The encoding of the file, if it is other than UTF-8.
     foreign: Option<&'static Encoding>,
     records: u64,
-    /// Number of messages that stand in the file, without restored ones.
+    /// Number of messages in the file, without restored ones.
     messages: u64,
     /// Position of the first call without a result, or result without a call.
     alone: Option<Position>,
@@ -289,7 +289,7 @@ fn report(code: Code, at: Position, cx: &Cx<'_>) {
     cx.report(Diagnostic::new(code, code.title()).at(at));
 }
 
-/// Reports a fix that has no position, because the text that was put in stands nowhere in the file.
+/// Reports a fix that has no position, because the text that was put in is nowhere in the file.
 fn report_put(code: Code, what: &str, cx: &Cx<'_>) {
     cx.report(Diagnostic::new(code, format!("{}: {what}", code.title())));
 }

@@ -16,10 +16,10 @@ pub struct Resume {
     /// these calls and its results.
     open: Vec<Json>,
     after: u64,
-    /// Results that are put in, by the number of the message behind which they stand.
+    /// Results that are put in, by the number of the message before them.
     put: BTreeMap<u64, Vec<Put>>,
     /// Results that are put in and have no late result yet, by their calls, in order: the message
-    /// behind which each stands, and its index there.
+    /// before each, and its index there.
     waiting: HashMap<Json, VecDeque<(u64, usize)>>,
     /// Messages that are removed, by their numbers.
     removed: BTreeMap<u64, Code>,

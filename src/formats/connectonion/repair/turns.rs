@@ -279,7 +279,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Returns why the line of a key is replaced: the key contains the value for no messages
-    /// although some follow, or the number of another turn, or stands beside the place of keys.
+    /// although some follow, or the number of another turn, or is beside the place of keys.
     fn belied(&self, block: &Block) -> Option<Code> {
         let key = self.facts.keys.get(self.keys).filter(|_| matches!(block.kind, Kind::Key(_)))?;
         match key {

@@ -1,6 +1,6 @@
 //! Reader for runs that were laid out again, by the user or a program such as PyYAML.
 //!
-//! The members stand in any order, so the header is read first and the messages in a second walk.
+//! The members are in any order, so the header is read first and the messages in a second walk.
 //! The messages are a list of YAML, which is read item by item, or a text that holds a JSON array,
 //! which must fit in memory.
 

@@ -86,7 +86,7 @@ struct Records<'a> {
     unterminated: Option<Position>,
     /// Whether the line read last was damaged.
     faulty: bool,
-    /// Whether a comma stood behind the last message; `None` before the first message. `unlisted`
+    /// Whether a comma followed the last message; `None` before the first message. `unlisted`
     /// is whether a fault in the list was reported, which is done once.
     comma: Option<bool>,
     unlisted: bool,

@@ -147,7 +147,7 @@ impl Run<'_> {
                 self.prompt = node.json(Field::SystemPrompt).filter(|p| !p.is_null()).cloned();
             }
         }
-        // A carriage return may stand in a prompt, so only `\n` ends a line.
+        // A carriage return may occur in a prompt, so only `\n` ends a line.
         let lines = text.strip_suffix(b"\n").unwrap_or(&text).split(|b| *b == b'\n');
         let lines = lines.filter(|_| !text.is_empty());
         let frame = (!text.ends_with(FRAMED.as_bytes())).then_some(MESSAGES.as_bytes());
@@ -290,7 +290,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns the white space that a notice stands for, if it does, or the comments behind the list.
+/// Returns the white space that a notice represents, if it does, or the comments behind the list.
 fn gap(notice: &Node) -> Option<String> {
     let said = notice.text(Field::Data).filter(|_| notice.is(Field::Subtype, REMARK));
     let behind = notice.is(Field::Layout, "behind");

@@ -191,8 +191,8 @@ impl EntryRepair<'_> {
         new
     }
 
-    /// Returns the identifier of an entry to which another one is linked. A parent that stands
-    /// behind its child has a new identifier, or the user named it.
+    /// Returns the identifier of an entry to which another one is linked. A parent behind its child
+    /// has a new identifier, or the user named it.
     fn name_of(&self, parent: u32, scan: &Scan, record: &FoundRecord<'_>) -> Option<Vec<u8>> {
         let written = self.written.names.get(&parent).cloned();
         let new = || self.plan.as_ref()?.name(parent).map(|name| quoted(name).to_vec());

@@ -84,7 +84,7 @@ struct EntryRepair<'a> {
     /// Whether the records contain a value on which pi fails.
     fails: bool,
     /// Whether the context's messages can be counted by the marks of entries. They cannot where an
-    /// edit leaves some out, or an entry without an identifier stands in a tree.
+    /// edit leaves some out, or an entry without an identifier is in a tree.
     counts: bool,
     /// Whether a record is one of pi's.
     known: bool,
@@ -182,7 +182,7 @@ impl Mend for EntryRepair<'_> {
             if let Some(list) = self.header.list()
                 && self.list.is_some_and(|own| own != list)
             {
-                // Entries stood before the header, and were noted as those of another version.
+                // Entries came before the header, and were noted as those of another version.
                 *self = Self { list: Some(list), ..Self::new(self.wanted, self.cx) };
                 return true;
             }

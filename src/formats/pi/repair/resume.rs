@@ -2,7 +2,7 @@
 //!
 //! Source: `transformMessages` of pi's `ai` package, release 0.87.1, and the rules of the
 //! interfaces that it serves: every call has its result before the next turn, no result is without
-//! its call, the last answer says something, and text is Unicode. Answers that were broken off
+//! its call, the last answer has content, and text is Unicode. Answers that were broken off
 //! are not sent. Thoughts that carry a signature are never touched.
 
 use super::record::{elements, member};
@@ -27,9 +27,9 @@ pub struct Resume {
     looked: u32,
     /// The last answer, while calls of it wait for their results.
     open: Option<Turn>,
-    /// Answers at the end that say nothing.
+    /// Answers at the end without content.
     tail: Vec<u32>,
-    /// Results that repair adds, by the entry that they stand behind.
+    /// Results that repair adds, by the entry before them.
     put: BTreeMap<u32, Vec<Put>>,
     /// Places of added results, by their calls.
     answered: HashMap<u64, (u32, usize)>,
@@ -52,7 +52,7 @@ struct Turn {
     after: u32,
     /// Calls that wait, by their identifiers.
     calls: Waiting<u64, Call>,
-    /// Results that stand off the active branch.
+    /// Results off the active branch.
     elsewhere: HashMap<u64, Vec<u8>>,
     /// The answer's times, in their spelling.
     time: Vec<u8>,
@@ -190,8 +190,8 @@ impl Resume {
         self.removed.insert(ordinal, Code::OrphanResult);
     }
 
-    /// Uses a result that stands where it is not sent, or comes too late, as the result of its
-    /// call.
+    /// Uses a result that is in a place where it is not sent, or that comes too late, as the result
+    /// of its call.
     fn found_elsewhere(&mut self, message: &[u8]) {
         let key = key_of(member(message, "toolCallId").unwrap_or_default());
         if let Some((after, place)) = self.answered.remove(&key) {

@@ -54,7 +54,7 @@ impl Slots {
         self.open = Some(self.next.max(1) + 1);
     }
 
-    /// Counts the end of a record, unless its beginning was counted: that stands before it, or
+    /// Counts the end of a record, unless its beginning was counted: that comes before it, or
     /// before the one record that another program wrote into its midst.
     pub fn rest(&mut self) {
         if self.open.take().is_none_or(|next| self.next > next + 1) {
@@ -118,7 +118,7 @@ impl Slots {
     ) -> Option<Moved> {
         let own = self.of(compaction);
         let at_most = self.hole.is_some_and(|hole| hole < number.min(own));
-        // The kept entry stood before the compaction, so it is one of the missing records.
+        // The kept entry was before the compaction, so it is one of the missing records.
         if at_most && number >= own {
             let number = self.moved(own, removed, put_in)?;
             return Some(Moved { number, why: Code::TargetItself, at_most: false });

@@ -12,7 +12,7 @@ use bytes::Bytes;
 const CHANGED_FIELDS: [Field; 6] =
     [Field::Name, Field::File, Field::Source, Field::Layout, Field::Extra, Field::ParentSession];
 
-/// Whether a line is a header of this version that says what a record of a newer one says.
+/// Whether a line is a header of this version with the content of a record of a newer one.
 fn heads(line: &Bytes, node: &Node, version: u32) -> bool {
     let Some(header) = read::header(line, NAME).ok().flatten() else { return false };
     let read = &header.record.node;

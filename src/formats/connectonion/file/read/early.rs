@@ -1,4 +1,4 @@
-//! Messages that stand before the turns.
+//! Messages before the turns.
 //!
 //! The real software writes the top first, then turns, then messages, but the order of a mapping's
 //! members has no meaning: a program that sorts them changes it. If messages come first, the reader
@@ -14,12 +14,12 @@ use crate::record::{Field, Kind, Node, Record, Value};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Event, Events, What};
 
-/// State of turns and messages that stand early in the file and are read late.
+/// State of turns and messages that come early in the file and are read late.
 #[derive(Default)]
 pub(super) struct Early {
     /// Whether turns or messages were passed over.
     pub passed: bool,
-    /// The system prompt, which stands between both.
+    /// The system prompt, which is between both.
     prompt: Option<Value>,
     /// The reading to which the reader returns after them.
     pub aside: Option<Aside>,

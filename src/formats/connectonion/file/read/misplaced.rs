@@ -1,4 +1,4 @@
-//! Members that stand twice in a file, and values in a place where they have no meaning.
+//! Members that occur twice in a file, and values in a place where they have no meaning.
 
 use super::super::super::REMARK;
 use super::Records;

@@ -1,8 +1,8 @@
 //! Comments and blank lines between the records of a file.
 //!
 //! The documentation of the software invites users to edit these files, so the reader keeps
-//! comments as notices, in the place where they stand. A comment inside a record is part of the
-//! record's own spelling.
+//! comments as notices, in their places. A comment inside a record is part of the record's own
+//! spelling.
 
 use super::super::REMARK;
 use super::{Records, Stage};
@@ -10,7 +10,7 @@ use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Kind, Record};
 
-/// The element in front of which a remark stands.
+/// The element behind a remark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
     /// A member of the top, by the name for the notice's layout.

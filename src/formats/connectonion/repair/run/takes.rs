@@ -26,7 +26,7 @@ pub struct Take {
     pub talk: Resume,
     /// Whether lines end with `\r\n`.
     pub crlf: bool,
-    /// Whether lines that stay stand behind the messages.
+    /// Whether lines that stay are behind the messages.
     behind: bool,
 }
 
@@ -53,7 +53,7 @@ impl Place {
     }
 }
 
-/// The file, and a second reading of it if lines stand behind its messages.
+/// The file, and a second reading of it if there are lines behind its messages.
 pub type Sources = (Box<dyn Read>, Option<Box<dyn Read>>);
 
 /// All copies of the run in a file.
@@ -82,7 +82,7 @@ impl Takes {
     /// Adds an item of the first walk.
     ///
     /// # Errors
-    /// None; a walk asks for a result.
+    /// None; a walk expects a result.
     pub fn item(&mut self, item: &Item) -> Result<()> {
         if self.place.of(item) >= self.all.len() {
             self.all.push(Take::default());

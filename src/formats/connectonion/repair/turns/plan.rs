@@ -76,7 +76,7 @@ fn survey(
                     end = place;
                 }
                 facts.block(&block.kind, &block.bytes, last, &checked);
-                // A line without an ending stands before another line.
+                // A line without an ending comes before another line.
                 facts.damaged |=
                     block.is_put_in() || lossy.is_some() || !(last || block.terminated);
                 facts.removes |= lossy.is_some();
