@@ -120,7 +120,7 @@ impl Task {
     /// folder. The returned output is complete and waits for its place.
     #[must_use]
     pub fn run(&self, job: &Job, output: &Name) -> Done {
-        let _busy = self.options.hands.work();
+        let _busy = self.options.thread_budget.work();
         let mut report = FileReport::new(job.name());
         let log = Log::default();
         let cx = Cx { options: &self.options, log: &log };

@@ -283,8 +283,8 @@ pub fn home(format: &crate::format::Format) -> Result<Option<PathBuf>, Stop> {
     Ok(format.home.and_then(|home| home(&of)).map(PathBuf::from))
 }
 
-/// Whether the command of these arguments uses the settings. The other commands also work with a bad
-/// file.
+/// Whether the command of these arguments uses the settings. The other commands also work with a
+/// bad file.
 pub fn is_needed(mut words: impl Iterator<Item = OsString>) -> bool {
     let apart = ["explain", "formats", "schema", "help", "man", "completions"].map(OsStr::new);
     words.nth(1).is_some_and(|command| !apart.contains(&command.as_os_str()))

@@ -110,10 +110,10 @@ fn begun_workers(inputs: &Inputs, threads: usize) -> Result<Workers, Stop> {
 /// Gives a task the claims of its run and the threads that the user wants. Returns how many workers
 /// the task needs: if names depend on what is written, some workers wait for those before them.
 fn take(task: &mut Task, claims: Claims, threads: usize) -> usize {
-    task.options.hands = ThreadBudget::new(threads);
+    task.options.thread_budget = ThreadBudget::new(threads);
     let native = matches!(task.place, Place::Native(_));
-    let hands = task.options.hands.clone();
-    task.claims = Arc::new(if native { claims.in_turn(threads, hands) } else { claims });
+    let thread_budget = task.options.thread_budget.clone();
+    task.claims = Arc::new(if native { claims.in_turn(threads, thread_budget) } else { claims });
     if native { threads + WAITING } else { threads }
 }
 

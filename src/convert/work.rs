@@ -59,7 +59,7 @@ impl<'a> Work<'a> {
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
         // Only streams hold data that a tree cannot express. A tree may have no records for what
-        // decides about the context, and a history that was replaced is no branch of any tree.
+        // decides about the context, and a history that was replaced is not a branch of any tree.
         let stream = canonical::FORMAT.name;
         let wide = from.name == stream || from.replaces_history();
         let cuts = [Kind::Compaction, Kind::ContextEdit];

@@ -66,7 +66,7 @@ pub struct Options {
     /// software itself reads it.
     pub plain: bool,
     /// Threads that the work on a large input may borrow.
-    pub hands: ThreadBudget,
+    pub thread_budget: ThreadBudget,
 }
 
 impl Default for Options {
@@ -89,7 +89,7 @@ impl Default for Options {
             folder: None,
             question: None,
             plain: false,
-            hands: ThreadBudget::default(),
+            thread_budget: ThreadBudget::default(),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::Span;
 pub enum Unit {
     /// U+0000, which programs written in C cannot store.
     Nul,
-    /// A surrogate without its other half, which is no character.
+    /// A surrogate without its other half, which is not a character.
     Half,
 }
 

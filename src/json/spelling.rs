@@ -99,8 +99,8 @@ impl EscapeStyle {
         }
     }
 
-    /// Appends a string, given without its quotes; `special` is true if it contains anything but plain
-    /// bytes and escapes of two characters.
+    /// Appends a string, given without its quotes; `special` is true if it contains anything but
+    /// plain bytes and escapes of two characters.
     fn string(self, inner: &[u8], special: bool, out: &mut Vec<u8>) {
         let start = out.len();
         // In most strings at most the characters beyond ASCII must be respelled.

@@ -60,7 +60,7 @@ pub struct Session {
 }
 
 /// The links between the entries of a session. Nodes are in the order of the file and refer to each
-/// other by their places in [`nodes`](Self::nodes), so that a long session is no deep structure.
+/// other by their places in [`nodes`](Self::nodes), so that a long session is not a deep structure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     /// All entries that have an identifier.

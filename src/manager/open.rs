@@ -36,7 +36,7 @@ impl StoredSession {
     /// Reads the session in a file, and in those that belong to it. Damaged lines are kept.
     ///
     /// # Errors
-    /// If it cannot be read, or is no session.
+    /// If it cannot be read, or is not a session.
     pub fn read(path: &Path) -> Result<Self> {
         let source = JobSource::File(path.into());
         let options = Options { on_error: OnError::Keep, ..Options::default() };

@@ -154,7 +154,7 @@ impl Work {
         Ok(reports)
     }
 
-    /// Returns the inputs that the paths mean, and reports on what is no input.
+    /// Returns the inputs that the paths mean, and reports on what is not an input.
     pub(super) fn listed(&self, paths: &[PathBuf]) -> (Vec<Job>, Vec<FileReport>) {
         let Listed { jobs, errors, skipped } =
             batch::expand(paths, &Filter::default(), &self.task.place.written());

@@ -63,7 +63,7 @@ impl Checked {
 /// The blocks that were read and not yet processed, and the output that was not yet written.
 pub struct Ahead<'o> {
     kind: ByteLines,
-    hands: ThreadBudget,
+    thread_budget: ThreadBudget,
     state: Mutex<State>,
     changed: Condvar,
     /// Output, if any thread may write it.
@@ -159,11 +159,11 @@ impl Drop for Ahead<'_> {
 }
 
 impl<'o> Ahead<'o> {
-    /// Begins without blocks; blocks will be checked by `kind`, with threads from `hands`. Returns
+    /// Begins without blocks; blocks will be checked by `kind`, with threads from `thread_budget`. Returns
     /// the output if only the calling thread may write it.
     pub fn new(
         kind: ByteLines,
-        hands: &ThreadBudget,
+        thread_budget: &ThreadBudget,
         out: Out<'o>,
     ) -> (Self, Option<Box<dyn Write + 'o>>) {
         let (out, own) = match out {
@@ -171,7 +171,7 @@ impl<'o> Ahead<'o> {
             Out::Here(own) => (None, Some(own)),
         };
         let (state, changed) = (Mutex::new(STATE.take()), Condvar::new());
-        (Self { kind, hands: hands.clone(), state, changed, out }, own)
+        (Self { kind, thread_budget: thread_budget.clone(), state, changed, out }, own)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -205,7 +205,7 @@ impl<'o> Ahead<'o> {
 
     /// Borrows the help of an idle thread.
     pub fn borrow_help<'s>(&'s self, scope: &'s Scope<'s, '_>) {
-        if let Some(busy) = self.hands.borrow() {
+        if let Some(busy) = self.thread_budget.borrow() {
             self.lock().helpers += 1;
             scope.spawn(move || self.help(busy));
         }
@@ -215,7 +215,7 @@ impl<'o> Ahead<'o> {
     fn help(&self, _busy: Busy) {
         let _helping = Helping(self);
         let mut state = self.lock();
-        while !state.over && !self.hands.are_short() {
+        while !state.over && !self.thread_budget.are_short() {
             state = self.step(state);
         }
     }

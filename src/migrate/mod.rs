@@ -48,7 +48,7 @@ const LEAD: usize = 16 << 20;
 /// a line stops the work, unless the options allow it; the output must not be used then.
 ///
 /// # Errors
-/// If the input is damaged, is no session of the format, cannot reach the target, or if reading
+/// If the input is damaged, is not a session of the format, cannot reach the target, or if reading
 /// or writing fails.
 ///
 /// ```
@@ -98,7 +98,7 @@ pub fn run_to(
     }
     let mut lines = Lines::new(input, cx.options.max_line);
     let bom = lines.skip_bom()?;
-    let (ahead, own) = Ahead::new(kind, &cx.options.hands, output);
+    let (ahead, own) = Ahead::new(kind, &cx.options.thread_budget, output);
     let (plane, out, done) = (None, ahead.buffer(), Outcome::default());
     let mut work = Work { cx, kind, target, bom, plane, out, own, done };
     thread::scope(|scope| {

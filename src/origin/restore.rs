@@ -412,19 +412,23 @@ fn merged(
     anew.leave_out(now, (&mut outcomes, &mut added), cx);
     match_turns(base, now, (&mut outcomes, &mut added))?;
     let unsaved = unsaved_run::taken(now, &mut added, source_format, cx)?;
-    let kin = ParentLinks::of(now, &added)?;
-    let branching = kin.file_format.is_some_and(|file_format| file_format.version().tree);
+    let parent_links = ParentLinks::of(now, &added)?;
+    let branching = parent_links.file_format.is_some_and(|file_format| file_format.version().tree);
     let linear = source_format.is_some_and(|source_format| !source_format.version().tree);
     let forks = !branching && branches::forks(now, &added)?;
-    if forks || (kin.tree || kin.names_new_leaf()) && linear {
+    if forks || (parent_links.tree || parent_links.names_new_leaf()) && linear {
         branches::behind(now, (&mut outcomes, &mut added), branching, cx)?;
     }
     context_edits::apply(now, (&mut outcomes, &mut added), source_format, cx)?;
-    let mut summed =
-        compactions::find_new(now, (&mut outcomes, &mut added), kin.file_format, source_format)?;
+    let mut summed = compactions::find_new(
+        now,
+        (&mut outcomes, &mut added),
+        parent_links.file_format,
+        source_format,
+    )?;
     summed.replacements.extend(unsaved);
     let store = RecordStore::new(sink.spool()?);
-    let back = Merger::new((&mut *now, base), kin, (outcomes, added), summed, store, cx);
+    let back = Merger::new((&mut *now, base), parent_links, (outcomes, added), summed, store, cx);
     let Done { store: mut stream, changed, summed } = back.all(&mut *origin, &quiet)?;
     if !changed {
         return Ok(None);

@@ -2,9 +2,9 @@
 
 use super::{Field, Node};
 
-/// Returns bytes that distinguish a session from others; `question` is its first question. Data that
-/// change when a session continues count only where there is neither an identifier nor a time of
-/// creation.
+/// Returns bytes that distinguish a session from others; `question` is its first question. Data
+/// that change when a session continues count only where there is neither an identifier nor a time
+/// of creation.
 #[must_use]
 pub fn identity(session: &Node, question: Option<&str>) -> Vec<u8> {
     let lasting = [Field::Id, Field::Name, Field::Agent, Field::Cwd, Field::Created];

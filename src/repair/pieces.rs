@@ -210,7 +210,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Shows the lines that were kept one by one: they are no record.
+    /// Shows the lines that were kept one by one: they are not a record.
     fn give_up(&mut self, show: Show<'_>) -> Result<()> {
         let Some(spread) = self.spread.take() else { return Ok(()) };
         self.replays = true;

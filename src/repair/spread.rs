@@ -86,7 +86,7 @@ pub enum Step {
     Whole,
     /// The record continues.
     Open,
-    /// The lines are no record.
+    /// The lines are not a record.
     Wrong,
 }
 

@@ -66,8 +66,8 @@ impl Claims {
     /// Makes outputs take their places in the order of the inputs. At most `workers` inputs are
     /// worked on at a time.
     #[must_use]
-    pub fn in_turn(self, workers: usize, hands: ThreadBudget) -> Self {
-        Self { turns: Some(Turns::new(workers, hands)), ..self }
+    pub fn in_turn(self, workers: usize, thread_budget: ThreadBudget) -> Self {
+        Self { turns: Some(Turns::new(workers, thread_budget)), ..self }
     }
 
     /// Waits for the permission to work on the input number `place`, if outputs take their places

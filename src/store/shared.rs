@@ -51,7 +51,7 @@ impl Live {
     /// Prepares the change; `None` if the file does not exist.
     ///
     /// # Errors
-    /// If it is no regular file, or too large.
+    /// If it is not a regular file, or too large.
     pub fn of(path: &Path, change: Box<dyn Change>, force: bool) -> Result<Either> {
         let Ok(meta) = fs::symlink_metadata(path) else { return Ok(Either::New(change)) };
         if meta.is_file() && meta.len() <= LARGEST {

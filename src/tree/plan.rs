@@ -216,7 +216,7 @@ impl Plan {
     }
 
     /// Returns the first entry behind the last message that leads to the leaf, and the number of
-    /// newer messages that are not reached, where the leaf is no message and on an older branch.
+    /// newer messages that are not reached, where the leaf is not a message and on an older branch.
     #[must_use]
     pub fn old_branch(&self) -> Option<(u32, u64)> {
         let said = |bone: &Bone| bone.is(marks::MESSAGE) && !bone.is(marks::PASSED);
@@ -378,8 +378,8 @@ impl Plan {
         self.before
     }
 
-    /// Returns the counts that the software reaches on the active branch, where `first_kept` is the first
-    /// entry that the last compaction keeps.
+    /// Returns the counts that the software reaches on the active branch, where `first_kept` is the
+    /// first entry that the last compaction keeps.
     #[must_use]
     pub fn reach(&self, first_kept: Option<u32>) -> Reach {
         let compaction = self.compaction();

@@ -167,7 +167,8 @@ impl Skeleton {
         self.bones.push(Bone { id: seen.id.unwrap_or(0), parent: seen.parent, ordinal, note });
     }
 
-    /// Notes that the entry noted last refers to another; `first_kept` for a compaction's first kept one.
+    /// Notes that the entry noted last refers to another; `first_kept` for a compaction's first
+    /// kept one.
     pub fn refer(&mut self, target: u64, first_kept: bool) {
         let from = (self.bones.len() as u32).saturating_sub(1);
         self.references.push(Reference { from, target, first_kept });

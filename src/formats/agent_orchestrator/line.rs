@@ -68,7 +68,7 @@ impl What {
     /// Determines the kind of a line by the members of the object that begins the text.
     ///
     /// # Errors
-    /// If the text is no JSON object.
+    /// If the text is not a JSON object.
     pub fn of(text: &[u8]) -> Result<Self, Fault> {
         let mut cursor = Cursor::new(text);
         let mut wire = None;

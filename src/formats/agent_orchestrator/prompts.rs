@@ -68,7 +68,7 @@ impl Prompts {
         let is = |role| record.kind == Kind::Message && node.is(Field::Role, role);
         let broken = is_broken(node);
         if node.is_true(Field::Excluded) || (record.kind == Kind::Message && broken) {
-            // A message that is not sent again is no part of the conversation.
+            // A message that is not sent again is not part of the conversation.
             if let Some(turn) = &mut self.turn {
                 turn.broken |= broken;
                 turn.text = None;

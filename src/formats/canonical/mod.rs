@@ -96,7 +96,7 @@ fn open<'a>(line: &Line<'_>, _: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane
 /// against its content.
 ///
 /// # Errors
-/// If it is no record.
+/// If it is not a record.
 pub fn record(line: &Bytes) -> Result<Record> {
     let at = Position { line: 1, ..Position::default() };
     read::parse_any(&Line { bytes: line, at, terminated: true }, line)
@@ -106,7 +106,7 @@ pub fn record(line: &Bytes) -> Result<Record> {
 /// its content.
 ///
 /// # Errors
-/// If it is no record.
+/// If it is not a record.
 pub fn whole_record(line: &Bytes) -> Result<Record> {
     let at = Position { line: 1, ..Position::default() };
     read::parse(&Line { bytes: line, at, terminated: true }, line)

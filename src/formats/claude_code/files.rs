@@ -24,7 +24,7 @@ pub struct Part {
     pub name: String,
     /// Call of the sub-agent whose lines the part contains, if it is known.
     pub call: Option<Json>,
-    /// Name of the sub-agent's file in version 1, where it is no part of the session.
+    /// Name of the sub-agent's file in version 1, where it is not part of the session.
     pub flat: Option<String>,
 }
 

@@ -163,7 +163,7 @@ impl Stored {
 /// Reads a state.
 ///
 /// # Errors
-/// If it cannot be read, or is no state.
+/// If it cannot be read, or is not a state.
 pub fn read(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Stored> {
     let State { file, text } = text_of(part, cx)?;
     let at = Position { line: 1, ..Position::default() };
@@ -268,7 +268,7 @@ fn list_of(head: &[u8]) -> Option<(Vec<u8>, usize)> {
 /// Opens a state for reading.
 ///
 /// # Errors
-/// If it cannot be read, or is no state.
+/// If it cannot be read, or is not a state.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut stored = read(parts.main()?, cx)?;
     let at = Position { line: 1, ..Position::default() };

@@ -21,7 +21,7 @@ const DEEPEST: usize = 64;
 /// A rollout whose first lines are the history of another.
 struct Base {
     lines: Lines<Box<dyn Read>>,
-    /// The number of the first line that is no history.
+    /// The number of the first line that is not history.
     end: f64,
 }
 

@@ -4,7 +4,7 @@
 //! | ConnectOnion | canonical |
 //! |---|---|
 //! | `content` a string | the same |
-//! | `content` a list of parts | content blocks; a part that is no text, image or document is opaque; |
+//! | `content` a list of parts | content blocks; a part that is not a text, image or document is opaque; |
 //! | | from another format, a part that the interface does not know becomes a text that names it |
 //! | `tool_calls` | `tool_call` blocks behind the text; arguments stay the JSON text that they are |
 //! | role `tool` | one `tool_result` block |

@@ -26,7 +26,7 @@ pub struct Parsed {
 /// `contents`, the content and the usage of messages are left out.
 ///
 /// # Errors
-/// If the line is not one JSON value. A value that is no object is an opaque record.
+/// If the line is not one JSON value. A value that is not an object is an opaque record.
 pub fn entry(
     line: &Bytes,
     version: u32,

@@ -49,7 +49,7 @@ fn check(line: &Line<'_>, scan: &mut Scan) -> Result<bool> {
 /// Opens the byte plane on a session's first line.
 ///
 /// # Errors
-/// If the line is no header, or the target cannot be reached from its version.
+/// If the line is not a header, or the target cannot be reached from its version.
 fn open<'a>(line: &Line<'_>, target: Target, cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
     let mut scan = Scan::default();
     let object = check(line, &mut scan)?;

@@ -98,7 +98,7 @@ impl Writer for Entries<'_> {
                 let value = session.map(|session| session.foreign.named(record.clone()));
                 value.map_or(Ok(()), |value| self.entry(&Located { value, at: located.at }))?;
             }
-            // A record that is no node in another format is not an entry in pi.
+            // A record that is not a node in another format is not an entry in pi.
             Kind::Opaque if foreign => self.leave_out(record),
             kind if !record.is_node() && (foreign || !self.version.kinds.contains(&kind)) => {
                 self.cx.log.count(FieldOutcome::Dropped, kind.name());

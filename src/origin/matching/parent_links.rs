@@ -35,34 +35,41 @@ impl ParentLinks {
     /// # Errors
     /// If the records cannot be read back.
     pub fn of(now: &mut FileRecords, new: &[u32]) -> Result<Self> {
-        let mut kin = Self::default();
+        let mut parent_links = Self::default();
         if new.is_empty() || now.names.is_empty() {
-            return Ok(kin);
+            return Ok(parent_links);
         }
         let session = now.record(0)?;
         let source = session.node.text(Field::Source);
-        kin.file_format = source.and_then(|source| Spec::parse(&source).ok());
-        kin.tree = kin.file_format.is_some_and(|spec| spec.version().tree);
-        kin.rules = kin.file_format.and_then(|spec| spec.format.context).map(|open| open(&session));
+        parent_links.file_format = source.and_then(|source| Spec::parse(&source).ok());
+        parent_links.tree = parent_links.file_format.is_some_and(|spec| spec.version().tree);
+        parent_links.rules = parent_links
+            .file_format
+            .and_then(|spec| spec.format.context)
+            .map(|open| open(&session));
         for number in new {
             let record = now.record(*number)?;
             // Messages of a sub-agent are beside the conversation.
-            kin.tree |= record.node.get(Field::ParentCall).is_some();
+            parent_links.tree |= record.node.get(Field::ParentCall).is_some();
         }
         for number in new {
             let record = now.record(*number)?;
             let leaf = record.node.json(Field::Leaf).filter(|_| record.kind == Kind::Session);
-            kin.new_leaf = leaf.map(|leaf| (leaf.clone(), None)).or(kin.new_leaf);
-            let parent = record.node.json(Field::Parent).filter(|_| kin.tree && record.is_node());
-            parent.into_iter().for_each(|parent| drop(kin.wanted.insert(parent.clone(), None)));
+            parent_links.new_leaf = leaf.map(|leaf| (leaf.clone(), None)).or(parent_links.new_leaf);
+            let parent =
+                record.node.json(Field::Parent).filter(|_| parent_links.tree && record.is_node());
+            parent
+                .into_iter()
+                .for_each(|parent| drop(parent_links.wanted.insert(parent.clone(), None)));
         }
         // Writers end a file with the leaf again, even where that is its last message.
-        let last = match &kin.new_leaf {
+        let last = match &parent_links.new_leaf {
             Some(_) => last_node(now)?,
             None => None,
         };
-        kin.new_leaf = kin.new_leaf.filter(|(leaf, _)| last.as_ref() != Some(leaf));
-        Ok(kin)
+        parent_links.new_leaf =
+            parent_links.new_leaf.filter(|(leaf, _)| last.as_ref() != Some(leaf));
+        Ok(parent_links)
     }
 
     /// Converts a new record of the file to a form that other formats know, by what the file's

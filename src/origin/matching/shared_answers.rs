@@ -99,7 +99,7 @@ impl Shares {
     /// the answer is not shared. `line` reads the answer.
     ///
     /// # Errors
-    /// If the line cannot be read, or is no record.
+    /// If the line cannot be read, or is not a record.
     pub fn take(
         &mut self,
         number: u32,

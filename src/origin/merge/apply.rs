@@ -96,8 +96,8 @@ impl Merger<'_> {
     /// Notes an entry that the target's writer computed: it is not in the source, but a new entry
     /// may follow it.
     fn pass(&mut self, number: u32) -> Result<()> {
-        if self.kin.tree {
-            self.kin.pass(&self.now.record(number)?);
+        if self.parent_links.tree {
+            self.parent_links.pass(&self.now.record(number)?);
         }
         Ok(())
     }
@@ -115,8 +115,8 @@ impl Merger<'_> {
         if part == Some(Part::Empty) {
             return self.deleted(&source);
         }
-        if self.kin.tree && !source.is_node() {
-            bases.iter().for_each(|base| self.kin.pass(base));
+        if self.parent_links.tree && !source.is_node() {
+            bases.iter().for_each(|base| self.parent_links.pass(base));
         }
         let first = outcomes.iter().position(|found| *found != Match::Deleted).unwrap_or(0);
         let (Some(base), Some(was), true) = (bases.get(first), of.get(first), edited) else {
@@ -213,11 +213,14 @@ impl Merger<'_> {
     /// Notes that the file shows the next record by these records, up to number `last`.
     fn show(&mut self, bases: &[Record], last: u32) {
         self.shown = (Vec::new(), None);
-        if self.kin.tree || self.kin.names_new_leaf() || self.summed.needs_origins() {
+        if self.parent_links.tree
+            || self.parent_links.names_new_leaf()
+            || self.summed.needs_origins()
+        {
             let names = bases.iter().filter_map(|base| base.node.json(Field::Id).cloned());
             // A new entry before an answer comes before its first part.
             let first = bases.first().filter(|_| self.last != Some(last));
-            let before = first.and_then(|base| self.kin.new_before(base));
+            let before = first.and_then(|base| self.parent_links.new_before(base));
             self.shown = (names.collect(), before.cloned());
         }
         self.last = Some(last);

@@ -75,7 +75,7 @@ pub struct Merger<'n> {
     new_turns: NewTurns,
     tail: Tail,
     cut: Deletions,
-    kin: ParentLinks,
+    parent_links: ParentLinks,
     parted: Parted,
     models: Models,
     whole: Option<Answers>,
@@ -106,7 +106,7 @@ impl<'n> Merger<'n> {
     /// Creates a merger before its first item.
     pub fn new(
         (now, base): (&'n mut FileRecords, &'n mut Base),
-        kin: ParentLinks,
+        parent_links: ParentLinks,
         (outcomes, added): (Vec<Match>, Vec<u32>),
         summed: Summed,
         store: RecordStore,
@@ -136,7 +136,7 @@ impl<'n> Merger<'n> {
             answer: None,
             called: Called::default(),
             new_turns: NewTurns::default(),
-            kin,
+            parent_links,
             parted: Parted::default(),
             models: Models::default(),
             whole: None,
@@ -269,7 +269,8 @@ impl<'n> Merger<'n> {
     /// Writes the remaining records behind the last item.
     fn finish(mut self) -> Result<Done> {
         self.flush(u32::MAX)?;
-        if let Some(leaf) = self.kin.leaf().filter(|leaf| self.tip.as_ref() != Some(*leaf)) {
+        if let Some(leaf) = self.parent_links.leaf().filter(|leaf| self.tip.as_ref() != Some(*leaf))
+        {
             self.tail.set_leaf(leaf);
             self.report(
                 Code::OriginAdded,
@@ -290,7 +291,7 @@ impl<'n> Merger<'n> {
     /// Sets the leaf of a session whose last node was deleted to the nearest node above it that
     /// remains, so that it is not on another branch that is the last one now.
     fn settle_leaf(&mut self) {
-        let says = self.has_leaf || self.kin.names_new_leaf();
+        let says = self.has_leaf || self.parent_links.names_new_leaf();
         let tree = self.source_format.is_some_and(|source_format| source_format.version().tree);
         let gone = self.end.as_ref().filter(|end| tree && !says && self.moved.contains_key(*end));
         if let Some(left) = gone.map(|end| self.remaining_above(end)).filter(|left| !left.is_null())
@@ -371,7 +372,7 @@ impl<'n> Merger<'n> {
             parent.into_iter().for_each(|parent| record.node.set(Field::Parent, parent));
             if shown {
                 record.node.json(Field::Id).into_iter().for_each(|id| {
-                    self.kin.place(&names, id);
+                    self.parent_links.place(&names, id);
                     self.summed.place(&names, id);
                 });
                 self.tip = record.node.json(Field::Id).cloned();

@@ -33,7 +33,7 @@ enum Place {
     /// Among the records of the source format.
     Source,
     /// Into the origin of the restored session: details of another agent's run.
-    Residue,
+    Origin,
     /// Nowhere, as the record sums up messages that the source has in full.
     SummedUp,
     /// Nowhere: pi shows nothing of a line that is not an entry, and a log holds only the records
@@ -56,7 +56,7 @@ impl Merger<'_> {
             }
             let place = self.place_of(&record);
             if fresh {
-                if !matches!(place, Place::Residue | Place::Nowhere) {
+                if !matches!(place, Place::Origin | Place::Nowhere) {
                     let message = format!("{} is new", record.description());
                     self.report(Code::OriginAdded, &message, Some(number));
                 }
@@ -71,7 +71,7 @@ impl Merger<'_> {
                     continue;
                 }
                 // Values that the file's agent computes are computed again.
-                Place::Residue if !fresh => continue,
+                Place::Origin if !fresh => continue,
                 Place::Nowhere => {
                     self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
                     let told = format!(
@@ -81,7 +81,7 @@ impl Merger<'_> {
                     self.again(Code::Dropped, told);
                     continue;
                 }
-                Place::Residue | Place::Source => {}
+                Place::Origin | Place::Source => {}
             }
             if fresh && record.kind == Kind::Turn {
                 let turn = self.turn(&record, number);
@@ -162,7 +162,7 @@ impl Merger<'_> {
         let own = record.is_node() || matches!(record.kind, Kind::Session | Kind::Turn);
         match source_format.format.links() && !own {
             true if held => Place::Nowhere,
-            true => Place::Residue,
+            true => Place::Origin,
             // A notice about the lines of a file means nothing in another format.
             false if record.kind == Kind::Notice && !self.is_native() => Place::Nowhere,
             false => Place::Source,
@@ -175,7 +175,7 @@ impl Merger<'_> {
         self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
         let message = "a compaction has no place in the source format, which keeps the messages that it summarizes";
         self.report(Code::Dropped, message, Some(number));
-        self.kin.pass(record);
+        self.parent_links.pass(record);
         self.summed.replacements.insert(number, passed(record));
         self.changed = true;
     }
@@ -183,7 +183,7 @@ impl Merger<'_> {
     /// Whether the file has the source format.
     fn is_native(&self) -> bool {
         let name = |spec: Option<Spec>| spec.map(|spec| spec.format.name);
-        name(self.source_format) == name(self.kin.file_format)
+        name(self.source_format) == name(self.parent_links.file_format)
     }
 
     /// Converts a new record to a form that other formats know. The error describes a record that
@@ -193,7 +193,7 @@ impl Merger<'_> {
             return Ok(record);
         }
         let what = record.description();
-        self.kin.plain(record).ok_or(what)
+        self.parent_links.plain(record).ok_or(what)
     }
 
     /// Adds a new record to the source.
@@ -220,7 +220,7 @@ impl Merger<'_> {
             .map(|source_format| in_source_format(source_format, call, &record))
             .unwrap_or_default();
         pass(&record.node, &mut self.called);
-        let before_it = self.kin.before(&record).cloned();
+        let before_it = self.parent_links.before(&record).cloned();
         let branches = before_it.is_some() && before_it != self.tip;
         if branches || (is_said && self.new_turns.ends_before(&record)) {
             self.settle()?;
@@ -236,7 +236,7 @@ impl Merger<'_> {
                 self.summed.take(record);
             }
         }
-        self.tip.iter().for_each(|id| self.kin.add(&record, id));
+        self.tip.iter().for_each(|id| self.parent_links.add(&record, id));
         let name = record.node.json(Field::Id).cloned();
         self.tip
             .iter()
@@ -278,7 +278,7 @@ impl Merger<'_> {
         self.end = Some(id.clone());
         let before = self.tip.replace(id.clone());
         let parent = before.clone().unwrap_or(Json::constant("null"));
-        if !self.kin.tree {
+        if !self.parent_links.tree {
             self.bent = Some((self.bent.take().map_or(before, |(from, _)| from), id.clone()));
         }
         record.node.take(Field::IdMade);
@@ -308,7 +308,7 @@ impl Merger<'_> {
     pub(super) fn look_ahead(&mut self, session: &mut Node) -> Result<()> {
         let Some(source_format) = self.source_format else { return Ok(()) };
         let same = self
-            .kin
+            .parent_links
             .file_format
             .is_some_and(|file_format| file_format.format.name == source_format.format.name);
         let mut last = None;

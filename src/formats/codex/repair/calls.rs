@@ -30,7 +30,7 @@ pub struct Calls {
     all: HashMap<u64, Pair>,
     /// The calls and results of the lines that were written.
     written: HashMap<u64, Pair>,
-    /// Calls of the histories that compactions begin, which are no lines of their own.
+    /// Calls of the histories that compactions begin, which are not lines of their own.
     begun: HashSet<u64>,
 }
 

@@ -22,7 +22,7 @@ use takes::{Place, Sources, Takes};
 /// # Errors
 /// If nothing of the run is left, or reading or writing fails.
 pub fn repair(
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     state: &State,
     wanted: &RepairOptions,
     cx: &Cx<'_>,
@@ -30,15 +30,15 @@ pub fn repair(
     // A list that only this reader accepts is not whole.
     let reads = state.reads && !state.unlisted;
     if reads && !wanted.resumable {
-        return as_it_is(bench, state, wanted, cx);
+        return as_it_is(io, state, wanted, cx);
     }
-    let ahead = Ahead::of(bench.parts().main()?, cx)?;
+    let ahead = Ahead::of(io.parts().main()?, cx)?;
     let mut takes = Takes::new(wanted, state);
-    each(bench.parts().main()?, &ahead, wanted, cx, &mut |item| takes.item(&item))?;
+    each(io.parts().main()?, &ahead, wanted, cx, &mut |item| takes.item(&item))?;
     takes.decide();
     // A run in another layout has lines that this repair does not recognize.
     if reads && !(takes.mends() && takes.are_all(state.messages)) {
-        return as_it_is(bench, state, wanted, cx);
+        return as_it_is(io, state, wanted, cx);
     }
     if takes.messages() == 0 && takes.headers() == 0 {
         return Err(nothing_back());
@@ -47,14 +47,14 @@ pub fn repair(
     // written.
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let sources = takes.sources(bench)?;
+    let sources = takes.sources(io)?;
     let removes = Writing::new(None, &takes, wanted, &quiet)?.walk(sources, &ahead)?;
     if !is_reported(&log) && !state.marked {
-        return as_it_is(bench, state, wanted, cx);
+        return as_it_is(io, state, wanted, cx);
     }
-    bench.begin(removes || state.marked)?;
-    let sources = takes.sources(bench)?;
-    let mut writing = Writing::new(Some(bench), &takes, wanted, cx)?;
+    io.begin(removes || state.marked)?;
+    let sources = takes.sources(io)?;
+    let mut writing = Writing::new(Some(io), &takes, wanted, cx)?;
     if state.marked {
         writing.aside(BOM, Position { line: 1, ..Position::default() }, Code::MarkRemoved)?;
     }
@@ -77,7 +77,7 @@ const FRAME: [&str; 3] = [MESSAGES, OPEN, CLOSE];
 /// The second walk, which writes.
 struct Writing<'a> {
     /// The destination; `None` for a dry run.
-    bench: Option<&'a mut dyn RepairIo>,
+    io: Option<&'a mut dyn RepairIo>,
     out: Box<dyn Write>,
     /// Whether any bytes were set aside.
     removes: bool,
@@ -102,17 +102,17 @@ struct Writing<'a> {
 
 impl<'a> Writing<'a> {
     fn new(
-        mut bench: Option<&'a mut dyn RepairIo>,
+        mut io: Option<&'a mut dyn RepairIo>,
         takes: &'a Takes,
         wanted: &'a RepairOptions,
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
         Ok(Self {
-            out: match &mut bench {
-                Some(bench) => bench.create("")?,
+            out: match &mut io {
+                Some(io) => io.create("")?,
                 None => Box::new(std::io::sink()),
             },
-            bench,
+            io,
             removes: false,
             takes,
             wanted,
@@ -135,8 +135,8 @@ impl<'a> Writing<'a> {
     fn aside(&mut self, bytes: &[u8], at: Position, code: Code) -> Result<()> {
         report_aside(code, bytes, at, self.cx);
         self.removes = true;
-        let bench = self.bench.as_mut();
-        bench.map_or(Ok(()), |bench| bench.aside("", bytes, at, code))
+        let io = self.io.as_mut();
+        io.map_or(Ok(()), |io| io.aside("", bytes, at, code))
     }
 
     fn item(&mut self, item: Item) -> Result<()> {

@@ -32,7 +32,7 @@ use std::ops::Range;
 /// # Errors
 /// If nothing of the file is left, or reading or writing fails.
 pub fn repair(
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     shape: &'static Shape,
     state: &State,
     wanted: &RepairOptions,
@@ -41,7 +41,7 @@ pub fn repair(
     let named = cx.options.encoding.is_some();
     let mut foreign = state.foreign;
     loop {
-        let mut facts = look(bench, shape, foreign, wanted, cx)?;
+        let mut facts = look(io, shape, foreign, wanted, cx)?;
         // A file in another layout than the real software's reads well, though its blocks do not.
         let odd = facts.broken > 0
             || (facts.headless && !state.is_doubled())
@@ -50,7 +50,7 @@ pub fn repair(
         if (state.reads && odd) || !facts.damaged {
             let seen = shape.lists == Lists::Within || facts.messages == state.messages;
             if !(facts.mends() && facts.broken == 0 && !facts.headless && seen) {
-                return as_it_is(bench, state, wanted, cx);
+                return as_it_is(io, state, wanted, cx);
             }
             facts.leave();
         }
@@ -59,16 +59,16 @@ pub fn repair(
         }
         facts.make_room();
         let plan = Plan { facts: &facts, foreign, wanted };
-        let tried = plan.try_out(bench, cx)?;
+        let tried = plan.try_out(io, cx)?;
         // The repair can change the guess of the encoding; a file in UTF-8 has no other encoding.
         if foreign.is_some() && !named && guessed(tried.sample.as_slice())? != foreign {
             foreign = None;
             continue;
         }
         if !tried.reported && !state.marked {
-            return as_it_is(bench, state, wanted, cx);
+            return as_it_is(io, state, wanted, cx);
         }
-        return plan.carry_out(bench, state, tried.removes, cx);
+        return plan.carry_out(io, state, tried.removes, cx);
     }
 }
 
@@ -79,7 +79,7 @@ fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
 /// The second walk, which writes.
 struct Writing<'a> {
     /// The destination; `None` for a dry run.
-    bench: Option<&'a mut dyn RepairIo>,
+    io: Option<&'a mut dyn RepairIo>,
     out: Box<dyn Write>,
     /// Whether any bytes were set aside.
     removes: bool,
@@ -112,13 +112,13 @@ struct Writing<'a> {
 
 impl<'a> Writing<'a> {
     fn new(
-        bench: Option<&'a mut dyn RepairIo>,
+        io: Option<&'a mut dyn RepairIo>,
         out: Box<dyn Write>,
         plan: Plan<'a>,
         cx: &'a Cx<'a>,
     ) -> Self {
         Self {
-            bench,
+            io,
             out,
             removes: false,
             facts: plan.facts,
@@ -163,8 +163,8 @@ impl<'a> Writing<'a> {
     fn aside(&mut self, bytes: &[u8], at: Position, code: Code) -> Result<()> {
         report_aside(code, bytes, at, self.cx);
         self.removes = true;
-        let bench = self.bench.as_mut();
-        bench.map_or(Ok(()), |bench| bench.aside("", bytes, at, code))
+        let io = self.io.as_mut();
+        io.map_or(Ok(()), |io| io.aside("", bytes, at, code))
     }
 
     fn behind(&self) -> bool {

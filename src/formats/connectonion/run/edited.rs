@@ -64,7 +64,7 @@ pub fn is_by_hand<R: Read>(lines: &mut Lines<R>) -> Result<bool> {
 /// Opens such a run for reading.
 ///
 /// # Errors
-/// If the part cannot be opened, or is no mapping with messages.
+/// If the part cannot be opened, or is not a mapping with messages.
 pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut walk = Walk::open(parts, encoding, cx)?;
     let mut record = match walk.header() {

@@ -125,10 +125,10 @@ impl Takes {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn sources(&self, bench: &mut dyn RepairIo) -> Result<Sources> {
+    pub fn sources(&self, io: &mut dyn RepairIo) -> Result<Sources> {
         let behind = self.best().is_some_and(|take| take.behind);
-        let again = behind.then(|| bench.parts().main()).transpose()?;
-        Ok((bench.parts().main()?, again))
+        let again = behind.then(|| io.parts().main()).transpose()?;
+        Ok((io.parts().main()?, again))
     }
 
     /// Returns the copy that stays.

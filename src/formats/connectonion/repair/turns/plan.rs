@@ -25,14 +25,14 @@ use std::rc::Rc;
 /// # Errors
 /// If reading fails.
 pub fn look(
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     shape: &'static Shape,
     foreign: Option<&'static Encoding>,
     wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Facts> {
     let mut place = Place::default();
-    each(bench.parts().main()?, cx, &mut |piece, _| {
+    each(io.parts().main()?, cx, &mut |piece, _| {
         if let Piece::Block(Block { kind: Kind::Message, bytes, .. }) = piece {
             place.look(&bytes);
         }
@@ -40,13 +40,13 @@ pub fn look(
     })?;
     let place = place.most();
     let facts = Facts::new(shape, wanted.resumable, place, u64::MAX);
-    let (facts, Blocked { end, all }) = survey(bench, facts, foreign, cx)?;
+    let (facts, Blocked { end, all }) = survey(io, facts, foreign, cx)?;
     if end == all {
         return Ok(facts);
     }
     // The block before all removed blocks is then the last one, and has to be whole as such.
     let facts = Facts::new(shape, wanted.resumable, place, end);
-    survey(bench, facts, foreign, cx).map(|(facts, _)| facts)
+    survey(io, facts, foreign, cx).map(|(facts, _)| facts)
 }
 
 /// Numbers of the blocks of a file, which are counted from 1.
@@ -58,13 +58,13 @@ struct Blocked {
 
 /// Collects the facts of a file in one walk.
 fn survey(
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     mut facts: Facts,
     foreign: Option<&'static Encoding>,
     cx: &Cx<'_>,
 ) -> Result<(Facts, Blocked)> {
     let (mut place, mut end) = (0, 0);
-    each(bench.parts().main()?, cx, &mut |piece, last| {
+    each(io.parts().main()?, cx, &mut |piece, last| {
         match piece {
             Piece::Aside(..) => (facts.damaged, facts.removes) = (true, true),
             Piece::Block(block) => {
@@ -115,12 +115,12 @@ impl Plan<'_> {
     ///
     /// # Errors
     /// If reading fails.
-    pub fn try_out(self, bench: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<Tried> {
+    pub fn try_out(self, io: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<Tried> {
         let log = Log::default();
         let quiet = Cx { options: cx.options, log: &log };
         let sample = Sample::default();
         let mut dry = Writing::new(None, Box::new(sample.clone()), self, &quiet);
-        each(bench.parts().main()?, cx, &mut |piece, last| dry.piece(piece, last))?;
+        each(io.parts().main()?, cx, &mut |piece, last| dry.piece(piece, last))?;
         let (removes, _) = dry.finish()?;
         Ok(Tried { removes, reported: is_reported(&log), sample: sample.0.take() })
     }
@@ -131,14 +131,14 @@ impl Plan<'_> {
     /// If reading or writing fails.
     pub fn carry_out(
         self,
-        bench: &mut dyn RepairIo,
+        io: &mut dyn RepairIo,
         state: &State,
         removes: bool,
         cx: &Cx<'_>,
     ) -> Result<Repaired> {
-        bench.begin(removes || state.marked)?;
-        let (source, out) = (bench.parts().main()?, bench.create("")?);
-        let mut writing = Writing::new(Some(bench), out, self, cx);
+        io.begin(removes || state.marked)?;
+        let (source, out) = (io.parts().main()?, io.create("")?);
+        let mut writing = Writing::new(Some(io), out, self, cx);
         if state.marked {
             writing.aside(BOM, Position { line: 1, ..Position::default() }, Code::MarkRemoved)?;
         }
