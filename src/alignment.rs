@@ -1,13 +1,13 @@
 //! Alignment of two lists: finds the items that both lists have in one order.
 //!
-//! The search begins with items that stand once in each list. As many of them as stand in one order
+//! The search begins with items that occur once in each list. As many of them as are in one order
 //! divide the lists, as in patience diff. The parts between them are divided likewise, and then by
 //! the histogram diff. The histogram diff alone is as good, but takes the square of the time where
-//! many items far apart differ. Therefore long lists in which nothing stands once are divided at
-//! items that stand equally often in both: the first is paired with the first, and so on. Where
-//! these do not help either, they are divided at all items that stand in both, if most of a list
-//! stands in order then. Otherwise they are left to Myers' diff, which gives up on the best answer
-//! where that takes too long.
+//! many items far apart differ. Therefore long lists in which nothing occurs once are divided at
+//! items that occur equally often in both: the first is paired with the first, and so on. Where
+//! these do not help either, they are divided at all items that occur in both, if most of a list is
+//! in order then. Otherwise they are left to Myers' diff, which gives up on the best answer where
+//! that takes too long.
 
 use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub struct Hunk {
     pub b: Range<u32>,
 }
 
-/// Maximum number of times that lists are divided: an item that stands twice in a list may stand
+/// Maximum number of times that lists are divided: an item that occurs twice in a list may occur
 /// once in a part of it.
 const LEVELS: usize = 8;
 
@@ -89,15 +89,15 @@ impl Part<'_> {
         self.a.len() + self.b.len() > LONG
     }
 
-    /// Returns the largest choice of items that stand once in each part and in one order in both,
-    /// by their places. In long parts without such items, items that stand more often are chosen.
+    /// Returns the largest choice of items that occur once in each part and in one order in both,
+    /// by their places. In long parts without such items, items that occur more often are chosen.
     fn anchors(&self) -> Vec<(usize, usize)> {
         let (a, b) = (sorted(self.a), sorted(self.b));
         let once = rising(&pairs(&a, &b, |a, b| (a, b) == (1, 1)));
         if !once.is_empty() || !self.is_long() {
             return once;
         }
-        // One more or less of an item may pair all that follow it wrongly: then few stand in order.
+        // One more or less of an item may pair all that follow it wrongly: then few are in order.
         let most = self.a.len().min(self.b.len()) / 2;
         let ways: [fn(usize, usize) -> bool; 2] = [|a, b| a == b, |_, _| true];
         let mut often = ways.iter().map(|fits| rising(&pairs(&a, &b, *fits)));
@@ -131,7 +131,7 @@ fn sorted(list: &[u64]) -> Vec<(u64, usize)> {
     items
 }
 
-/// Returns the places of each item that stands in both of two sorted lists, where its counts
+/// Returns the places of each item that occurs in both of two sorted lists, where its counts
 /// satisfy `fits`: the first place in one with the first in the other, and so on. The pairs are in
 /// order.
 fn pairs(
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn items_that_stand_once_keep_their_order() {
+    fn alignment_of_unique_items_keeps_their_order() {
         let moved: Vec<u64> = (10..90).chain(0..10).chain(90..100).collect();
         let list: Vec<u64> = (0..100).collect();
         assert_eq!(common(&list, &moved), (10..100).collect::<Vec<_>>());
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lists_where_nothing_stands_once_take_no_time() {
+    fn alignment_of_long_lists_without_unique_items_is_fast() {
         let list: Vec<u64> = (0..100_000).collect();
         let often = |times: usize| -> Vec<u64> {
             list.iter().flat_map(|item| std::iter::repeat_n(*item, times)).collect()

@@ -274,7 +274,7 @@ pub struct Diagnostic {
     pub at: Option<Position>,
     /// The text around the place.
     pub window: Option<Window>,
-    /// Whether the finding is damage behind which the work went on, as the user allowed.
+    /// Whether the finding is damage behind which the work continued, as the user allowed.
     pub passed: bool,
     /// Whether the finding is what makes the session invalid; it is then reported as an error.
     pub decides: bool,

@@ -36,8 +36,8 @@ pub enum ErrorKind {
 }
 
 impl Error {
-    /// Makes the error for a whole line that breaks a rule of the format; reading can go on after
-    /// it.
+    /// Makes the error for a whole line that breaks a rule of the format; reading can continue
+    /// after it.
     #[must_use]
     pub fn damaged(diagnostic: Diagnostic) -> Self {
         Self(Box::new(Inner { kind: ErrorKind::Damaged, diagnostic }))
@@ -112,7 +112,7 @@ impl Error {
         &self.0.diagnostic.message
     }
 
-    /// Whether the reader that gave this error can go on with what follows.
+    /// Whether the reader that gave this error can continue with what follows.
     #[must_use]
     pub fn is_recoverable(&self) -> bool {
         matches!(self.0.kind, ErrorKind::Damaged)

@@ -10,7 +10,7 @@ pub use context::{Api, Context, Mends, Prompt, Resent};
 pub use head::{Confidence, Head, Sniffed};
 pub use map::Map;
 pub use options::{Cx, OnError, Options};
-pub use repair::{Mend, Reach, Records, RepairFn, RepairIo, RepairOptions, Repaired, Rescued};
+pub use repair::{FoundRecord, Mend, Reach, Records, RepairFn, RepairIo, RepairOptions, Repaired};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -36,10 +36,10 @@ pub struct Format {
     pub summary: &'static str,
     /// Sources of the facts about the format.
     pub source: &'static str,
-    /// Versions, oldest first; the last one is written when none is asked for, unless
+    /// Versions, oldest first; the last one is written when none is requested, unless
     /// [`usual`](Self::usual) names another.
     pub versions: &'static [Version],
-    /// The version that is written when none is asked for, where that is not the newest.
+    /// The version that is written when none is requested, where that is not the newest.
     pub usual: Option<u32>,
     /// Endings of file names, longest first; outputs get the first.
     pub extensions: &'static [&'static str],
@@ -87,11 +87,11 @@ pub struct Format {
     /// although its schema has always allowed that.
     pub lacks: Option<LacksFn>,
     /// Steps of migration from one version to the next. Without a [`plane`](Self::plane) migration
-    /// goes through records, to any version and back, and only where the user asks for it, unless
+    /// goes through records, to any version and back, and only where the user requests it, unless
     /// the format [migrates in place](Self::migrates_in_place).
     pub steps: &'static [Step],
-    /// Whether all versions are the same kind of file, so that a session may migrate through records
-    /// in place, and without a named version.
+    /// Whether all versions are the same kind of file, so that a session may migrate through
+    /// records in place, and without a named version.
     pub migrates_in_place: bool,
     /// Builds the messages that the format's own software sends to a model, if its rules are known.
     pub context: Option<ContextFn>,
@@ -108,14 +108,14 @@ pub struct Format {
     /// Whether an answer is one message, however many tools it calls. Otherwise each call may be a
     /// message of its own.
     pub whole_answers: bool,
-    /// Turns the records of a file that a relative of the software wrote its own way into those that
-    /// the software itself reads.
+    /// Turns the records of a file that a relative of the software wrote its own way into those
+    /// that the software itself reads.
     pub plain: Option<PlainFn>,
     /// Whether the software continues a session at the last entry of its file.
     pub ends_at_last: bool,
     /// Faults that the software mends in a history before it sends it.
     pub mends: Mends,
-    /// Finds the part beside which the origin stands, where that is not the first.
+    /// Finds the part beside which the origin is, where that is not the first.
     pub main: Option<MainFn>,
 }
 
@@ -151,7 +151,7 @@ pub struct Named<'n> {
     /// The session's record.
     pub session: &'n Node,
     /// The user's first question.
-    pub asked: Option<&'n str>,
+    pub question: Option<&'n str>,
     /// Name of the output without naming by its software.
     pub stem: &'n str,
     /// The version that was written.
@@ -202,10 +202,10 @@ pub type RosterFn = fn(&mut dyn Parts) -> Result<Vec<String>>;
 /// Returns the home directory of a program, by the variables of the environment.
 pub type HomeFn = fn(&dyn Fn(&str) -> Option<String>) -> Option<String>;
 /// Returns the path of a session's main part below the folder of all sessions, without its ending;
-/// `/` stands before and between its pieces, each of which must be a plain name.
+/// `/` is before and between its pieces, each of which must be a plain name.
 pub type NativeFn = fn(&Named<'_>) -> String;
 /// Returns the place, among a session's parts by their names, of the part beside which its origin
-/// stands.
+/// is.
 pub type MainFn = fn(&[String]) -> Option<usize>;
 /// Checks a line that is not blank without the lines before it, so that any thread may do it, and
 /// notes its findings in a fresh scan; returns false if the line is JSON but not an object. A scan
@@ -218,7 +218,7 @@ pub type CheckManyFn = fn(&[u8], &mut Vec<Found>) -> usize;
 pub type PlaneFn = for<'a> fn(&Line<'_>, Target, &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>>;
 
 /// Iterator over records in source order; its memory is that of the longest record. After an error
-/// that [is recoverable](Error::is_recoverable) it goes on with the next record.
+/// that [is recoverable](Error::is_recoverable) it continues with the next record.
 pub type Reader<'a> = Box<dyn Iterator<Item = Result<Located<Record>>> + 'a>;
 
 /// Takes records in source order. A writer that is dropped without [`finish`](Self::finish), or
@@ -227,7 +227,7 @@ pub trait Writer {
     /// Writes one record, or keeps what it needs of it.
     ///
     /// # Errors
-    /// If the output cannot be written, or the record cannot stand here.
+    /// If the output cannot be written, or the record is not allowed here.
     fn record(&mut self, record: &Located<Record>) -> Result<()>;
 
     /// Writes the remaining output.
@@ -264,7 +264,7 @@ pub trait Plane {
     /// lines are not passed here.
     ///
     /// # Errors
-    /// If the line cannot stand here; nothing was appended then.
+    /// If the line is not allowed here; nothing was appended then.
     fn line(&mut self, line: &Line<'_>, scan: Option<&Scan>, out: &mut Vec<u8>) -> Result<()>;
 
     /// Reports findings that only the whole session shows.
@@ -378,8 +378,8 @@ impl Format {
         self.versions.iter().find(|version| version.number == number)
     }
 
-    /// Returns the newest version that migration reaches from another one without being asked for
-    /// it.
+    /// Returns the newest version that migration reaches from another one without an explicit
+    /// request.
     #[must_use]
     pub fn reached_from(&self, version: u32) -> u32 {
         let unasked = self.plane.is_some() || self.migrates_in_place;
@@ -403,7 +403,7 @@ impl Format {
         self.versions.iter().all(|version| !version.tree && holds(version))
     }
 
-    /// Returns the name of the part beside which a session's origin stands.
+    /// Returns the name of the part beside which a session's origin is.
     #[must_use]
     pub fn main_of<'n>(&self, parts: &'n [String]) -> &'n str {
         let place = self.main.map_or(Some(0), |main| main(parts));

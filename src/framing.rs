@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::format::Cx;
 use crate::json::Json;
 use crate::json::text::from_base64;
-use crate::lines::{BOM, Kept, Line, Lines, empty};
+use crate::lines::{BOM, Line, Lines, OwnedLine, empty};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
@@ -81,9 +81,9 @@ impl FramedLines {
     /// The errors of [`Lines::next`].
     #[allow(clippy::should_implement_trait, reason = "an error does not end the lines")]
     pub fn next(&mut self) -> Result<Option<Framing>> {
-        let Some(mut kept) = self.lines.kept()? else { return Ok(None) };
+        let Some(mut kept) = self.lines.next_owned()? else { return Ok(None) };
         let (blank, cr) = (kept.line().is_blank(), kept.take_cr());
-        let Kept { bytes, at, terminated } = kept;
+        let OwnedLine { bytes, at, terminated } = kept;
         let at = Position { part: self.part, ..at };
         self.unterminated = (!terminated).then_some((at, true));
         Ok(Some(Framing { bytes, at, terminated, cr, blank }))
@@ -91,7 +91,7 @@ impl FramedLines {
 
     /// Returns the record of a line that is kept unchanged. A line before the first
     /// record keeps the byte order mark.
-    pub fn kept(&mut self, frame: &Framing) -> Record {
+    pub fn record_of_line(&mut self, frame: &Framing) -> Record {
         match self.crlf.is_none() && std::mem::take(&mut self.bom) {
             true => Record::of_line(&Bytes::from([BOM, &frame.bytes].concat())),
             false => Record::of_line(&frame.bytes),
@@ -111,7 +111,7 @@ impl FramedLines {
             return Err(error);
         }
         cx.report(error.into_diagnostic());
-        Ok(self.kept(frame))
+        Ok(self.record_of_line(frame))
     }
 
     /// Returns where the next line begins.
@@ -252,7 +252,7 @@ impl Pen {
         Self { to: part, out: Vec::new(), eol: b"\n", pending: None, final_newline: true }
     }
 
-    /// Applies the properties of the file that a session record contains; the `first` record stands
+    /// Applies the properties of the file that a session record contains; the `first` record comes
     /// before all lines.
     pub fn file(&mut self, session: &Node, first: bool) {
         let Some(file) = session.node(Field::File) else { return };
@@ -270,7 +270,7 @@ impl Pen {
     /// Begins the line of a record; returns the buffer for its bytes.
     ///
     /// # Errors
-    /// If what stands before it cannot be written.
+    /// If what comes before it cannot be written.
     pub fn line(&mut self, node: &Node) -> Result<&mut Vec<u8>> {
         self.more()?;
         let eol = match node.text(Field::Eol).as_deref() {
@@ -287,7 +287,7 @@ impl Pen {
     /// Continues a line that may be too long for memory.
     ///
     /// # Errors
-    /// If what stands before it cannot be written.
+    /// If what comes before it cannot be written.
     pub fn more(&mut self) -> Result<&mut Vec<u8>> {
         if self.out.len() >= CHUNK {
             self.flush()?;
@@ -298,8 +298,8 @@ impl Pen {
     /// Writes a line that was kept as it is; returns false if the record is not such a line.
     ///
     /// # Errors
-    /// If what stands before it cannot be written.
-    pub fn kept(&mut self, record: &Record) -> Result<bool> {
+    /// If what comes before it cannot be written.
+    pub fn write_unchanged(&mut self, record: &Record) -> Result<bool> {
         let node = &record.node;
         let bytes = node.text(Field::RawBytes).and_then(|text| from_base64(&text));
         let line = node.text(Field::Text).map(String::into_bytes).or(bytes);

@@ -1,7 +1,7 @@
 //! Joins several sessions into one, for an agent that kept a file for each time that it was
 //! started.
 
-use crate::convert::say_losses;
+use crate::convert::report_losses;
 use crate::diagnostic::{Code, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts, Sink};
@@ -66,7 +66,7 @@ pub fn run(
     let mut writer = (to.format.write)(&mut sink, to.version(), cx)?;
     let mut done = Outcome { changed: true, ..Outcome::default() };
     let mut seam = Seam::default();
-    // A writer restores its own files as they were, and data that stand twice in them stay so.
+    // A writer restores its own files as they were, and data that occur twice in them stay so.
     for (place, piece) in (0..).zip(pieces) {
         cx.log.turn_to(place);
         for item in (piece.format.read)(piece.parts, cx)? {
@@ -90,7 +90,7 @@ pub fn run(
         keep.finish(to.format, &mut sink)?;
         cx.log.carried();
     }
-    say_losses(to, cx);
+    report_losses(to, cx);
     Ok(done)
 }
 
@@ -107,7 +107,7 @@ struct Seam {
     /// The last system message.
     system: Option<Node>,
     /// An entry that is left out, with the entry before it.
-    left_out: Option<(Json, Option<Json>)>,
+    omitted: Option<(Json, Option<Json>)>,
 }
 
 impl Seam {
@@ -123,7 +123,7 @@ impl Seam {
             Kind::Session if self.sessions > 0 => return self.session(record, cx),
             Kind::Message if self.repeats(record) => {
                 let id = record.node.json(Field::Id).cloned();
-                self.left_out = id.map(|id| (id, self.last.clone()));
+                self.omitted = id.map(|id| (id, self.last.clone()));
                 return false;
             }
             Kind::Turn => {
@@ -158,7 +158,7 @@ impl Seam {
     /// left out.
     fn follow(&self, node: &mut Node) {
         let parent = node.json(Field::Parent).filter(|parent| !parent.is_null());
-        match (parent, &self.left_out, &self.last) {
+        match (parent, &self.omitted, &self.last) {
             (Some(parent), Some((id, before)), _) if parent == id => match before.clone() {
                 Some(before) => node.set(Field::Parent, before),
                 None => node.set(Field::Parent, Json::constant("null")),

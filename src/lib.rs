@@ -18,7 +18,8 @@
 //! [`manager::Work`] does the work of the command on folders. A program that has its own command line
 //! leaves out the feature `cli`, and with it clap and what draws on terminals.
 //!
-//! Everything below works on sessions of any size, record by record. A [`format::Format`] is a row of the table in [`formats`]. Its reader turns a session's
+//! Everything below works on sessions of any size, record by record. A [`format::Format`] is a row
+//! of the table in [`formats`]. Its reader turns a session's
 //! [parts](format::Parts) into [records](record::Record), its writer turns records into parts:
 //!
 //! ```

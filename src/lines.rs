@@ -1,6 +1,6 @@
 //! Lines of a stream, borrowed from one buffer that grows to the longest of them.
 //!
-//! Only `\n` ends a line: U+2028 and a lone `\r` stand inside JSON strings of real files.
+//! Only `\n` ends a line: U+2028 and a lone `\r` occur inside JSON strings of real files.
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ const LEAST_ROOM: usize = 8 << 10;
 /// but memory that is not written to costs nothing.
 const LARGEST_STEP: usize = 16 << 20;
 
-/// Number of bytes from which a line gets the buffer in which it stands. A smaller line is copied,
+/// Number of bytes from which a line gets the buffer that contains it. A smaller line is copied,
 /// which is faster than a new buffer from the system.
 const LARGE: usize = 8 << 20;
 
@@ -58,7 +58,7 @@ impl Line<'_> {
 
 /// A [`Line`] with bytes of its own.
 #[derive(Clone, Debug)]
-pub struct Kept {
+pub struct OwnedLine {
     /// The bytes.
     pub bytes: Bytes,
     /// Where it begins.
@@ -67,7 +67,7 @@ pub struct Kept {
     pub terminated: bool,
 }
 
-impl Kept {
+impl OwnedLine {
     /// Returns the line itself.
     #[must_use]
     pub fn line(&self) -> Line<'_> {
@@ -166,7 +166,7 @@ pub struct Lines<R> {
     bom: bool,
     /// Whether the unread part begins with a line that was reported as too long.
     overlong: bool,
-    /// Whether the source is at its end. A terminal would ask the user once more.
+    /// Whether the source is at its end. A terminal would wait for input once more.
     ended: bool,
 }
 
@@ -265,18 +265,18 @@ impl<R: Read> Lines<R> {
     ///
     /// # Errors
     /// The errors of [`next`](Self::next).
-    pub fn kept(&mut self) -> Result<Option<Kept>> {
+    pub fn next_owned(&mut self) -> Result<Option<OwnedLine>> {
         let Some(Line { bytes, at, terminated }) = self.next()? else { return Ok(None) };
         let length = bytes.len();
         if length < LARGE {
-            return Ok(Some(Kept { bytes: Bytes::copy_from_slice(bytes), at, terminated }));
+            return Ok(Some(OwnedLine { bytes: Bytes::copy_from_slice(bytes), at, terminated }));
         }
         let (end, rest) = (self.start - usize::from(terminated), self.pending().to_vec());
         (self.start, self.end) = (0, rest.len());
         let mut memory = std::mem::replace(&mut self.buffer, rest);
         memory.truncate(end);
         let bytes = Bytes::from(memory).slice(end - length..);
-        Ok(Some(Kept { bytes, at, terminated }))
+        Ok(Some(OwnedLine { bytes, at, terminated }))
     }
 
     /// Takes many lines at once, about `room` bytes of them, and leaves `spare` in place of their
@@ -363,7 +363,7 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reports a line that is too long. The rest of it is skipped when the next line is asked for,
+    /// Reports a line that is too long. The rest of it is skipped when the next line is requested,
     /// because it may have no end.
     fn too_long(&mut self) -> Result<Option<Line<'_>>> {
         let shown = self.pending().get(..64).unwrap_or_default();
@@ -421,19 +421,19 @@ mod tests {
     }
 
     #[test]
-    fn a_large_line_that_is_kept_takes_no_other_along() {
+    fn lines_large_and_owned_contain_no_other_line() {
         let large = vec![b'x'; LARGE + 3];
         let text = [b"a\n", &large[..], b"\nb\n\n", &large[..], b"\n", &large[..]].concat();
         for step in [7001, 1 << 20, 1 << 30] {
             let mut borrowed = Lines::new(Drip(&text, step), 1 << 30);
             let mut kept = Lines::new(Drip(&text, step), 1 << 30);
             for _ in 0..6 {
-                let ours = kept.kept().expect("a stream").expect("a line");
+                let ours = kept.next_owned().expect("a stream").expect("a line");
                 let theirs = borrowed.next().expect("a stream").expect("a line");
                 assert!(ours.bytes == theirs.bytes);
                 assert_eq!((ours.at, ours.terminated), (theirs.at, theirs.terminated));
             }
-            assert!(kept.kept().expect("a stream").is_none());
+            assert!(kept.next_owned().expect("a stream").is_none());
         }
     }
 

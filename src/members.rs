@@ -28,7 +28,7 @@ impl Member {
     }
 }
 
-/// A checked line and the places in it. Of a member that stands twice the last counts, as in
+/// A checked line and the places in it. Of a member that occurs twice the last counts, as in
 /// JavaScript.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scan {
@@ -88,7 +88,7 @@ impl Scan {
     /// Walks along a line with any source of tokens, with a fresh scan.
     ///
     /// # Errors
-    /// As [`walk`](Self::walk); those of [`Tokens`] tell no place.
+    /// As [`walk`](Self::walk); those of [`Tokens`] contain no position.
     pub fn along(&mut self, cursor: &mut impl Walk, line: &[u8]) -> Result<bool, Fault> {
         if cursor.peek() != Some(b'{') {
             cursor.skip_value()?;

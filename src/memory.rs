@@ -31,7 +31,7 @@ impl Bytes {
         self
     }
 
-    /// Adds the origin that stands beside the session.
+    /// Adds the origin beside the session.
     #[must_use]
     pub fn with_origin(mut self, contents: impl AsRef<[u8]>) -> Self {
         self.origin = Some(bytes::Bytes::copy_from_slice(contents.as_ref()));

@@ -1,4 +1,4 @@
-//! Sessions that their software keeps in one folder and asks for by name.
+//! Sessions that their software keeps in one folder and finds by name.
 
 use crate::format::Format;
 use crate::json::Json;

@@ -62,7 +62,7 @@ pub trait Parts {
     }
 
     /// Opens a file to which a part refers, by a name like the name of a part. `None` if no regular
-    /// file stands there below the folder of all parts, or the path leads through a link.
+    /// file is there below the folder of all parts, or the path leads through a link.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -71,8 +71,9 @@ pub trait Parts {
     }
 
     /// Opens another session of the same software, by the end of its file's name: `folders` are the
-    /// folders in which the software keeps sessions, and the main part stands below one of them.
-    /// Without folders, by the name of a file beside the main part. `None` if no such file is there.
+    /// folders in which the software keeps sessions, and the main part is below one of them.
+    /// Without folders, by the name of a file beside the main part. `None` if no such file is
+    /// there.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -94,7 +95,7 @@ pub trait Parts {
     /// `None` if there is no origin.
     ///
     /// # Errors
-    /// If one stands there and cannot be opened.
+    /// If there is one and it cannot be opened.
     fn origin(&mut self) -> Result<Option<Opener>> {
         Ok(None)
     }
@@ -112,7 +113,7 @@ pub trait Parts {
 /// Opens a file, each time from its beginning.
 pub type Opener = Rc<dyn Fn() -> Result<Box<dyn ReadSeek>>>;
 
-/// Whether a file that stands where an origin goes has the same content.
+/// Whether the file in the place of an origin has the same content.
 pub type Same = Rc<dyn Fn(&mut dyn ReadSeek) -> bool>;
 
 /// A file that is read at any place.
@@ -155,7 +156,7 @@ pub trait Sink {
     }
 
     /// Creates a part that sessions may share, with its contents, unless it exists already; returns
-    /// false if other contents stand in its place.
+    /// false if other contents are in its place.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -166,7 +167,7 @@ pub trait Sink {
     }
 
     /// Creates the file that restores the source, which goes beside one of the parts; `None` where
-    /// no file can stand there. The file takes its place before the parts do.
+    /// there can be no such file. The file takes its place before the parts do.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -174,11 +175,11 @@ pub trait Sink {
         Ok(None)
     }
 
-    /// Names the part beside which the origin goes, once it is written. A file that already stands
+    /// Names the part beside which the origin goes, once it is written. A file that is already
     /// there is overwritten only if it is `same`.
     ///
     /// # Errors
-    /// If something else stands there.
+    /// If something else is there.
     fn place_origin(&mut self, part: &str, same: Same) -> Result<()> {
         let _ = (part, same);
         Ok(())
@@ -233,7 +234,7 @@ pub trait Sink {
         false
     }
 
-    /// Lends room outside of memory, for data that stand first in a part and are known last.
+    /// Lends room outside of memory, for data that come first in a part and are known last.
     ///
     /// # Errors
     /// If there is none.
@@ -247,8 +248,8 @@ impl<T: Read + Write + Seek> Spool for T {}
 
 /// Change of a file that sessions share.
 pub trait Change: Send {
-    /// Makes new contents of old ones, if there are any; called again, it makes the same contents of
-    /// the same old ones. `force` is true if the user allows overwriting.
+    /// Makes new contents of old ones, if there are any; called again, it makes the same contents
+    /// of the same old ones. `force` is true if the user allows overwriting.
     ///
     /// # Errors
     /// If the old contents cannot be used, or are newer and not to be overwritten.

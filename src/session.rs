@@ -1,5 +1,5 @@
 //! A session that can be queried: its header, the links of its entries, and the content of each
-//! entry, which is read when it is asked for.
+//! entry, which is read when it is requested.
 
 mod replay;
 
@@ -144,7 +144,7 @@ impl<'s> Session<'s> {
         self.entries
     }
 
-    /// Returns the identifier of the entry at which the session stands.
+    /// Returns the identifier of the session's leaf.
     #[must_use]
     pub fn leaf(&self) -> Option<&Json> {
         self.leaf.as_ref()
@@ -326,7 +326,7 @@ impl Gathering {
         self.shape.record(&located);
         if is_entry(&located.value) {
             self.entries += 1;
-            // Playback that has no place in the tree stands beside it.
+            // Playback that has no place in the tree is beside it.
             let beside = located.value.kind == Kind::Event && !located.value.is_node();
             if located.value.kind.is_node() && !beside {
                 self.last = node.json(Field::Id).cloned();
@@ -384,7 +384,7 @@ impl Places {
 
     fn note(&mut self, ordinal: u32, at: Position) {
         if let Some((last, place)) = self.list.last()
-            // Reading begins with the first of several nodes that stand at one place.
+            // Reading begins with the first of several nodes at one place.
             && (place.byte == at.byte || ordinal - last < self.every)
         {
             return;

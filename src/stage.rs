@@ -52,7 +52,7 @@ impl Like {
     }
 }
 
-/// The part beside which an origin goes, and the test whether a file that stands there is the same.
+/// The part beside which an origin goes, and the test whether a file that is there is the same.
 type Placing = (String, Same);
 
 impl<'s> Stage<'s> {
@@ -245,7 +245,7 @@ impl Sink for Stage<'_> {
 #[derive(Default)]
 pub struct Staged {
     parts: Vec<(String, Part)>,
-    /// First place of each name: a session may have thousands of parts, and each is asked for.
+    /// First place of each name: a session may have thousands of parts, and each is requested.
     places: HashMap<String, usize>,
     /// Parts to which this session refers, and other sessions may, too.
     shared: Vec<(String, Part)>,

@@ -213,7 +213,7 @@ impl Rows {
     fn record(&mut self, path: &str, format: &str, located: &Located<Record>) {
         let Located { value: record, at } = located;
         let node = &record.node;
-        let said = block::said(node).and_then(|said| said.text());
+        let said = block::message_text(node).and_then(|said| said.text());
         let fields =
             [Field::Id, Field::Parent, Field::Time, Field::Role, Field::Provider, Field::Model];
         let fields = fields.map(|field| node.text(field));

@@ -2,7 +2,7 @@
 
 use crate::arrow::{RecordStream, Source};
 use crate::work::{Paths, watched};
-use copyist::batch::{Share, portions, received, sent};
+use copyist::batch::{Share, decoded, encoded, portions};
 use copyist::error::Result as Outcome;
 use copyist::manager::{Plan, Work};
 use pyo3::exceptions::PyValueError;
@@ -45,7 +45,7 @@ fn value_error(error: serde_json::Error) -> PyErr {
 }
 
 fn shares(portion: &[u8]) -> PyResult<Vec<Share>> {
-    received(portion).map_err(value_error)
+    decoded(portion).map_err(value_error)
 }
 
 /// Plan work: `(portions, sessions, header, reports, done)`. A portion is about `size` bytes of
@@ -66,7 +66,7 @@ pub fn plan(
     let count = shares.len();
     let portions = py.detach(|| {
         let portions = portions(shares, size, most);
-        portions.iter().map(|portion| sent(portion)).collect::<Result<Vec<_>, _>>()
+        portions.iter().map(|portion| encoded(portion)).collect::<Result<Vec<_>, _>>()
     });
     let portions = portions.map_err(value_error)?;
     let portions: Vec<_> = portions.iter().map(|portion| PyBytes::new(py, portion)).collect();

@@ -1,6 +1,6 @@
 //! Entries that a run writes to its journal, and the use of the entries of an earlier run.
 
-use super::found::{Said, files_of};
+use super::found::{ReadOptions, files_of};
 use super::inputs::{Job, JobSource};
 use super::report::{FileReport, Outcome};
 use crate::error::Result;
@@ -87,11 +87,11 @@ impl Account {
     }
 
     /// Returns the state of an input after the earlier run, and the files that the earlier run
-    /// wrote for it. The files that make up the input are determined with the options `said`.
+    /// wrote for it. The files that make up the input are determined with the options `reading`.
     #[must_use]
-    pub fn earlier(&self, job: &Job, said: Said) -> (Earlier, Vec<PathBuf>) {
+    pub fn earlier(&self, job: &Job, reading: ReadOptions) -> (Earlier, Vec<PathBuf>) {
         let Some(entry) = self.entry_of(job) else { return (Earlier::Nothing, Vec::new()) };
-        let holds = self.holds(entry) && self.has_files(entry, job, said);
+        let holds = self.holds(entry) && self.has_files(entry, job, reading);
         let earlier = if holds { Earlier::Done(entry.exit) } else { Earlier::Changed };
         let made = entry.outputs.iter().map(|made| self.root.join(made.path.path()));
         (earlier, made.collect())
@@ -114,14 +114,14 @@ impl Account {
     /// Whether the input consists of the files that the entry names. A file that the session got
     /// since then was not read. Files that the run itself put beside an input that it changed do
     /// not count as new.
-    fn has_files(&self, entry: &Entry, job: &Job, said: Said) -> bool {
+    fn has_files(&self, entry: &Entry, job: &Job, reading: ReadOptions) -> bool {
         let known = |states: &[State]| -> HashSet<PathBuf> {
             states.iter().map(|state| self.root.join(state.path.path())).collect()
         };
         let (read, made) = (known(&entry.files), known(&entry.outputs));
         let now: HashSet<PathBuf> = match &job.source {
             JobSource::File(path) => {
-                files_of(path, said, job.named).iter().map(|file| real(file)).collect()
+                files_of(path, reading, job.named).iter().map(|file| real(file)).collect()
             }
             _ => job.files().map(|file| real(file)).collect(),
         };

@@ -40,9 +40,9 @@ impl Copies {
 #[derive(Debug, PartialEq, Eq)]
 enum Relation {
     Same,
-    /// The other file goes on where this one ends.
+    /// The other file continues where this one ends.
     Begins,
-    /// This file goes on where the other one ends.
+    /// This file continues where the other one ends.
     Continues,
     /// The files differ from this line on.
     Parts(u64),

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_glob_is_told() {
+    fn filter_with_an_invalid_glob_is_refused() {
         for wrong in ["", "/", "[a", "{a"] {
             assert!(wrong.parse::<Pattern>().is_err(), "{wrong:?}");
         }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// The user's options for how inputs are read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Said {
+pub struct ReadOptions {
     /// The format of the inputs.
     pub from: Option<Spec>,
     /// The encoding of the inputs.
@@ -26,7 +26,7 @@ pub struct Said {
     pub mends: bool,
 }
 
-impl Said {
+impl ReadOptions {
     /// Collects the format if the user named it, and the reading options.
     #[must_use]
     pub fn new(from: Option<Spec>, options: &Options) -> Self {
@@ -59,12 +59,12 @@ impl<'j> Opened<'j> {
     ///
     /// # Errors
     /// If it cannot be read, or is named and no session.
-    pub fn new(origin: &'j JobSource, said: Said, named: bool) -> Result<Option<Self>> {
+    pub fn new(origin: &'j JobSource, reading: ReadOptions, named: bool) -> Result<Option<Self>> {
         let path = match origin {
             JobSource::File(path) => path,
             JobSource::Stdin => {
-                let mut input = said.lent(Input::stdin());
-                let found = Found::of(&mut input, None, said, named)?;
+                let mut input = reading.lent(Input::stdin());
+                let found = Found::of(&mut input, None, reading, named)?;
                 return Ok(found.map(|found| Self {
                     found,
                     input,
@@ -74,7 +74,7 @@ impl<'j> Opened<'j> {
                 }));
             }
             JobSource::Whole(whole) => return Self::whole(whole).map(Some),
-            JobSource::Copies(files) => return Self::copies(files, said).map(Some),
+            JobSource::Copies(files) => return Self::copies(files, reading).map(Some),
             // Each of its files is opened separately.
             JobSource::Joined { .. } => return Ok(None),
         };
@@ -84,23 +84,23 @@ impl<'j> Opened<'j> {
             true => Input::file(file),
             false => Input::found(file),
         };
-        let mut input = said.lent(input?);
-        let found = Found::of(&mut input, Some(path), said, named);
-        if let Some(opened) = Self::several(path, said, &found, named)? {
-            return opened.settled(said).map(Some);
+        let mut input = reading.lent(input?);
+        let found = Found::of(&mut input, Some(path), reading, named);
+        if let Some(opened) = Self::several(path, reading, &found, named)? {
+            return opened.settled(reading).map(Some);
         }
         let Some(found) = found? else { return Ok(None) };
         if let Some((name, index)) = index(found.format, path) {
             input = input.with_index(name, index);
         }
         let files = Cow::Borrowed(std::slice::from_ref(path));
-        Self { found, input, files, links: vec![], part_of: None }.settled(said).map(Some)
+        Self { found, input, files, links: vec![], part_of: None }.settled(reading).map(Some)
     }
 
     /// Determines the version, where the beginning of the main part alone does not show it and the
     /// user does not name it.
-    fn settled(mut self, said: Said) -> Result<Self> {
-        let asked = said.from.is_some_and(|spec| spec.version.is_some());
+    fn settled(mut self, reading: ReadOptions) -> Result<Self> {
+        let asked = reading.from.is_some_and(|spec| spec.version.is_some());
         if let (Some(settle), None, false) = (self.found.format.settle, &self.part_of, asked) {
             self.input.keep()?;
             let limit = Options::default().max_line;
@@ -110,12 +110,12 @@ impl<'j> Opened<'j> {
     }
 
     /// Opens copies of a session as one.
-    fn copies(files: &'j [Arc<Path>], said: Said) -> Result<Self> {
+    fn copies(files: &'j [Arc<Path>], reading: ReadOptions) -> Result<Self> {
         let all = files.iter().map(|file| (String::new(), Arc::clone(file)));
         let mut input = Input::files(all.take(1))?;
         input.put("", merged(files, &Options::default())?);
         let path = files.first().map(|file| &**file);
-        let found = Found::of(&mut input, path, said, true)?.ok_or_else(|| {
+        let found = Found::of(&mut input, path, reading, true)?.ok_or_else(|| {
             Error::unfit(Diagnostic::new(Code::UnknownFormat, Code::UnknownFormat.title()))
         })?;
         Ok(Self { found, input, files: Cow::Borrowed(files), links: vec![], part_of: None })
@@ -136,7 +136,7 @@ impl<'j> Opened<'j> {
     /// the files confirm the format. A part whose main part is missing keeps its name.
     fn several(
         path: &Arc<Path>,
-        said: Said,
+        reading: ReadOptions,
         own: &Result<Option<Found>>,
         named: bool,
     ) -> Result<Option<Self>> {
@@ -161,7 +161,7 @@ impl<'j> Opened<'j> {
                     let found = Found::of(
                         &mut Input::file(Arc::clone(file)).ok()?,
                         Some(file),
-                        said,
+                        reading,
                         false,
                     );
                     found.ok().flatten().filter(of_format)
@@ -178,7 +178,7 @@ impl<'j> Opened<'j> {
                 },
             };
             let paths = files.iter().map(|(_, file)| file.clone()).collect();
-            let input = said.lent(Input::files(files)?);
+            let input = reading.lent(Input::files(files)?);
             return Ok(Some(Self { found, input, files: paths, links, part_of }));
         }
         Ok(None)
@@ -188,7 +188,7 @@ impl<'j> Opened<'j> {
 /// Returns the session file of which a file in a walked folder seems to be a backup, kept under an
 /// ending that the user chose.
 #[must_use]
-pub fn kept_of(path: &Path, said: Said) -> Option<PathBuf> {
+pub fn backed_up(path: &Path, reading: ReadOptions) -> Option<PathBuf> {
     let name = plain_name(path.file_name()?.to_str()?);
     if stem(name) != name {
         return None;
@@ -197,8 +197,9 @@ pub fn kept_of(path: &Path, said: Said) -> Option<PathBuf> {
     let number = ending.bytes().all(|b| b.is_ascii_digit());
     let second = first.rsplit_once('.').filter(|_| number).map(|(second, _)| second);
     let is_session = |path: &PathBuf| {
-        let found =
-            || Found::of(&mut Input::file(path.as_path()).ok()?, Some(path), said, false).ok()?;
+        let found = || {
+            Found::of(&mut Input::file(path.as_path()).ok()?, Some(path), reading, false).ok()?
+        };
         path.is_file() && found().is_some()
     };
     let mut originals = [Some(first), second].into_iter().flatten().map(|o| path.with_file_name(o));
@@ -208,12 +209,12 @@ pub fn kept_of(path: &Path, said: Said) -> Option<PathBuf> {
 /// Describes the target of a link that was found in a folder, if a session may be missed because
 /// links are not followed: the target is a folder or a session file.
 #[must_use]
-pub fn missed(link: &Path, said: Said) -> Option<&'static str> {
+pub fn missed(link: &Path, reading: ReadOptions) -> Option<&'static str> {
     let meta = std::fs::metadata(link).ok()?;
     if meta.is_dir() {
         return Some("it is a link to a folder");
     }
-    let found = || Found::of(&mut Input::file(link).ok()?, Some(link), said, false).ok()?;
+    let found = || Found::of(&mut Input::file(link).ok()?, Some(link), reading, false).ok()?;
     (meta.is_file() && found().is_some()).then_some("it is a link to a session")
 }
 
@@ -222,15 +223,15 @@ pub fn missed(link: &Path, said: Said) -> Option<&'static str> {
 ///
 /// # Errors
 /// If it cannot be read.
-pub fn ruin(path: &Path, said: Said) -> Result<Option<&'static str>> {
+pub fn ruin(path: &Path, reading: ReadOptions) -> Result<Option<&'static str>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = plain_name(&name);
     if stem(name) == name {
         return Ok(None);
     }
-    let mut input = said.lent(Input::file(path)?);
+    let mut input = reading.lent(Input::file(path)?);
     let (bytes, whole) = input.head()?;
-    let head = Head { name, bytes, whole, encoding: said.encoding };
+    let head = Head { name, bytes, whole, encoding: reading.encoding };
     let buried =
         || detect(&head).is_some_and(|(_, sniffed)| sniffed.confidence == Confidence::Buried);
     let spread = || is_spread(&head).then_some(SPREAD);
@@ -257,13 +258,13 @@ const BURIED: &str = "it does not begin as a session, but contains records of on
 
 /// Returns the files of the session that the file at `path` is, or is part of.
 #[must_use]
-pub fn files_of(path: &Arc<Path>, said: Said, named: bool) -> Vec<Arc<Path>> {
+pub fn files_of(path: &Arc<Path>, reading: ReadOptions, named: bool) -> Vec<Arc<Path>> {
     let alone = || vec![Arc::clone(path)];
     if FORMATS.iter().all(|format| beside(format, path).files.len() < 2) {
         return alone();
     }
     let origin = JobSource::File(Arc::clone(path));
-    let opened = Opened::new(&origin, said, named);
+    let opened = Opened::new(&origin, reading, named);
     opened.ok().flatten().map_or_else(alone, |opened| opened.files.into_owned())
 }
 
@@ -301,23 +302,25 @@ impl Found {
     pub fn of(
         input: &mut Input,
         path: Option<&Path>,
-        said: Said,
+        reading: ReadOptions,
         named: bool,
     ) -> Result<Option<Self>> {
         let name = path.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
         let name = plain_name(&name);
         let (bytes, whole) = match input.head() {
-            Err(_) if !named && path.is_some_and(|path| is_foreign_archive(path, name, said)) => {
+            Err(_)
+                if !named && path.is_some_and(|path| is_foreign_archive(path, name, reading)) =>
+            {
                 return Ok(None);
             }
             head => head?,
         };
-        let head = Head { name, bytes, whole, encoding: said.encoding };
-        let found = match said.from {
+        let head = Head { name, bytes, whole, encoding: reading.encoding };
+        let found = match reading.from {
             _ if whole && bytes.trim_ascii().is_empty() => {
                 Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())))
             }
-            Some(spec) => as_asked(spec, &head, named),
+            Some(spec) => in_requested_format(spec, &head, named),
             None => recognised(&head, named),
         };
         match found {
@@ -334,11 +337,11 @@ impl Found {
 
 /// Whether a compressed file that is damaged near its beginning is not a session: it does not have
 /// the name of one, and its readable part does not begin as one.
-fn is_foreign_archive(path: &Path, name: &str, said: Said) -> bool {
+fn is_foreign_archive(path: &Path, name: &str, reading: ReadOptions) -> bool {
     let begins_as_session = || {
         let mut input = Input::file(path).ok()?.up_to_tears();
         let (bytes, whole) = input.head().ok()?;
-        recognised(&Head { name, bytes, whole, encoding: said.encoding }, false).ok()
+        recognised(&Head { name, bytes, whole, encoding: reading.encoding }, false).ok()
     };
     Packing::of_file(path).is_some() && !is_called(name) && begins_as_session().is_none()
 }
@@ -377,7 +380,11 @@ fn recognised(head: &Head<'_>, named: bool) -> Result<(&'static Format, Sniffed)
 
 /// Uses the format that the user named. A file that the format does not recognise may be damaged,
 /// and its reader then reports the damage. A file that clearly has another format is refused.
-fn as_asked(spec: Spec, head: &Head<'_>, named: bool) -> Result<(&'static Format, Sniffed)> {
+fn in_requested_format(
+    spec: Spec,
+    head: &Head<'_>,
+    named: bool,
+) -> Result<(&'static Format, Sniffed)> {
     if let Some(archive) = head.archive() {
         return Err(Error::request(Code::UnknownFormat, packed_in(archive)));
     }

@@ -1,6 +1,6 @@
 //! The identifier that a session has by its header.
 
-use super::found::{Found, Opened, Said};
+use super::found::{Found, Opened, ReadOptions};
 use super::inputs::{Job, JobSource};
 use crate::diagnostic::Log;
 use crate::format::{Cx, Options, Parts};
@@ -21,7 +21,7 @@ pub struct Identity {
 /// it has none, or cannot be read.
 pub fn identity(job: &Job, fits: impl Fn(&Found) -> bool) -> Option<Identity> {
     job.path().filter(|_| job.passed_over.is_none())?;
-    let mut opened = Opened::new(&job.source, Said::default(), job.named).ok()??;
+    let mut opened = Opened::new(&job.source, ReadOptions::default(), job.named).ok()??;
     let alone = matches!(job.source, JobSource::File(_)) && opened.part_of.is_none();
     if !alone || !fits(&opened.found) {
         return None;

@@ -1,6 +1,6 @@
 //! The inputs of a run.
 
-use super::told::Told;
+use super::reported_path::ReportedPath;
 use crate::diagnostic::Diagnostic;
 use crate::error::Error;
 use crate::format::Format;
@@ -74,7 +74,7 @@ pub struct Job {
 impl Job {
     /// Returns the name for display.
     #[must_use]
-    pub fn name(&self) -> Told {
+    pub fn name(&self) -> ReportedPath {
         match &self.source {
             JobSource::File(path) => path.into(),
             JobSource::Stdin => "-".to_owned().into(),
@@ -138,7 +138,7 @@ pub struct Listed {
     /// The paths that could not be read.
     pub errors: Vec<(PathBuf, Error)>,
     /// The paths that were left out.
-    pub left: Vec<(PathBuf, Diagnostic)>,
+    pub skipped: Vec<(PathBuf, Diagnostic)>,
 }
 
 /// Returns the size of a regular file. A missing file has 0 bytes to read.

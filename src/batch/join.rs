@@ -1,6 +1,6 @@
 //! Joining the sessions of one agent into a single session.
 
-use super::found::{Opened, Said, kept_of};
+use super::found::{Opened, ReadOptions, backed_up};
 use super::inputs::{Job, JobSource};
 use super::merge;
 use super::names::plain;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub enum Joining {
     /// Sessions that name the same agent, one behind the other.
     Agent,
-    /// Copies of a session that went on separately, as branches of one tree.
+    /// Copies of a session that were continued separately, as branches of one tree.
     Copies,
 }
 
@@ -91,9 +91,9 @@ impl Agent {
 /// Returns the header record of a session without branches.
 fn header(job: &Job, from: Option<Spec>, options: &Options) -> Option<Node> {
     let path = job.path().filter(|_| job.passed_over.is_none())?;
-    let said = Said::new(from, options);
-    let mut opened = Opened::new(&job.source, said, false).ok()??;
-    if !job.named && kept_of(path, said).is_some() {
+    let reading = ReadOptions::new(from, options);
+    let mut opened = Opened::new(&job.source, reading, false).ok()??;
+    if !job.named && backed_up(path, reading).is_some() {
         return None;
     }
     let version = opened.found.format.version(opened.found.sniffed.version)?;

@@ -1,4 +1,4 @@
-//! Merging copies of a session that went on separately into one tree.
+//! Merging copies of a session that were continued separately into one tree.
 
 use super::found::Found;
 use super::identity::identity;
@@ -49,7 +49,8 @@ fn merge(mut group: Vec<Job>) -> Option<Job> {
 }
 
 /// Writes copies of a session as one: the lines of the first, and of each other one the lines whose
-/// identifiers no copy before it has. The file has no name, and stands at its beginning.
+/// identifiers no copy before it has. The file has no name, and its reading position is its
+/// beginning.
 ///
 /// # Errors
 /// If two copies have different entries with one identifier, as it is not known which one counts;

@@ -8,7 +8,7 @@ use crate::format::OnError;
 /// Adds to each finding about a damaged line whether the line was left out or kept in the origin,
 /// if the input gave an output. For a file that cannot be read to its end, adds from which byte on
 /// it was not read. Data that is not in the output counts as lost.
-pub fn tell(report: &mut FileReport, task: &Task) {
+pub fn add_outcomes(report: &mut FileReport, task: &Task) {
     let writes = matches!(task.action, Action::Migrate(_) | Action::Convert(_));
     let skips = task.options.on_error == OnError::Skip;
     for found in &mut report.findings.diagnostics {

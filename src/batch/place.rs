@@ -3,8 +3,8 @@
 use super::inputs::{Job, stem};
 use super::names::Name;
 use super::report::FileReport;
+use super::reported_path::ReportedPath;
 use super::task::{Action, Task};
-use super::told::Told;
 use super::walk::Written;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
@@ -47,7 +47,7 @@ impl Place {
 }
 
 /// Reports if a file that is changed in place has other hard links, which keep the old contents.
-pub(super) fn tell_parting(path: &Path, place: &Place, cx: &Cx<'_>) {
+pub(super) fn report_hard_links(path: &Path, place: &Place, cx: &Cx<'_>) {
     let suffix = place.written().backup;
     let others = other_names(path, suffix.as_deref());
     if others > 0 {
@@ -71,10 +71,10 @@ impl Task {
         report.output = match &destination {
             Destination::Stdout => Some("-".to_owned().into()),
             Destination::Native { folder, .. } => Some(folder.as_path().into()),
-            _ => target.map(Told::from),
+            _ => target.map(ReportedPath::from),
         };
         self.sweep(&destination, target);
-        let quarantine = match (&self.action, &self.mending) {
+        let quarantine = match (&self.action, &self.repair_first) {
             (Action::Repair(mending), _) | (_, Some(mending)) => mending.quarantine.clone(),
             _ => None,
         };

@@ -46,7 +46,7 @@ pub fn planned<'a>(
     // The quarantine of an input that was changed may be the only copy of the quarantined data.
     let in_place = matches!(task.place, Place::InPlace(_));
     let mut look = |account: &Account, job: &Job| {
-        let (earlier, made) = account.earlier(job, task.said());
+        let (earlier, made) = account.earlier(job, task.read_options());
         if matches!(earlier, Earlier::Done(_)) {
             let owner = task.claims.owner();
             made.iter().for_each(|made| _ = task.claims.take(made, owner));

@@ -1,7 +1,7 @@
 //! Reports about each input, and about all inputs together.
 
 use super::inputs::Passed;
-use super::told::Told;
+use super::reported_path::ReportedPath;
 use crate::diagnostic::{Code, Diagnostic, Differences, FieldOutcome, Findings, Severity};
 use crate::error::Error;
 use crate::format::{At, Repaired};
@@ -118,7 +118,7 @@ pub enum Skip {
     /// The input is a kind of file that is not read.
     Passed(Passed),
     /// The findings contain the reason.
-    Told,
+    Reported,
 }
 
 /// Condition under which findings make the run fail.
@@ -134,7 +134,7 @@ pub enum FailOn {
 #[derive(Debug, Serialize)]
 pub struct FileReport {
     /// The input's path; `-` for standard input.
-    pub path: Told,
+    pub path: ReportedPath,
     /// The outcome.
     pub outcome: Outcome,
     /// The format and version as which the input was read.
@@ -148,13 +148,13 @@ pub struct FileReport {
     pub to: Option<At>,
     /// Path of the output.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub output: Option<Told>,
+    pub output: Option<ReportedPath>,
     /// The paths of all files that were written, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub outputs: Vec<Told>,
+    pub outputs: Vec<ReportedPath>,
     /// The files of the parts, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub parts: Vec<Told>,
+    pub parts: Vec<ReportedPath>,
     /// Number of records that were read.
     pub records: u64,
     /// The session's contents in numbers, if they were requested.
@@ -189,7 +189,7 @@ pub struct FileReport {
 impl FileReport {
     /// Creates the report on an input of which nothing is known yet.
     #[must_use]
-    pub fn new(path: impl Into<Told>) -> Self {
+    pub fn new(path: impl Into<ReportedPath>) -> Self {
         Self {
             path: path.into(),
             outcome: Outcome::Failed,
@@ -219,10 +219,10 @@ impl FileReport {
         if let Some(first) = paths.first()
             && !self.output.as_ref().is_some_and(|output| output.is(first))
         {
-            self.output = Some(Told::from(*first));
+            self.output = Some(ReportedPath::from(*first));
         }
         if paths.len() > 1 {
-            self.outputs = paths.into_iter().map(Told::from).collect();
+            self.outputs = paths.into_iter().map(ReportedPath::from).collect();
         }
     }
 
@@ -240,8 +240,8 @@ impl FileReport {
 
     /// Creates the report on a path that was found and left out.
     #[must_use]
-    pub fn left(path: PathBuf, note: Diagnostic) -> Self {
-        let (outcome, skip) = (Outcome::Skipped, Skip::Told);
+    pub fn skipped(path: PathBuf, note: Diagnostic) -> Self {
+        let (outcome, skip) = (Outcome::Skipped, Skip::Reported);
         Self { outcome, skip, findings: Findings::of(note), ..Self::new(path) }
     }
 

@@ -7,10 +7,9 @@ use crate::format::Options;
 use crate::store::{Backup, real, real_folder};
 
 impl Task {
-    /// Lists the settings that determine the outputs besides the inputs, in the words of the command
-    /// line. Two runs with different settings make different outputs, so neither can resume the
-    /// other. `join` is what the run joins, and `ids` how it makes
-    /// identifiers.
+    /// Lists the settings that determine the outputs besides the inputs, in the words of the
+    /// command line. Two runs with different settings make different outputs, so neither can resume
+    /// the other. `join` is what the run joins, and `ids` how it makes identifiers.
     #[must_use]
     pub fn settings(&self, join: Option<Joining>, ids: &str) -> String {
         let task = self;
@@ -22,9 +21,11 @@ impl Task {
             Action::Convert(to) => words.push(format!("-t {}", to.format.at(to.version().number))),
             _ => {}
         }
-        if let (Action::Repair(mending), _) | (_, Some(mending)) = (&task.action, &task.mending) {
+        if let (Action::Repair(mending), _) | (_, Some(mending)) =
+            (&task.action, &task.repair_first)
+        {
             let wanted = &mending.wanted;
-            words.extend(task.mending.is_some().then(|| "--repair".to_owned()));
+            words.extend(task.repair_first.is_some().then(|| "--repair".to_owned()));
             words.extend(wanted.resumable.then(|| "--resumable".to_owned()));
             words.extend(wanted.salvage.then(|| "--salvage".to_owned()));
             words

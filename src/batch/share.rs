@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// A session to be worked on, and what the process that works on it must know.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Sent", into = "Sent")]
+#[serde(try_from = "EncodedShare", into = "EncodedShare")]
 pub struct Share {
     /// The input.
     pub job: Job,
@@ -25,9 +25,10 @@ pub struct Share {
     pub bytes: u64,
 }
 
-/// A share as it is sent. Paths that are not valid UTF-8 are sent as in a journal.
+/// A share in the form for another process. Paths that are not valid UTF-8 are encoded as in a
+/// journal.
 #[derive(Serialize, Deserialize)]
-struct Sent {
+struct EncodedShare {
     /// The files, by the names of their parts.
     files: Vec<(String, Name)>,
     /// For a session in a folder that sessions share: format, version, folder, identifier.
@@ -42,7 +43,7 @@ struct Sent {
     bytes: u64,
 }
 
-impl From<Share> for Sent {
+impl From<Share> for EncodedShare {
     fn from(Share { job, output, earlier, bytes }: Share) -> Self {
         let sent = |(part, path): &(String, Arc<Path>)| (part.clone(), Name::from(&**path));
         let (files, whole) = match &job.source {
@@ -59,11 +60,11 @@ impl From<Share> for Sent {
     }
 }
 
-impl TryFrom<Sent> for Share {
+impl TryFrom<EncodedShare> for Share {
     type Error = String;
 
-    fn try_from(sent: Sent) -> Result<Self, String> {
-        let Sent { files, whole, relative, named, main, stem, earlier, bytes } = sent;
+    fn try_from(sent: EncodedShare) -> Result<Self, String> {
+        let EncodedShare { files, whole, relative, named, main, stem, earlier, bytes } = sent;
         let mut files = files.into_iter().map(|(part, path)| (part, Arc::from(path.path())));
         let source = match whole {
             None => JobSource::File(files.next().ok_or("a share without a file")?.1),
@@ -90,11 +91,11 @@ impl Share {
     }
 }
 
-/// Returns shares in the form in which they are sent to a process.
+/// Returns shares in the form for another process.
 ///
 /// # Errors
 /// If there is no memory for it.
-pub fn sent(shares: &[Share]) -> serde_json::Result<Vec<u8>> {
+pub fn encoded(shares: &[Share]) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(shares)
 }
 
@@ -103,7 +104,7 @@ pub fn sent(shares: &[Share]) -> serde_json::Result<Vec<u8>> {
 ///
 /// # Errors
 /// If these are not shares of this release.
-pub fn received(sent: &[u8]) -> serde_json::Result<Vec<Share>> {
+pub fn decoded(sent: &[u8]) -> serde_json::Result<Vec<Share>> {
     let mut shares: Vec<Share> = serde_json::from_slice(sent)?;
     let mut copies: HashMap<PathBuf, Copies> = HashMap::new();
     for share in &mut shares {
@@ -115,9 +116,9 @@ pub fn received(sent: &[u8]) -> serde_json::Result<Vec<Share>> {
 }
 
 /// Divides shares into portions of about `bytes` bytes and at most `most` shares. Sessions of one
-/// folder that they share stay together. Portions of more than `bytes` bytes come first, the largest
-/// one before the others, so that no process is left with one of them at the end. All others are in
-/// the order of the inputs, so that a portion is about few folders.
+/// folder that they share stay together. Portions of more than `bytes` bytes come first, the
+/// largest one before the others, so that no process is left with one of them at the end. All
+/// others are in the order of the inputs, so that a portion is about few folders.
 #[must_use]
 pub fn portions(shares: Vec<Share>, bytes: u64, most: usize) -> Vec<Vec<Share>> {
     let size = |shares: &[Share]| shares.iter().map(|share| share.bytes).sum::<u64>();
@@ -168,9 +169,9 @@ mod tests {
     }
 
     #[test]
-    fn shares_sent_and_received_are_equal() {
+    fn shares_encoded_and_decoded_are_equal() {
         let shares = [share("a/b.jsonl", 3), whole("home", "s", 4)];
-        assert_eq!(received(&sent(&shares).expect("JSON")).expect("shares"), shares);
+        assert_eq!(decoded(&encoded(&shares).expect("JSON")).expect("shares"), shares);
     }
 
     #[test]

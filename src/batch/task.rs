@@ -1,16 +1,16 @@
 //! One operation on one input, from opening the input to completing the output.
 
 use super::commit::Done;
-use super::found::{Found, Opened, Said, kept_of, missed, ruin};
+use super::found::{Found, Opened, ReadOptions, backed_up, missed, ruin};
 use super::identity::of_parts;
 use super::inputs::{Job, JobSource, Passed};
 use super::names::Name;
 use super::passed;
-use super::place::{Place, tell_parting};
+use super::place::{Place, report_hard_links};
 use super::refused::{no_step, not_in_place, other_format};
 use super::repaired::{MAIN, bring_back, copy, options_of, repaired};
 use super::report::{FailOn, FileReport, Outcome, Skip};
-use super::told::Told;
+use super::reported_path::ReportedPath;
 use crate::context::{self, Request};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
@@ -42,12 +42,12 @@ pub enum Action {
     /// Shows the session's contents in numbers and as a tree.
     Inspect(inspect::Request),
     /// Repairs damaged sessions.
-    Repair(Mending),
+    Repair(RepairSettings),
 }
 
 /// Options for repairing sessions.
 #[derive(Clone, Debug, Default)]
-pub struct Mending {
+pub struct RepairSettings {
     /// The user's repair options for each session.
     pub wanted: RepairOptions,
     /// The place of the quarantine file, if the user named one.
@@ -70,7 +70,7 @@ pub struct Task {
     /// The origin of the only input, if it is not beside the input.
     pub origin: Option<PathBuf>,
     /// The options for repairing inputs before the operation, if the user wants that.
-    pub mending: Option<Mending>,
+    pub repair_first: Option<RepairSettings>,
     /// The folders from which the temporary files of killed runs were removed.
     pub swept: Swept,
     /// The files that no output may replace.
@@ -94,7 +94,7 @@ impl Task {
             place: Place::None,
             policy: Policy::default(),
             origin: None,
-            mending: None,
+            repair_first: None,
             swept: Swept::default(),
             claims: Arc::default(),
             fail_on: None,
@@ -111,16 +111,16 @@ impl Task {
 
     /// Returns the user's options for how inputs are read.
     #[must_use]
-    pub fn said(&self) -> Said {
-        let mends = matches!(self.action, Action::Repair(_)) || self.mending.is_some();
-        Said { mends, ..Said::new(self.from, &self.options) }
+    pub fn read_options(&self) -> ReadOptions {
+        let mends = matches!(self.action, Action::Repair(_)) || self.repair_first.is_some();
+        ReadOptions { mends, ..ReadOptions::new(self.from, &self.options) }
     }
 
     /// Applies the operation to one input. `output` is the name of its output below the output
     /// folder. The returned output is complete and waits for its place.
     #[must_use]
     pub fn run(&self, job: &Job, output: &Name) -> Done {
-        let _busy = self.options.hands.work();
+        let _busy = self.options.thread_budget.work();
         let mut report = FileReport::new(job.name());
         let log = Log::default();
         let cx = Cx { options: &self.options, log: &log };
@@ -144,7 +144,7 @@ impl Task {
         report.bytes = tally.bytes();
         report.findings = log.into_findings();
         if report.outcome != Outcome::Failed {
-            passed::tell(&mut report, self);
+            passed::add_outcomes(&mut report, self);
         }
         let faulty = report.is_faulty();
         report.outcome = match report.outcome {
@@ -176,8 +176,9 @@ impl Task {
         if let JobSource::Joined { files, .. } = &job.source {
             return self.join(files, output, tally, cx, report);
         }
-        let Some(opened) = Opened::new(&job.source, self.said(), job.named)? else {
-            let Some(why) = job.path().map(|path| ruin(path, self.said())).transpose()?.flatten()
+        let Some(opened) = Opened::new(&job.source, self.read_options(), job.named)? else {
+            let Some(why) =
+                job.path().map(|path| ruin(path, self.read_options())).transpose()?.flatten()
             else {
                 return looked(Outcome::Skipped);
             };
@@ -192,7 +193,7 @@ impl Task {
         {
             return looked(Outcome::Part);
         }
-        if self.is_kept(job, cx, report) {
+        if self.is_backup(job, cx, report) {
             return looked(Outcome::Skipped);
         }
         let Opened { found, input, files, links, .. } = opened;
@@ -202,7 +203,7 @@ impl Task {
         }
         let input = input.counted(tally.clone()).with_origin(found.format, self.origin.clone());
         if files.len() > 1 {
-            report.parts = files.iter().map(Told::from).collect();
+            report.parts = files.iter().map(ReportedPath::from).collect();
         }
         report.format = Some(found.name());
         report.confidence = Some(found.sniffed.confidence.name());
@@ -275,16 +276,16 @@ impl Task {
             cx.report(Diagnostic::new(Code::OriginAlone, message));
         }
         let link = job.path().filter(|_| passed == Passed::Link);
-        if let Some(what) = link.and_then(|link| missed(link, self.said())) {
+        if let Some(what) = link.and_then(|link| missed(link, self.read_options())) {
             cx.report(Diagnostic::new(Code::LinkFound, format!("{what}, and is not followed")));
         }
     }
 
     /// Whether a file that was found in a folder is a backup that a run kept. If so, that is
     /// reported.
-    fn is_kept(&self, job: &Job, cx: &Cx<'_>, report: &mut FileReport) -> bool {
+    fn is_backup(&self, job: &Job, cx: &Cx<'_>, report: &mut FileReport) -> bool {
         let found = job.path().filter(|_| !job.named);
-        let Some(original) = found.and_then(|path| kept_of(path, self.said())) else {
+        let Some(original) = found.and_then(|path| backed_up(path, self.read_options())) else {
             return false;
         };
         let message = format!(
@@ -333,7 +334,7 @@ impl Task {
             return Err(not_in_place(found, to));
         }
         // Then nothing changes, and the input is only checked.
-        let only_checked = stays_whole && stays && self.mending.is_none();
+        let only_checked = stays_whole && stays && self.repair_first.is_none();
         if only_checked {
             destination = Destination::Nowhere;
         }
@@ -355,7 +356,7 @@ impl Task {
             .paths()
             .iter()
             .filter(|_| in_place)
-            .for_each(|path| tell_parting(path, &self.place, cx));
+            .for_each(|path| report_hard_links(path, &self.place, cx));
         Ok((self.outcome(done.changed), output.seal(input.stood_still())?))
     }
 
@@ -389,7 +390,7 @@ impl Task {
             Action::Migrate(_)
                 if found.format.plane.is_none() && to.version().number == version =>
             {
-                self.mending.as_ref()
+                self.repair_first.as_ref()
             }
             _ => None,
         };
@@ -410,7 +411,7 @@ impl Task {
             let (records, changed) = (done.records, done.changed);
             return Ok(migrate::Outcome { from: version, records, changed, ..Default::default() });
         }
-        if let Some(mending) = &self.mending {
+        if let Some(mending) = &self.repair_first {
             let wanted = options_of(&mending.wanted, files);
             mended = !bring_back(found, input, output, cx)?.is_empty();
             let (done, _) = mend(input, output, |parts, sink| {
@@ -466,11 +467,13 @@ impl Task {
         report: &mut FileReport,
     ) -> Result<(Outcome, Sealed)> {
         let Action::Convert(to) = self.action else { return looked(Outcome::Skipped) };
-        report.parts = files.iter().map(Told::from).collect();
+        report.parts = files.iter().map(ReportedPath::from).collect();
         let (mut inputs, mut formats) = (Vec::new(), Vec::new());
         for (place, file) in (0..).zip(files) {
             cx.log.turn_to(place);
-            if let Some(opened) = Opened::new(&JobSource::File(file.clone()), self.said(), true)? {
+            if let Some(opened) =
+                Opened::new(&JobSource::File(file.clone()), self.read_options(), true)?
+            {
                 report.format = Some(opened.found.name());
                 formats.push(opened.found.format);
                 inputs.push(opened.input.closed().counted(tally.clone()));

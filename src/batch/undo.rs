@@ -64,7 +64,7 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<Undone> {
             let outcome = match before {
                 Some(before) => restorer.restore(&made.with_hash(before, place), written),
                 None if is_aside(written) => {
-                    reports.entry(path).or_insert_with_key(|path| kept(path));
+                    reports.entry(path).or_insert_with_key(|path| quarantine_report(path));
                     continue;
                 }
                 None => restorer.remove(written),
@@ -119,8 +119,8 @@ fn is_aside(written: &State) -> bool {
 }
 
 /// Returns the report on a quarantine file that undo keeps.
-fn kept(path: &Path) -> FileReport {
-    FileReport::left(path.to_owned(), Diagnostic::new(Code::AsideKept, Code::AsideKept.title()))
+fn quarantine_report(path: &Path) -> FileReport {
+    FileReport::skipped(path.to_owned(), Diagnostic::new(Code::AsideKept, Code::AsideKept.title()))
 }
 
 fn report(path: &Path, outcome: Result<Back>) -> FileReport {

@@ -18,7 +18,7 @@ impl Task {
     /// Reports all defects of an input. Returns the number of records.
     ///
     /// # Errors
-    /// If it is no session, or cannot be read.
+    /// If it is not a session, or cannot be read.
     pub(super) fn judge(
         &self,
         (input, files): (&mut Input, &[Arc<Path>]),

@@ -45,7 +45,7 @@ pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
             if let Some(inside) = &output {
                 let message = "the output folder is not read as a part of the folder above it";
                 let note = Diagnostic::new(Code::OutputInside, message);
-                found.left.push((path.join(inside), note));
+                found.skipped.push((path.join(inside), note));
             }
             let (backup, output) = (written.backup.as_deref(), output.as_deref());
             let walk = Walk { filter, backup, folder: path, root: &root, output };
@@ -66,7 +66,7 @@ impl Listed {
     fn append(&mut self, mut other: Self) {
         self.jobs.append(&mut other.jobs);
         self.errors.append(&mut other.errors);
-        self.left.append(&mut other.left);
+        self.skipped.append(&mut other.skipped);
     }
 }
 
@@ -74,7 +74,7 @@ impl Listed {
 fn once(found: &mut Listed) {
     let mut folders: HashMap<PathBuf, PathBuf> = HashMap::new();
     let mut seen = HashSet::new();
-    let left = &mut found.left;
+    let skipped = &mut found.skipped;
     found.jobs.retain(|job| {
         let Some(path) = job.path() else { return true };
         let folder = folder_of(path);
@@ -83,7 +83,7 @@ fn once(found: &mut Listed) {
         let new = seen.insert(real.join(path.file_name().unwrap_or_default()));
         if !new {
             let note = Diagnostic::new(Code::NamedTwice, Code::NamedTwice.title());
-            left.push((path.to_path_buf(), note));
+            skipped.push((path.to_path_buf(), note));
         }
         new
     });
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn originals_that_were_kept_are_no_inputs() {
+    fn walk_over_backups_skips_them() {
         let ours = |name: &str| is_ours(OsStr::new(name), Some(".orig"));
         for name in [
             "a.jsonl.bak",

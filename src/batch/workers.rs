@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 /// Maximum number of workers; more would only wait for each other.
 const MOST: usize = 1024;
 
-/// Returns the number of threads for the number that the user asked for; 0 means one for each
+/// Returns the number of threads for the number that the user requested; 0 means one for each
 /// processor.
 #[must_use]
 pub fn threads(asked: usize) -> usize {

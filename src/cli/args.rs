@@ -4,7 +4,7 @@ use super::Stop;
 use super::inputs::Inputs;
 use super::journal::Journaling;
 use super::run::run_accountably;
-use crate::batch::{Mending, Place, Task};
+use crate::batch::{Place, RepairSettings, Task};
 use crate::format::Options;
 use crate::formats::{FORMATS, Spec};
 use crate::ids::Choice;
@@ -165,13 +165,13 @@ fn seed() -> u64 {
 }
 
 /// Evaluates `--repair` and `--quarantine` for commands other than `repair`.
-pub fn mending(
+pub fn repair_settings(
     repair: bool,
     quarantine: Option<PathBuf>,
     inputs: &Inputs,
-) -> Result<Option<Mending>, Stop> {
+) -> Result<Option<RepairSettings>, Stop> {
     check_quarantine(quarantine.as_deref(), inputs)?;
-    Ok(repair.then(|| Mending { quarantine, ..Mending::default() }))
+    Ok(repair.then(|| RepairSettings { quarantine, ..RepairSettings::default() }))
 }
 
 /// Checks that the quarantine file can be written where the user wants it.

@@ -1,7 +1,7 @@
 //! `copyist config`, and the settings file that it shows.
 //!
-//! The file gives options their defaults: a flag wins over a variable, a variable over the file, and
-//! the file over the program's own default. An unknown name in it is an error.
+//! The file gives options their defaults: a flag wins over a variable, a variable over the file,
+//! and the file over the program's own default. An unknown name in it is an error.
 
 use super::show::printable;
 use super::{Stop, print};
@@ -57,8 +57,8 @@ struct Defaults {
 
 const SCHEMA: &str = include_str!("../../schemas/config.schema.json");
 
-/// Options that the file gives defaults, each with the variable that wins over it, and the program's
-/// own default.
+/// Options that the file gives defaults, each with the variable that wins over it, and the
+/// program's own default.
 const OPTIONS: &[(&str, Option<&str>, &str)] = &[
     ("jobs", Some("COPYIST_JOBS"), "0"),
     ("max-line", Some("COPYIST_MAX_LINE"), "1073741824"),
@@ -88,7 +88,7 @@ impl Settings {
         one.into_iter().collect()
     }
 
-    /// Folder of an agent's sessions that the file names, with `~` as the user's own folder.
+    /// Folder of an agent's sessions according to the file, with `~` as the user's own folder.
     #[must_use]
     pub fn home(&self, format: &str) -> Option<PathBuf> {
         let named = self.homes.get(format)?;
@@ -135,8 +135,8 @@ const ABSENT: &[ErrorKind] =
 /// Reads the file.
 ///
 /// # Errors
-/// With what is wrong in it and where, or why it cannot be read. A file that no variable names may be
-/// missing.
+/// With what is wrong in it and where, or why it cannot be read. A file that no variable names may
+/// be missing.
 fn read() -> Result<Settings, String> {
     let Some(path) = place() else { return Ok(Settings::default()) };
     let named = variable("COPYIST_CONFIG").is_some();
@@ -283,7 +283,8 @@ pub fn home(format: &crate::format::Format) -> Result<Option<PathBuf>, Stop> {
     Ok(format.home.and_then(|home| home(&of)).map(PathBuf::from))
 }
 
-/// Whether the arguments ask for nothing that settings shape, so that a bad file is no hindrance.
+/// Whether the command of these arguments uses the settings. The other commands also work with a
+/// bad file.
 pub fn is_needed(mut words: impl Iterator<Item = OsString>) -> bool {
     let apart = ["explain", "formats", "schema", "help", "man", "completions"].map(OsStr::new);
     words.nth(1).is_some_and(|command| !apart.contains(&command.as_os_str()))

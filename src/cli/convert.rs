@@ -1,6 +1,6 @@
 //! The command `copyist convert`.
 
-use super::args::{Keeping, Telling, Writing, mending};
+use super::args::{Keeping, Telling, Writing, repair_settings};
 use super::inputs::{Batch, Inputs};
 use super::reading::{Losing, Reading, Strictness, Tolerance};
 use super::{Stop, names};
@@ -104,7 +104,7 @@ impl Args {
         }
         let action = Action::Convert(self.to);
         let task = Task {
-            mending: mending(self.repair, self.quarantine, &inputs)?,
+            repair_first: repair_settings(self.repair, self.quarantine, &inputs)?,
             place,
             policy: self.writing.policy(),
             origin,

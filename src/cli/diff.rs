@@ -9,7 +9,7 @@ use super::reading::{Reading, Source, Strictness, Tolerance, Warned};
 use super::run::{check_report, write_report};
 use super::show::Show;
 use crate::batch::{
-    self, FileReport, Found, Job, Outcome, RunReport, Said, Summary, Workers, Written,
+    self, FileReport, Found, Job, Outcome, ReadOptions, RunReport, Summary, Workers, Written,
 };
 use crate::diagnostic::{Differences, Log};
 use crate::diff::{self, Failed, Request, Side};
@@ -164,7 +164,7 @@ struct Opened {
 impl Opened {
     fn new(job: &Job, source: &Source, log: &Log) -> Self {
         let mut report = FileReport::new(job.name());
-        let said = Said { from: source.from, encoding: source.encoding, mends: false };
+        let said = ReadOptions { from: source.from, encoding: source.encoding, mends: false };
         let opened = || {
             let opened = batch::Opened::new(&job.source, said, true)?;
             Ok(opened.map(|opened| (opened.found, opened.input)))

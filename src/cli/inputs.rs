@@ -96,7 +96,7 @@ impl Inputs {
     /// Lists the files and sessions, and the paths that could not be read. Files that runs have
     /// `written` into folders are not processed.
     pub fn list(&self, written: &Written) -> Result<Listed, Stop> {
-        let Listed { jobs, errors, left } = batch::expand(&self.paths, &self.filter, written);
+        let Listed { jobs, errors, skipped } = batch::expand(&self.paths, &self.filter, written);
         let jobs = batch::group(jobs, &self.gather);
         match &self.gather.session {
             Some(id) if jobs.is_empty() => {
@@ -111,7 +111,7 @@ impl Inputs {
             None if self.one && jobs.len() > 1 => {
                 Err(Stop::usage("there are several sessions; `--session ID` names one"))
             }
-            _ => Ok(Listed { jobs, errors, left }),
+            _ => Ok(Listed { jobs, errors, skipped }),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Signals that ask the program to end.
+//! Signals that request the end of the program.
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
@@ -6,13 +6,13 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The signal by which the user or the system asked the run to end, if there was one.
+/// The signal by which the user or the system requested the end of the run, if there was one.
 #[derive(Debug, Default)]
 pub struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
-    /// Handles the signals from now on. The first one asks the run to end, and a second one ends
-    /// the process at once. The next run removes the temporary files that are left then.
+    /// Handles the signals from now on. The first one requests the end of the run, and a second one
+    /// ends the process at once. The next run removes the temporary files that remain then.
     ///
     /// # Errors
     /// If the system refuses.

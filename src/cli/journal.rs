@@ -91,8 +91,8 @@ impl Journaling {
         if (&before.command, &before.settings) != (&now.command, &now.settings) {
             return Err(format!(
                 "it belongs to `{}`, and this run is `{}`",
-                told(before),
-                told(now)
+                description(before),
+                description(now)
             ));
         }
         let root = before.root.path();
@@ -130,6 +130,6 @@ fn stdout(place: &Place) -> bool {
 }
 
 /// Describes a run in the words of the command line.
-fn told(header: &Header) -> String {
+fn description(header: &Header) -> String {
     printable(&format!("{} {}", header.command, header.settings))
 }

@@ -1,6 +1,6 @@
 //! The command `copyist migrate`.
 
-use super::args::{InPlace, Layout, Telling, Writing, mending};
+use super::args::{InPlace, Layout, Telling, Writing, repair_settings};
 use super::inputs::Batch;
 use super::reading::{Losing, Reading, Strictness, Tolerance};
 use super::{Stop, names};
@@ -78,7 +78,7 @@ impl Args {
         };
         let action = Action::Migrate(self.to);
         let task = Task {
-            mending: mending(self.repair, self.quarantine, &inputs)?,
+            repair_first: repair_settings(self.repair, self.quarantine, &inputs)?,
             place,
             policy: self.writing.policy(),
             ..Task::looking(action, options, &self.reading.source.from)

@@ -48,8 +48,8 @@ pub fn format() -> impl TypedValueParser<Value = Spec> {
     Offered { parser: Spec::parse, names }
 }
 
-/// Returns the parser for the name of a format whose files relatives of its software write their own
-/// way.
+/// Returns the parser for the name of a format whose files relatives of its software write their
+/// own way.
 pub fn dialect() -> impl TypedValueParser<Value = &'static Format> {
     let names = || dialects().map(|format| PossibleValue::new(format.name)).collect();
     let parser = |name: &str| {

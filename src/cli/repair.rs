@@ -4,7 +4,7 @@ use super::Stop;
 use super::args::{InPlace, Telling, Writing, check_quarantine};
 use super::inputs::Batch;
 use super::reading::{Reading, Strictness, Warned};
-use crate::batch::{Action, Mending, Task};
+use crate::batch::{Action, RepairSettings, Task};
 use crate::format::{Options, RepairOptions};
 use std::path::PathBuf;
 
@@ -13,8 +13,8 @@ use std::path::PathBuf;
 /// Every change is reported, and marked in the record that was changed. Data that cannot be a part
 /// of the session goes to a quarantine file beside the output, byte for byte. With `-n` nothing is
 /// written: a table shows which sessions are healthy, which can be repaired, and what would be
-/// restored. The column `branch` counts the entries that the agent reaches, and `context` the messages
-/// that the model gets, before and after the repair.
+/// restored. The column `branch` counts the entries that the agent reaches, and `context` the
+/// messages that the model gets, before and after the repair.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("layout", |arg| arg.hide(true)))]
 pub struct Args {
@@ -68,7 +68,7 @@ impl Args {
             relink: self.relink,
             ..RepairOptions::default()
         };
-        let action = Action::Repair(Mending { wanted, quarantine: self.quarantine });
+        let action = Action::Repair(RepairSettings { wanted, quarantine: self.quarantine });
         let task = Task {
             place,
             policy: self.writing.policy(),

@@ -23,7 +23,7 @@ impl Args {
         let (folders, seen) = question.look()?;
         let result = seen.verdict.as_ref().and_then(|verdict| verdict.result.clone());
         let text = match &result {
-            Some(result) => said(result),
+            Some(result) => plain_text(result),
             None => Err(reason(&question.name, &seen)),
         };
         if question.json {
@@ -63,7 +63,7 @@ fn print_json(
 }
 
 /// Returns a result as text: the contents of a string, or the JSON of any other value.
-fn said(result: &Json) -> Result<String, String> {
+fn plain_text(result: &Json) -> Result<String, String> {
     if !result.as_bytes().starts_with(b"\"") {
         return Ok(String::from_utf8_lossy(result.as_bytes()).into_owned());
     }

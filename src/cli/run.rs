@@ -38,11 +38,11 @@ pub fn run_accountably(
     let started = Instant::now();
     let threads = batch::threads(inputs.jobs);
     let workers = begun_workers(inputs, threads)?;
-    let (Listed { jobs, errors, left }, files) = listed(&task, inputs, telling)?;
+    let (Listed { jobs, errors, skipped }, files) = listed(&task, inputs, telling)?;
     let account = open(&task)?;
     let account = account.as_ref();
     let journal = account.map(|account| account.path().to_owned());
-    // There are never more workers than inputs, whatever number the user asked for. If threads
+    // There are never more workers than inputs, whatever number the user requested. If threads
     // cannot be started, the run continues with fewer and takes longer.
     let wanted = take(&mut task, Claims::of(files, journal), threads).min(jobs.len());
     let more = (wanted > workers.count()).then(|| Workers::new(wanted));
@@ -51,14 +51,15 @@ pub fn run_accountably(
     let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
     let progress = Progress::start(telling, data_on_stdout, jobs.iter(), &task.meter);
     let planned = planned(task, &jobs, account);
-    let mut teller = Teller::new(telling, &progress, data_on_stdout, task.policy.dry, task.fail_on);
+    let mut reporter =
+        Reporter::new(telling, &progress, data_on_stdout, task.policy.dry, task.fail_on);
     if let Action::Repair(mending) = &task.action {
-        teller.show.repairs = true;
+        reporter.show.repairs = true;
         if mending.wanted.salvage {
-            teller.show.is_followed(Code::TornRecord);
+            reporter.show.is_followed(Code::TornRecord);
         }
     }
-    teller.tell_unlisted(errors, left);
+    reporter.report_unlisted(errors, skipped);
     let interrupt = interrupt(task, inputs, data_on_stdout)?;
     let shift = Shift::new(task, account, interrupt, workers.count());
     let work = |place: usize, planned: Planned<'_>| {
@@ -70,21 +71,21 @@ pub fn run_accountably(
         progress.advance();
         begun(over)
     };
-    let mut left = 0;
+    let mut skipped = 0;
     let tell = |report: Option<FileReport>| match report {
-        Some(report) => teller.tell(report),
-        None => left += 1,
+        Some(report) => reporter.report(report),
+        None => skipped += 1,
     };
     workers.each(planned, work, || begun(shift.commit.finish()), tell);
-    let Teller { show, summary, kept, exit, closed, .. } = teller;
-    let ended = shift.ended().filter(|_| left > 0 || shift.interrupt.code().is_some());
+    let Reporter { show, summary, reports: kept, exit, closed, .. } = reporter;
+    let ended = shift.ended().filter(|_| skipped > 0 || shift.interrupt.code().is_some());
     let exit = ended.map_or(exit, |(code, _)| code.max(exit));
     drop(progress);
     if !closed {
         show.summary(&summary, started.elapsed());
     }
     match ended {
-        Some((_, why)) => show.ended(why, left, account.is_some()),
+        Some((_, why)) => show.ended(why, skipped, account.is_some()),
         None => show.unmoved(&task.options.map_paths, &summary),
     }
     if let Some(error) = &show.broken {
@@ -109,10 +110,10 @@ fn begun_workers(inputs: &Inputs, threads: usize) -> Result<Workers, Stop> {
 /// Gives a task the claims of its run and the threads that the user wants. Returns how many workers
 /// the task needs: if names depend on what is written, some workers wait for those before them.
 fn take(task: &mut Task, claims: Claims, threads: usize) -> usize {
-    task.options.hands = ThreadBudget::new(threads);
+    task.options.thread_budget = ThreadBudget::new(threads);
     let native = matches!(task.place, Place::Native(_));
-    let hands = task.options.hands.clone();
-    task.claims = Arc::new(if native { claims.in_turn(threads, hands) } else { claims });
+    let thread_budget = task.options.thread_budget.clone();
+    task.claims = Arc::new(if native { claims.in_turn(threads, thread_budget) } else { claims });
     if native { threads + WAITING } else { threads }
 }
 
@@ -213,20 +214,20 @@ fn interrupt(task: &Task, inputs: &Inputs, data_on_stdout: bool) -> Result<Inter
 }
 
 /// Reports the outcomes of inputs, and counts them.
-pub struct Teller<'a> {
+pub struct Reporter<'a> {
     fail_on: Option<FailOn>,
     progress: &'a Progress,
     pub show: Show,
     pub summary: Summary,
     /// The reports for `--report`.
-    pub kept: Option<Vec<FileReport>>,
+    pub reports: Option<Vec<FileReport>>,
     pub exit: u8,
     /// Whether the reader of the output closed the pipe.
     closed: bool,
     copies: Copies,
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Reporter<'a> {
     /// Creates a teller that has reported nothing yet.
     pub fn new(
         telling: &Telling,
@@ -240,7 +241,7 @@ impl<'a> Teller<'a> {
             progress,
             show: Show::new(telling, data_on_stdout, dry),
             summary: Summary::default(),
-            kept: telling.report.is_some().then(Vec::new),
+            reports: telling.report.is_some().then(Vec::new),
             exit: 0,
             closed: false,
             copies: Copies::default(),
@@ -248,17 +249,21 @@ impl<'a> Teller<'a> {
     }
 
     /// Reports the paths that could not be listed, and those that were left out.
-    fn tell_unlisted(&mut self, errors: Vec<(PathBuf, Error)>, left: Vec<(PathBuf, Diagnostic)>) {
+    fn report_unlisted(
+        &mut self,
+        errors: Vec<(PathBuf, Error)>,
+        skipped: Vec<(PathBuf, Diagnostic)>,
+    ) {
         for (path, error) in errors {
             let mut report = FileReport::new(path);
             report.findings = Findings::of(error.into_diagnostic());
-            self.tell(report);
+            self.report(report);
         }
-        left.into_iter().for_each(|(path, note)| self.tell(FileReport::left(path, note)));
+        skipped.into_iter().for_each(|(path, note)| self.report(FileReport::skipped(path, note)));
     }
 
     /// Reports the outcome of one input.
-    pub fn tell(&mut self, mut report: FileReport) {
+    pub fn report(&mut self, mut report: FileReport) {
         self.copies.look(&mut report);
         self.exit = self.exit.max(report.exit_code(self.fail_on));
         self.summary.add(&report);
@@ -266,7 +271,7 @@ impl<'a> Teller<'a> {
         if !report.pipe_closed {
             self.show.file(&report, self.progress);
         }
-        if let Some(kept) = &mut self.kept {
+        if let Some(kept) = &mut self.reports {
             kept.push(report);
         }
     }
@@ -280,7 +285,7 @@ fn output_files(task: &Task) -> Vec<PathBuf> {
     };
     let mending = match &task.action {
         Action::Repair(mending) => Some(mending),
-        _ => task.mending.as_ref(),
+        _ => task.repair_first.as_ref(),
     };
     output.into_iter().chain(mending.and_then(|mending| mending.quarantine.clone())).collect()
 }

@@ -57,7 +57,7 @@ impl Question {
 
     /// Returns the reasons for the answer, one per line, if the user wants them.
     pub fn reasons(&self, folders: &Folders, seen: &Seen) -> Vec<String> {
-        if self.why { [seen.reasons(), folders.told()].concat() } else { Vec::new() }
+        if self.why { [seen.reasons(), folders.descriptions()].concat() } else { Vec::new() }
     }
 }
 
@@ -137,11 +137,11 @@ pub struct Seen {
 
 impl Folders {
     /// Describes the folders and the sources of their paths, one per line.
-    pub fn told(&self) -> Vec<String> {
+    pub fn descriptions(&self) -> Vec<String> {
         let folders = [("sessions", &self.sessions), ("agents", &self.agents)];
-        let told = folders
+        let descriptions = folders
             .map(|(what, folder)| format!("{what}: {}, {}", folder.path.display(), folder.by));
-        told.map(|line| printable(&line)).into()
+        descriptions.map(|line| printable(&line)).into()
     }
 
     /// Returns the file of a session with this ending.

@@ -97,7 +97,7 @@ impl Show {
         if repairs::is_row(report) && !self.quiet {
             self.repaired.push_str(&findings);
         } else if !findings.is_empty() {
-            progress.aside(|| self.say(&findings));
+            progress.aside(|| self.print_text(&findings));
         }
         if let Some(inspection) = &report.inspection {
             self.result(&drawing::draw(report, inspection, self.width), progress);
@@ -188,7 +188,7 @@ impl Show {
                 Skip::Passed(Passed::Ours) => {
                     format!("{path}: {outcome}, an original that was kept, or set aside by a run")
                 }
-                Skip::Told => format!("{path}: {outcome}"),
+                Skip::Reported => format!("{path}: {outcome}"),
             }),
             Outcome::Done => Some(format!("{path}: {outcome} by an earlier run")),
             Outcome::Restored | Outcome::Removed if self.dry_run => {
@@ -216,14 +216,14 @@ impl Show {
             _ => String::new(),
         };
         if self.unread > 0 {
-            self.say(&format!("{}{more}", self.unreadable));
+            self.print_text(&format!("{}{more}", self.unreadable));
         }
     }
 
     /// Prints the totals for all inputs, which took `time`.
     pub fn summary(&self, summary: &Summary, time: Duration) {
         if !self.repaired.is_empty() {
-            self.say(&self.repaired);
+            self.print_text(&self.repaired);
         }
         self.unreadable();
         if self.json || self.quiet {
@@ -253,7 +253,7 @@ impl Show {
             Some(parts) => format!(" (with {})", plural(*parts, "more file")),
             None => String::new(),
         };
-        self.say(&format!("{counts}{others}{parts}{records}{pace}{nothing}\n"));
+        self.print_text(&format!("{counts}{others}{parts}{records}{pace}{nothing}\n"));
     }
 
     /// Prints the totals for all files of an undo.
@@ -265,7 +265,7 @@ impl Show {
         let none = "the journal contains no change that can be undone";
         let counts = if counts.is_empty() { none } else { &counts };
         let nothing = if self.dry_run { ", nothing written" } else { "" };
-        self.say(&format!("{counts}{nothing}\n"));
+        self.print_text(&format!("{counts}{nothing}\n"));
     }
 
     /// Formats the number of inputs for each outcome, and the number of warnings.
@@ -292,7 +292,7 @@ impl Show {
             return;
         }
         for old in maps.iter().filter(|map| !map.was_met()).map(|map| printable(&map.old)) {
-            self.say(&format!(
+            self.print_text(&format!(
                 "copyist: note: `--map-path`: no session is found by {old} or a folder below it\n"
             ));
         }
@@ -305,10 +305,10 @@ impl Show {
             true => "run the same command with `--resume` to continue",
             false => "use `--journal FILE` to be able to continue a run with `--resume`",
         };
-        self.say(&format!("copyist: {why}; {inputs} not begun; {help}\n"));
+        self.print_text(&format!("copyist: {why}; {inputs} not begun; {help}\n"));
     }
 
-    fn say(&self, text: &str) {
+    fn print_text(&self, text: &str) {
         // With a closed stderr the message is lost.
         let _ = write(io::stderr(), text);
     }
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_in_the_unit_that_suits_them() {
+    fn sizes_of_each_magnitude_have_a_fitting_unit() {
         let told = [0.0, 999.0, 1_000.0, 9_960.0, 412e6, 999.6e6, 1.34e9, 2.5e12].map(size);
         assert_eq!(
             told,

@@ -4,7 +4,7 @@ use super::Stop;
 use super::args::Telling;
 use super::journal::TORN;
 use super::progress::Progress;
-use super::run::{Teller, check_report, write_report};
+use super::run::{Reporter, check_report, write_report};
 use super::show::printable;
 use crate::batch::{self, RunReport, Undone};
 use crate::diagnostic::plural;
@@ -45,9 +45,9 @@ impl Args {
             batch::undo(&self.journal, self.root.as_deref(), self.dry_run)
                 .map_err(|error| Stop::usage(format!("{shown}: {}", error.message())))?;
         let progress = Progress::none();
-        let mut teller = Teller::new(&self.telling, &progress, false, self.dry_run, None);
+        let mut reporter = Reporter::new(&self.telling, &progress, false, self.dry_run, None);
         for report in reports {
-            teller.tell(report);
+            reporter.report(report);
         }
         if torn {
             // With a closed stderr the message is lost.
@@ -59,9 +59,9 @@ impl Args {
                 std::io::stderr(),
                 "copyist: {shown}: {lines} cannot be read; the files that they name are not changed"
             );
-            teller.exit = teller.exit.max(1);
+            reporter.exit = reporter.exit.max(1);
         }
-        let Teller { show, summary, kept, exit, .. } = teller;
+        let Reporter { show, summary, reports: kept, exit, .. } = reporter;
         show.undone(&summary);
         if let (Some(path), Some(kept)) = (&self.telling.report, kept) {
             let copyist = env!("CARGO_PKG_VERSION");

@@ -1,4 +1,4 @@
-//! Anthropic's Messages: system texts stand apart, and the results of tools are blocks of a user's
+//! Anthropic's Messages: system texts are separate, and the results of tools are blocks of a user's
 //! message.
 
 use super::form::List;

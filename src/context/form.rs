@@ -165,7 +165,7 @@ impl Forming {
         }
     }
 
-    /// Returns the members that stand behind the messages.
+    /// Returns the members behind the messages.
     pub fn members(&self, context: &dyn Context) -> Vec<(&'static str, Vec<u8>)> {
         match &self.shape {
             Shape::Own => context.settings(),

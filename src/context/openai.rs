@@ -117,7 +117,7 @@ fn readable(blocks: &[Node]) -> Cow<'_, [Node]> {
         return Cow::Borrowed(blocks);
     }
     let said = |block: &Node| match is_document(block) {
-        true => block::stand_in(block),
+        true => block::placeholder(block),
         false => block.clone(),
     };
     Cow::Owned(blocks.iter().map(said).collect())

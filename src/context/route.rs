@@ -32,7 +32,7 @@ impl Route {
     }
 
     /// Returns the route to the last entry that has an identifier, where the session's last entry
-    /// has none, or where the session stands at no entry.
+    /// has none, or where the session has no leaf.
     ///
     /// # Errors
     /// As [`Session::path`].
@@ -44,7 +44,7 @@ impl Route {
     }
 }
 
-/// A place on the route, and the record that stands there.
+/// A place on the route, and the record there.
 type Step = (u32, Located<Record>);
 
 /// Position of an entry that alone is the context; it is known only at the end of the file.

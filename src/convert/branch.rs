@@ -1,7 +1,7 @@
-//! Branch of a session that a linear target gets: the branch at which the session stands, as the
+//! Branch of a session that a linear target gets: the branch with the session's leaf, as the
 //! source's own software would send it to a model.
 
-use super::survey::{Look, SourceKind, Survey, tell_faults};
+use super::survey::{Look, SourceKind, Survey, report_faults};
 use crate::context::{as_message, is_plain};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::error::Result;
@@ -17,7 +17,7 @@ pub struct Branch {
     path: Path,
     /// Shape of the records read so far, of a session that is assumed to be one straight path.
     ahead: Option<Ahead>,
-    /// The number of the record at which the session stands, if that has no identifier: such an
+    /// The number of the record that is the session's leaf, if that has no identifier: such an
     /// entry of a tree follows no entry, and no entry follows it.
     alone: Option<u32>,
     /// The rules of the source, where the target is of another format.
@@ -70,13 +70,13 @@ impl Branch {
             }
         }
         let fits = to.version().tree && survey.fits_a_tree();
-        let home = survey.home;
+        let home = survey.source;
         let tree = std::mem::take(&mut survey.shape).finish();
         // A file of the target's own format had the same faults; the user may have edited a stream.
         let stream = from.name == canonical::FORMAT.name
             && (home == SourceKind::Elsewhere || to.version().tree);
         let leaf = survey.leaf.as_ref().filter(|_| stream);
-        tell_faults(&tree, leaf, stream && to.version().tree, cx);
+        report_faults(&tree, leaf, stream && to.version().tree, cx);
         if fits || home == SourceKind::There {
             return Ok(None);
         }
@@ -251,7 +251,7 @@ impl Branch {
         match self.position(self.nodes - 1) {
             Some(position) => self.order.add(position, (number, located)),
             None => {
-                self.elsewhere += u64::from(is_said(&located.value));
+                self.elsewhere += u64::from(is_conversation(&located.value));
                 off_branch(located.value.kind, log);
             }
         }
@@ -271,7 +271,7 @@ impl Branch {
     }
 
     /// Takes a record that is not a node. An entry that would be a node if it had an identifier is
-    /// on no path, which is counted, unless the session stands at it.
+    /// on no path, which is counted, unless it is the session's leaf.
     pub fn beside(
         &mut self,
         number: u32,
@@ -294,7 +294,7 @@ impl Branch {
     pub fn ready(&mut self, log: &Log) -> Option<(u32, Located<Record>)> {
         loop {
             let (position, (number, located)) = self.order.next()?;
-            let said = u64::from(is_said(&located.value));
+            let said = u64::from(is_conversation(&located.value));
             self.unsent += said;
             if let Some(mut node) = self.pass(position, located, log) {
                 self.link(&mut node.value.node);
@@ -395,7 +395,7 @@ struct Ahead {
 }
 
 /// Whether a record is a message of the conversation itself, not of a sub-agent.
-fn is_said(record: &Record) -> bool {
+fn is_conversation(record: &Record) -> bool {
     record.kind == Kind::Message && !record.is_aside()
 }
 

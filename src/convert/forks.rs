@@ -12,8 +12,8 @@ use std::collections::HashSet;
 /// Returns hashes of the identifiers of two sorts of nodes. The first are nodes that have a child
 /// other than the next node: the pieces of an answer behind such a node do not belong to every
 /// branch. The second are nodes that a compaction keeps first or to which an edit of the context
-/// refers: these must not include the rest of their answer. Only a tree of another format that has
-/// whole answers asks for them.
+/// refers: these must not include the rest of their answer. They are needed only for a tree of
+/// another format that has whole answers.
 ///
 /// # Errors
 /// If the session cannot be read.

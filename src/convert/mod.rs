@@ -27,7 +27,7 @@ use work::Work;
 /// which leaves unchanged all bytes that need not change. Every other conversion goes through the
 /// records. An origin beside the input restores its source first. Data that the target cannot hold
 /// go into an origin of its own, and are counted in the log where there can be no origin. A linear
-/// target gets the branch at which the session stands. A linear target of another format gets the
+/// target gets the branch with the session's leaf. A linear target of another format gets the
 /// messages that the source's own software would send to a model, such as summaries in place of the
 /// messages that they summarize.
 ///
@@ -91,7 +91,7 @@ fn maps(paths: &[(String, String)]) -> Vec<Map> {
 
 /// Writes a session that was restored.
 fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Outcome> {
-    let Restored { mut stream, shown, said, header } = restored;
+    let Restored { mut stream, shown, findings, header } = restored;
     let mut paths = maps(&header.map_paths);
     paths.extend(cx.options.map_paths.iter().cloned());
     let options = Options { map_paths: paths, ..cx.options.clone() };
@@ -110,17 +110,17 @@ fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Re
     };
     match (home, shown) {
         (Some(home), Some(shown)) => {
-            let merged = restored::Edited { stream, shown, said };
+            let merged = restored::Edited { stream, shown, findings };
             restored::write(home, to, merged, sink, &moving)
         }
         _ => {
-            cx.log.take_over(said);
+            cx.log.take_over(findings);
             plainly(&canonical::FORMAT, 1, to, &mut *stream, sink, &moving)
         }
     }
 }
 
-/// Converts a session as it stands in its files.
+/// Converts a session as it is in its files.
 fn plainly(
     from: &'static Format,
     version: u32,
@@ -133,20 +133,20 @@ fn plainly(
     written((from, version), to, parts, sink, named, cx)
 }
 
-/// Writes a session, under the name that its software would give it if the user asks for that.
+/// Writes a session, under the name that its software would give it if the user requests that.
 fn written(
     (from, version): (&'static Format, u32),
-    asked: Spec,
+    requested: Spec,
     parts: &mut dyn Parts,
     sink: &mut dyn Sink,
     named: Option<NativeFn>,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
-    let same = from.name == asked.format.name;
+    let same = from.name == requested.format.name;
     let source = if same { Some(from.at(version)) } else { source(from, version, parts, cx)? };
-    let to = as_it_came(asked, source.as_deref());
+    let to = as_it_came(requested, source.as_deref());
     let done = written_as((from, version), (to, source), parts, sink, named, cx)?;
-    let left = asked.version.is_none();
+    let left = requested.version.is_none();
     Ok(Outcome { to: left.then(|| to.version().number), ..done })
 }
 
@@ -200,7 +200,7 @@ fn written_as(
     if same && version == target {
         take_along(from, parts, sink, cx)?;
     }
-    say_losses(to, cx);
+    report_losses(to, cx);
     Ok(Outcome { from: version, changed: true, records, ..Outcome::default() })
 }
 
@@ -317,7 +317,7 @@ fn moved<'a>(reader: Reader<'a>, native: Option<Native>, cx: &'a Cx<'a>) -> Read
 }
 
 /// Reports the data for which `to` had no place, once for each kind of field.
-pub fn say_losses(to: Spec, cx: &Cx<'_>) {
+pub fn report_losses(to: Spec, cx: &Cx<'_>) {
     let target = to.format.at(to.version().number);
     for (path, count) in cx.log.dropped() {
         let times = if count > 1 { format!(" ({count} times)") } else { String::new() };

@@ -28,7 +28,7 @@ impl Native {
         let mut session = Node::default();
         session.set(Field::Cwd, Json::string(cwd));
         let named =
-            Named { session: &session, asked: None, stem: "", version: self.version, nth: 1 };
+            Named { session: &session, question: None, stem: "", version: self.version, nth: 1 };
         let path = (self.named)(&named);
         path.rsplit_once('/').map_or_else(String::new, |(folder, _)| folder.to_owned())
     }
@@ -62,13 +62,13 @@ pub fn native(
     let version = to.version().number;
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let (mut session, mut asked) = (Node::default(), None);
+    let (mut session, mut question) = (Node::default(), None);
     for item in (to.format.read)(&mut stage.parts(), &quiet)? {
         let node = item?.value.node;
         if session.is_empty() {
             session = node;
         } else if node.is(Field::Role, "user") {
-            asked = block::said(&node).and_then(|said| said.text());
+            question = block::message_text(&node).and_then(|said| said.text());
             break;
         }
     }
@@ -77,8 +77,8 @@ pub fn native(
     }
     let stem = stage.stem().unwrap_or_default();
     let ending = to.format.extensions[0];
-    let asked = asked.as_deref();
-    let at = |nth| named(&Named { session: &session, asked, stem: &stem, version, nth });
+    let question = question.as_deref();
+    let at = |nth| named(&Named { session: &session, question, stem: &stem, version, nth });
     let first = at(1);
     let path = |nth| match at(nth) {
         path if nth > 1 && path == first => format!("{path}-{nth}"),

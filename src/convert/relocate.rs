@@ -18,15 +18,15 @@ pub struct Moves<'m> {
 }
 
 /// Fields for data of a session, a run or a state beyond the model's other fields.
-const TOLD: [Field; 4] = [Field::Extra, Field::Meta, Field::Context, Field::Runtime];
+const UNMODELLED: [Field; 4] = [Field::Extra, Field::Meta, Field::Context, Field::Runtime];
 
 /// Maximum depth at which folders are searched for.
 const DEEPEST: usize = 16;
 
 impl Moves<'_> {
     /// Rewrites the paths by which a session is found: its folder, the folders of its runs, of its
-    /// turns and of its stored state, and the file of the session from which it was made. The contents of
-    /// messages stay unchanged.
+    /// turns and of its stored state, and the file of the session from which it was made. The
+    /// contents of messages stay unchanged.
     pub fn record(&self, record: &mut Record) {
         let stored = record.kind == Kind::Snapshot;
         // Settings of a turn name the folder that it was held in.
@@ -42,9 +42,9 @@ impl Moves<'_> {
             changed |= self.path(parent, Field::Path);
             changed |= cwds.is_some_and(|(old, new)| self.beside(parent, &old, &new));
         }
-        for field in TOLD {
-            // A format may contain more folders than the model knows. Beside a state stand the
-            // contents of messages, too.
+        for field in UNMODELLED {
+            // A format may contain more folders than the model knows. The members of a state
+            // include the contents of messages, too.
             let any = field == Field::Extra && !stored && !settings;
             let new = node.json(field).and_then(|told| self.inside(told, any, DEEPEST));
             changed |= new.is_some();
@@ -57,8 +57,8 @@ impl Moves<'_> {
         }
     }
 
-    /// Moves a parent session that stands in the folder of the session's own project into the new
-    /// folder of that project. Returns whether it moved.
+    /// Moves a parent session in the folder of the session's own project into the new folder of
+    /// that project. Returns whether it moved.
     fn beside(&self, parent: &mut Node, old: &str, new: &str) -> bool {
         let moved = self.native.and_then(|native| {
             let path = parent.text(Field::Path)?;
@@ -119,7 +119,7 @@ fn renamed(path: &str, old: &str, new: &str) -> Option<String> {
     (old != new).then(|| format!("{above}{new}{file}"))
 }
 
-/// Returns the path below the new folder, if it is the old folder or stands below it. The first map
+/// Returns the path below the new folder, if it is the old folder or below it. The first map
 /// counts.
 fn moved(path: &str, maps: &[Map]) -> Option<String> {
     maps.iter().find_map(|map| {

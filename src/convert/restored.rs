@@ -1,7 +1,7 @@
 //! Sessions that return to their source format.
 //!
 //! Writers assume that a session of their own format is consistent. A session that was edited in
-//! another format may not be: its last answer may stand in a summary, too, and lines that show a
+//! another format may not be: its last answer may be in a summary, too, and lines that show a
 //! question may be unchanged although the question was edited. Therefore the written session is
 //! read again, and a model must get the same content from it as from the session. A stream without
 //! edits is equal record by record, which one reading shows.
@@ -9,13 +9,13 @@
 mod stream;
 
 use super::branch::off_branch;
-use super::{native, plainly, say_losses, source, written};
+use super::{native, plainly, report_losses, source, written};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Options, Parts, Reader, Sink};
 use crate::formats::{Spec, canonical, records};
 use crate::migrate::Outcome;
-use crate::origin::{Source, rejected, rejected_for, says_the_same};
+use crate::origin::{Source, has_same_content, rejected, rejected_for};
 use crate::record::{Field, Kind, Record};
 use crate::stage::{Stage, Staged};
 use crate::tree::Shape;
@@ -29,47 +29,47 @@ pub struct Edited {
     /// The file's own records.
     pub shown: Staged,
     /// Findings about the edits, which are reported if the edits are used.
-    pub said: Log,
+    pub findings: Log,
 }
 
-/// Converts a session further, or back to its source format `home`, that was in another format and
-/// may have been edited there. If the output does not have the content that the file shows, the
-/// file is written as it shows itself, without the origin.
+/// Converts a session further, or back to its source format, that was in another format and may
+/// have been edited there. If the output does not have the content that the file shows, the file is
+/// written as it shows itself, without the origin.
 ///
 /// # Errors
 /// If reading or writing fails.
 pub fn write(
-    home: Spec,
+    source_format: Spec,
     to: Spec,
     mut merged: Edited,
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
-    let goes_home = home.format.name == to.format.name;
+    let is_restored = source_format.format.name == to.format.name;
     let ways = match () {
-        () if goes_home => vec![to],
+        () if is_restored => vec![to],
         // The stream holds all data, and an edit in a stream finds its place in the source format.
         () if to.format.name == canonical::FORMAT.name => Vec::new(),
-        () => vec![home, to],
+        () => vec![source_format, to],
     };
     for way in ways {
         let log = Log::default();
         let inner = Cx { options: cx.options, log: &log };
         let is_last = way.format.name == to.format.name;
         let mut stage = if is_last { Stage::tentative(sink) } else { Stage::trial(sink) };
-        let Some(done) = says_there(way, &mut *merged.stream, &mut stage, &inner)? else {
+        let Some(done) = written_if_same(way, &mut *merged.stream, &mut stage, &inner)? else {
             let why = "the source format has no place for what was edited or added";
-            cx.report(rejected_for(rejected(why), merged.said));
+            cx.report(rejected_for(rejected(why), merged.findings));
             drop(stage);
             return plainly(&canonical::FORMAT, 1, to, &mut merged.shown, sink, cx);
         };
         if is_last {
-            cx.log.take_over(merged.said);
+            cx.log.take_over(merged.findings);
             cx.log.take_over(log);
             return finish(to, stage, cx).map(|()| done);
         }
     }
-    cx.log.take_over(merged.said);
+    cx.log.take_over(merged.findings);
     plainly(&canonical::FORMAT, 1, to, &mut *merged.stream, sink, cx)
 }
 
@@ -86,7 +86,7 @@ fn finish(to: Spec, mut stage: Stage<'_>, cx: &Cx<'_>) -> Result<()> {
 
 /// Writes a stream in a format. `None` if the content of the output differs from the content of the
 /// stream.
-fn says_there(
+fn written_if_same(
     to: Spec,
     parts: &mut dyn Parts,
     stage: &mut Stage<'_>,
@@ -97,11 +97,16 @@ fn says_there(
         Err(_) => return Ok(None),
         Ok(done) => done,
     };
-    Ok(is_as_told(to, parts, stage, cx)?.then_some(done))
+    Ok(has_content_of(to, parts, stage, cx)?.then_some(done))
 }
 
 /// Whether the output has the content of the stream.
-fn is_as_told(to: Spec, parts: &mut dyn Parts, stage: &mut Stage<'_>, cx: &Cx<'_>) -> Result<bool> {
+fn has_content_of(
+    to: Spec,
+    parts: &mut dyn Parts,
+    stage: &mut Stage<'_>,
+    cx: &Cx<'_>,
+) -> Result<bool> {
     // A line that shows a missing message has another content than before.
     if cx.log.count_of(Code::MissingTarget) > 0 {
         return Ok(false);
@@ -121,24 +126,24 @@ fn is_as_told(to: Spec, parts: &mut dyn Parts, stage: &mut Stage<'_>, cx: &Cx<'_
 fn are_same(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<bool> {
     let stream = &canonical::FORMAT;
     let same = match are_alike((to.format, made), (stream, parts), cx) {
-        Ok(false) => says_the_same((to.format, made), (stream, parts), cx),
+        Ok(false) => has_same_content((to.format, made), (stream, parts), cx),
         Ok(true) => return Ok(true),
         failed => failed,
     };
     match same {
         Err(error) if is_no_fault_of_the_session(&error) => Err(error),
-        Ok(true) => tell_left(to, made, parts, cx).map(|()| true),
+        Ok(true) => report_omitted(to, made, parts, cx).map(|()| true),
         _ => Ok(false),
     }
 }
 
 /// Counts the messages of a stream beside its branch that the file does not have. No model gets
 /// these messages, so no other check misses them.
-fn tell_left(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<()> {
-    let home = source(&canonical::FORMAT, 1, parts, cx)?;
-    let abroad =
-        Spec::parse(&home.unwrap_or_default()).is_ok_and(|h| h.format.name != to.format.name);
-    if abroad && cx.options.origin {
+fn report_omitted(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<()> {
+    let source_format = source(&canonical::FORMAT, 1, parts, cx)?;
+    let is_foreign = Spec::parse(&source_format.unwrap_or_default())
+        .is_ok_and(|h| h.format.name != to.format.name);
+    if is_foreign && cx.options.origin {
         // The origin contains them.
         return Ok(());
     }
@@ -146,7 +151,7 @@ fn tell_left(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) ->
     let here = if there > 0 { beside(to.format, made, cx)?.len() } else { 0 };
     let left = Log::default();
     (here..there).for_each(|_| off_branch(Kind::Message, &left));
-    say_losses(to, &Cx { options: cx.options, log: &left });
+    report_losses(to, &Cx { options: cx.options, log: &left });
     cx.log.take_over(left);
     Ok(())
 }
@@ -186,7 +191,7 @@ fn encoding_of(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<&'static Enc
     Ok(found)
 }
 
-/// Whether both sessions have the same entries, and stand at the same entry.
+/// Whether both sessions have the same entries, and the same leaf.
 fn are_alike(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
     const SPELLING: &[Field] = &[Field::RawBytes, Field::Eol];
     let logs = [Log::default(), Log::default()];

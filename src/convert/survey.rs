@@ -45,7 +45,7 @@ pub struct Survey {
     /// The rules of the source after the walk, valid if all nodes are on the path.
     pub look: Option<Look>,
     pub leaf: Option<(Json, Position)>,
-    pub home: SourceKind,
+    pub source: SourceKind,
     /// The last entry, if it is a message without an identifier, and its number.
     pub last: Option<(u32, Located<Record>)>,
     /// Whether a compaction names one by one the entries that it keeps.
@@ -53,14 +53,14 @@ pub struct Survey {
     /// Whether a compaction or an edit of the context has no record in the target.
     unheld: bool,
     /// Hashes of the identifiers of the first messages that compactions keep, and of the messages
-    /// that stand beside the conversation in a tree.
+    /// that are beside the conversation in a tree.
     first_kept: HashSet<u64>,
     aside: HashSet<u64>,
 }
 
 impl Survey {
-    /// Returns a survey before the first record, which will take at most so many bytes of memory for
-    /// the shape.
+    /// Returns a survey before the first record, which will take at most so many bytes of memory
+    /// for the shape.
     pub fn within(bytes: usize) -> Self {
         Self { shape: Shape::within(bytes), ..Self::default() }
     }
@@ -86,8 +86,8 @@ impl Survey {
             self.nodes += 1;
             self.last = None;
         } else if *kind == Kind::Session {
-            self.home = SourceKind::of(node, to);
-            match (self.home, to.version().tree) {
+            self.source = SourceKind::of(node, to);
+            match (self.source, to.version().tree) {
                 (SourceKind::There, true) => return ControlFlow::Continue(()),
                 (SourceKind::There, false) => return ControlFlow::Break(()),
                 _ => {}
@@ -105,7 +105,7 @@ impl Survey {
 /// Reports why the target may differ from the user's intent: a conversation that begins at a
 /// missing parent, a leaf that is missing, or, for a tree that comes from another format, a tree
 /// that the target's software cannot read.
-pub fn tell_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &Cx<'_>) {
+pub fn report_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &Cx<'_>) {
     let gone = |(leaf, _): &&(Json, Position)| !leaf.is_null() && tree.ordinal(leaf).is_none();
     if let Some((_, at)) = leaf.filter(gone) {
         let message = "the leaf of the session is not in the stream; the last entry is used";

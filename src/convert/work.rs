@@ -27,7 +27,7 @@ pub struct Work<'a> {
     branch: Option<Branch>,
     /// Whether the session is assumed to be one straight path, until a record shows that it is not.
     ahead: bool,
-    /// Records that the writer was given, where the trace will be asked for.
+    /// Records that the writer was given, where the trace is needed.
     trace: Option<Trace>,
     /// Answers that are joined for another format.
     answers: Option<Answers>,
@@ -58,8 +58,8 @@ impl<'a> Work<'a> {
         parts: &mut dyn Parts,
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
-        // Only streams hold data that a tree cannot express. A tree may have no records for what decides
-        // about the context, and a history that was replaced is no branch of any tree.
+        // Only streams hold data that a tree cannot express. A tree may have no records for what
+        // decides about the context, and a history that was replaced is not a branch of any tree.
         let stream = canonical::FORMAT.name;
         let wide = from.name == stream || from.replaces_history();
         let cuts = [Kind::Compaction, Kind::ContextEdit];
@@ -86,12 +86,12 @@ impl<'a> Work<'a> {
     ) -> Result<u64> {
         let keep = header.map(|header| Keep::begin(sink, header)).transpose()?.flatten();
         let keep = keep.map(|keep| Rc::new(RefCell::new(keep)));
-        let Some(kept) = keep.clone() else {
+        let Some(recorded) = keep.clone() else {
             return Self::plain((from, to), parts, sink, keep, cx);
         };
         let mut measured = Measured::over(sink);
         let count = Self::plain((from, to), parts, &mut measured, keep, cx)?;
-        if let Some(keep) = Rc::into_inner(kept) {
+        if let Some(keep) = Rc::into_inner(recorded) {
             keep.into_inner().finish(to.format, &mut measured)?;
             cx.log.carried();
         }
@@ -121,7 +121,7 @@ impl<'a> Work<'a> {
         Work::of(from, to, parts, cx)?.all(parts, sink, keep)
     }
 
-    /// Writes the records in the format from which they came. Mostly they stand in that format's
+    /// Writes the records in the format from which they came. Mostly they are in that format's
     /// order, so that the writer need not wait for the last record; otherwise they are written once
     /// more.
     ///
@@ -204,18 +204,18 @@ impl<'a> Work<'a> {
     ) -> Result<Option<u64>> {
         let (to, cx) = (self.to, self.cx);
         let native = Native::of(to, sink.is_native());
-        let options = Options { asked: self.asked(parts)?, ..cx.options.clone() };
+        let options = Options { question: self.first_question(parts)?, ..cx.options.clone() };
         let writing = Cx { options: &options, log: cx.log };
         let mut writer = (to.format.write)(sink, to.version(), &writing)?;
         let (mut count, mut lead) = (0, Some(Vec::new()));
         // The spelling of the source's lines has no meaning in another format.
-        let abroad = ![self.from.name, to.format.name].contains(&canonical::FORMAT.name)
+        let is_foreign = ![self.from.name, to.format.name].contains(&canonical::FORMAT.name)
             && self.from.name != to.format.name;
-        let options = Options { spelling: !abroad || keep.is_some(), ..cx.options.clone() };
+        let options = Options { spelling: !is_foreign || keep.is_some(), ..cx.options.clone() };
         let reading = Cx { options: &options, log: cx.log };
-        let kept = keep.map(|keep| move |reader| kept(reader, keep, abroad));
-        let shows = abroad || options.plain;
-        for (number, item) in (0..).zip(read(self.from, parts, native, kept, &reading)?) {
+        let recorded = keep.map(|keep| move |reader| recorded(reader, keep, is_foreign));
+        let shows = is_foreign || options.plain;
+        for (number, item) in (0..).zip(read(self.from, parts, native, recorded, &reading)?) {
             let mut located = item?;
             count += u64::from(!located.value.is_blank());
             if shows {
@@ -273,7 +273,7 @@ impl<'a> Work<'a> {
 
     /// Returns the user's first question, if the session goes to another format and has no
     /// identifier of its own.
-    fn asked(&self, parts: &mut dyn Parts) -> Result<Option<String>> {
+    fn first_question(&self, parts: &mut dyn Parts) -> Result<Option<String>> {
         // A stream can hold a session without an identifier.
         if [self.from.name, canonical::FORMAT.name].contains(&self.to.format.name) {
             return Ok(None);
@@ -288,7 +288,7 @@ impl<'a> Work<'a> {
                 break;
             }
             if kind == Kind::Message && node.is(Field::Role, "user") {
-                return Ok(block::said(&node).and_then(|said| said.text()));
+                return Ok(block::message_text(&node).and_then(|said| said.text()));
             }
         }
         Ok(None)
@@ -328,18 +328,18 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Returns the records of a session. `kept` takes each record as it is read, and `native` names the
-/// folders of projects.
+/// Returns the records of a session. `recorded` takes each record as it is read, and `native` names
+/// the folders of projects.
 fn read<'a>(
     from: &Format,
     parts: &'a mut dyn Parts,
     native: Option<Native>,
-    kept: Option<impl FnOnce(Reader<'a>) -> Reader<'a>>,
+    recorded: Option<impl FnOnce(Reader<'a>) -> Reader<'a>>,
     cx: &'a Cx<'a>,
 ) -> Result<Reader<'a>> {
     let reader = (from.read)(parts, cx)?;
-    let reader = match kept {
-        Some(kept) => kept(reader),
+    let reader = match recorded {
+        Some(recorded) => recorded(reader),
         None => reader,
     };
     let reader = crate::formats::named(from, reader, cx);
@@ -352,12 +352,12 @@ fn read<'a>(
 
 /// Returns records that an origin takes as they are read. Their spelling has no meaning in another
 /// format.
-fn kept(reader: Reader<'_>, keep: Keeping, abroad: bool) -> Reader<'_> {
+fn recorded(reader: Reader<'_>, keep: Keeping, is_foreign: bool) -> Reader<'_> {
     keep.borrow_mut().begin_reading();
     Box::new(reader.map(move |item| {
         let mut located = item?;
         keep.borrow_mut().take(&located.value)?;
-        if abroad {
+        if is_foreign {
             located.value.node.take(Field::Raw);
         }
         Ok(located)

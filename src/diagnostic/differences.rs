@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Differences between two sessions, by name. A record that only one of them has is named by its
-/// kind; a field of corresponding records is named by kind and path. `[*]` stands for all places of
+/// kind; a field of corresponding records is named by kind and path. `[*]` represents all places of
 /// a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Differences {

@@ -6,7 +6,7 @@ use crate::record::Field;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-/// Findings about one session, collected while the work goes on.
+/// Findings about one session, collected during the work.
 #[derive(Debug, Default)]
 pub struct Log {
     inner: RefCell<Findings>,
@@ -27,13 +27,13 @@ pub struct Findings {
     pub losses: BTreeMap<(FieldOutcome, String), u64>,
     /// Number of times that fields of records, whose paths are not joined yet, had each outcome.
     fields: Vec<((Field, FieldOutcome, &'static str), u64)>,
-    /// Differences between the session and its written output, if they were asked for.
+    /// Differences between the session and its written output, if they were requested.
     pub differences: Option<Differences>,
 }
 
 impl Log {
     /// Number of findings that are kept in full; the rest is counted.
-    pub const KEPT: usize = 100_000;
+    pub const MOST_FINDINGS: usize = 100_000;
     /// Number of these findings that keep the text around their place.
     const SHOWN: usize = 1000;
 
@@ -142,7 +142,7 @@ impl Log {
     /// Adds the findings of another log.
     pub fn take_over(&self, other: Self) {
         let (mut inner, other) = (self.inner.borrow_mut(), other.into_findings());
-        let room = Self::KEPT.saturating_sub(inner.diagnostics.len());
+        let room = Self::MOST_FINDINGS.saturating_sub(inner.diagnostics.len());
         inner.diagnostics.extend(other.diagnostics.into_iter().take(room));
         for (code, count) in other.counts {
             *inner.counts.entry(code).or_default() += count;
@@ -185,7 +185,7 @@ impl Findings {
         if self.diagnostics.len() >= Log::SHOWN {
             diagnostic.window = None;
         }
-        if self.diagnostics.len() < Log::KEPT {
+        if self.diagnostics.len() < Log::MOST_FINDINGS {
             self.diagnostics.push(diagnostic);
         }
     }

@@ -8,7 +8,7 @@ pub struct Window {
     pub text: String,
     /// Offset of the byte in `text`, in characters.
     pub caret: usize,
-    /// Whether the line goes on to the left and to the right of the text.
+    /// Whether the line continues to the left and to the right of the text.
     pub cropped: (bool, bool),
 }
 

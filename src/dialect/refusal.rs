@@ -22,7 +22,7 @@ fn is_of_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-/// Returns a name that a tool can have: `_` stands for each other character, and for a name without
+/// Returns a name that a tool can have: `_` replaces each other character, and a name without
 /// characters.
 ///
 /// ```
@@ -45,7 +45,7 @@ const IMAGES: [(&str, &str); 4] = [
 ];
 
 /// Returns why an image with these data is refused, in words; `None` for one that is taken. Data
-/// that stand outside of the session are not looked at.
+/// outside of the session are not checked.
 ///
 /// ```
 /// use copyist::dialect::refusal::image_fault;

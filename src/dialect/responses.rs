@@ -9,7 +9,7 @@
 //!
 //! A message of another type than the interface's usual one has its type as subtype. Members
 //! without a field are in the message's `extra`, in order. An item that the interface itself would
-//! not accept, or one of another type, is no message.
+//! not accept, or one of another type, is not a message.
 //!
 //! Source: the item types of openai/codex (`protocol/src/models.rs`) and files of its releases
 //! 0.8.0 to 0.169.0.
@@ -126,7 +126,7 @@ pub const UNREAD: &[&str] = &[
 /// Name of the tool that a `local_shell_call` calls; the item has no name.
 const LOCAL_SHELL: &str = "\"local_shell\"";
 
-/// Reads an item; `None` if it is no message that the interface accepts. `object` is one JSON
+/// Reads an item; `None` if it is not a message that the interface accepts. `object` is one JSON
 /// object.
 ///
 /// ```
@@ -134,7 +134,7 @@ const LOCAL_SHELL: &str = "\"local_shell\"";
 /// use copyist::{json::Json, record::{Field, block}};
 /// let item: Json = r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"Hi"}]}"#.parse()?;
 /// let message = responses::read(&item).expect("a message");
-/// assert_eq!(block::said(&message), Some(Json::string("Hi")));
+/// assert_eq!(block::message_text(&message), Some(Json::string("Hi")));
 /// let mut out = Vec::new();
 /// responses::write(&message, &mut out);
 /// assert_eq!(out, item.as_bytes());
@@ -157,7 +157,7 @@ pub fn read(object: &Json) -> Option<Node> {
                 _ => rest.push((key, value)),
             }
         }
-        // Clients refuse an item with a member that stands twice.
+        // Clients refuse an item with a member that occurs twice.
         if seen.contains(&name) {
             return None;
         }
@@ -305,7 +305,7 @@ fn image(part: &Json) -> Option<Node> {
 }
 
 /// Appends the item of a message that [`read`] returned, or of one with the same form; false if the
-/// message is no item.
+/// message is not an item.
 pub fn write(message: &Node, out: &mut Vec<u8>) -> bool {
     let (blocks, extra) = (message.nodes(Field::Content), message.json(Field::Extra));
     let inner =

@@ -153,7 +153,7 @@ fn records<'a>(
             let before = std::mem::replace(&mut last, id);
             without_made_parent(&mut value.node, before.as_ref());
         }
-        !is_nothing(value, &request) && !stands_last(value, last.as_ref())
+        !is_nothing(value, &request) && !names_last_entry(value, last.as_ref())
     };
     let records = formats::records(side.format, side.parts, cx)?;
     Ok(Box::new(records.filter_map(move |mut item| counts(&mut item).then_some(item))))
@@ -180,7 +180,7 @@ fn without_made_parent(node: &mut Node, before: Option<&Json>) {
 }
 
 /// Removes the mark that a tool did not fail, which some formats contain and others leave out: a
-/// model is told of failures only.
+/// model gets only the marks of failures.
 fn without_success(message: &mut Node) {
     let Some(Value::Nodes(blocks)) = message.get_mut(Field::Content) else { return };
     for block in blocks {
@@ -203,9 +203,9 @@ fn is_nothing(record: &Record, request: &Request) -> bool {
     }
 }
 
-/// Whether the only content of a record is that the session stands at its last entry, which is the
+/// Whether the only content of a record is that the session's leaf is its last entry, which is the
 /// default.
-fn stands_last(record: &Record, last: Option<&Json>) -> bool {
+fn names_last_entry(record: &Record, last: Option<&Json>) -> bool {
     let fields = record.node.fields().collect::<Vec<_>>();
     record.kind == Kind::Session && fields == [Field::Leaf] && record.node.json(Field::Leaf) == last
 }

@@ -66,12 +66,12 @@ pub trait Context {
     }
 
     /// Returns the stage that makes the messages fit for this interface, where the software does
-    /// not send them as they stand; asked for between the showings, after [`begin`](Self::begin).
+    /// not send them as they are; requested between the showings, after [`begin`](Self::begin).
     fn resent(&self, _api: Api) -> Option<Box<dyn Resent>> {
         None
     }
 
-    /// Returns members that stand behind the messages.
+    /// Returns members behind the messages.
     fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {
         Vec::new()
     }
@@ -94,7 +94,7 @@ pub enum Mends {
     Nothing,
     /// Calls without results get results, or are left out; so are results without calls.
     Calls,
-    /// All: the software does not send what stands in the session, but a history of its own.
+    /// All: the software does not send the contents of the session, but a history of its own.
     Everything,
 }
 

@@ -81,7 +81,7 @@ impl<'a> Head<'a> {
         inner.is_empty() || inner.starts_with(b"{\"") || (first && called && (end() || word()))
     }
 
-    /// Returns the kind of archive, if the file is one. Sessions stand uncompressed in these
+    /// Returns the kind of archive, if the file is one. Sessions are uncompressed in these
     /// archives, so that they look like text to code that looks for lines.
     #[must_use]
     pub fn archive(&self) -> Option<&'static str> {
@@ -99,7 +99,7 @@ impl<'a> Head<'a> {
     #[must_use]
     pub fn ruin(&self) -> Option<&'static str> {
         // Bytes that separate texts and pages, and the byte that begins the colours of a terminal,
-        // stand in logs.
+        // occur in logs.
         let control = |b: &u8| matches!(b, 0..=8 | 14..=26 | 28..=31);
         if self.bytes.trim_ascii().is_empty() {
             return self.whole.then_some("it is empty");
@@ -136,7 +136,8 @@ fn opens_wide(text: &[u8]) -> bool {
 /// Certainty with which a format recognises a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// The file has the marks of lines that the software writes beside its sessions, and no session.
+    /// The file has the marks of lines that the software writes beside its sessions, and no
+    /// session.
     Stray,
     /// The file has the marks, but behind text that neither the format's software nor a crash puts
     /// there: the file shows or describes a session. This is enough for a file that the user names,

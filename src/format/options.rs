@@ -61,12 +61,12 @@ pub struct Options {
     pub folder: Option<String>,
     /// The user's first question, for a session without an identifier. Where the target makes an
     /// identifier, it distinguishes sessions of one agent, folder and second.
-    pub asked: Option<String>,
+    pub question: Option<String>,
     /// Whether a file that a relative of the target's software wrote its own way is written as the
     /// software itself reads it.
     pub plain: bool,
     /// Threads that the work on a large input may borrow.
-    pub hands: ThreadBudget,
+    pub thread_budget: ThreadBudget,
 }
 
 impl Default for Options {
@@ -87,9 +87,9 @@ impl Default for Options {
             contents: true,
             map_paths: Vec::new(),
             folder: None,
-            asked: None,
+            question: None,
             plain: false,
-            hands: ThreadBudget::default(),
+            thread_budget: ThreadBudget::default(),
         }
     }
 }
@@ -120,8 +120,8 @@ impl Cx<'_> {
         self.log.report(diagnostic);
     }
 
-    /// Reports the images of a message that stand in files of their own, where the message is shown
-    /// to somebody who does not have these files.
+    /// Reports the images of a message that are in files of their own, where the message is shown
+    /// without these files.
     pub fn report_outside_images(&self, message: &Located<Record>) {
         for reference in message.value.outside_images() {
             let text = format!("{}: {reference}", Code::OutsideImage.title());
@@ -159,10 +159,10 @@ impl Cx<'_> {
         error.is_recoverable() && self.options.on_error == OnError::Keep
     }
 
-    /// Decides about damage: reports it and goes on, or returns it where the work must stop.
+    /// Decides about damage: reports it and continues, or returns it where the work must stop.
     ///
     /// # Errors
-    /// The error itself, if it is not recoverable or the person wants to stop.
+    /// The error itself, if it is not recoverable or the user wants to stop.
     pub fn tolerate(&self, error: Error) -> Result<OnError> {
         // A line that is too long cannot be carried along, only left out.
         let too_long = error.code() == Code::LineTooLong && self.options.on_error == OnError::Keep;

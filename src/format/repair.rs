@@ -35,7 +35,8 @@ pub trait RepairIo {
     /// If it cannot be created.
     fn create(&mut self, part: &str) -> Result<Box<dyn Write>>;
 
-    /// Writes the content that this session has in a part that sessions share: `change`, or nothing.
+    /// Writes the content that this session has in a part that sessions share: `change`, or
+    /// nothing.
     fn share(&mut self, part: &str, change: Option<Box<dyn Change>>);
 
     /// Leaves a part as it is.
@@ -61,7 +62,7 @@ pub struct Repaired {
     #[serde(skip)]
     pub records: u64,
     /// Whether the counts of messages surely agree with the rules for contexts; otherwise the rules
-    /// are asked.
+    /// are applied.
     #[serde(skip)]
     pub counted: bool,
     /// Records found that the software did not read.
@@ -102,7 +103,7 @@ impl Repaired {
 #[derive(Debug)]
 pub struct Records {
     /// Beginnings of the records that the software writes. Behind a torn record, a whole one is
-    /// looked for where one of these stands.
+    /// looked for where one of these is.
     pub begins: &'static [&'static [u8]],
     /// Whether a JSON object is a record, and not an object from the inside of a record.
     pub recognise: fn(&[u8]) -> bool,
@@ -122,18 +123,18 @@ pub struct RepairOptions {
     pub relink: Vec<(String, String)>,
     /// The file's name.
     pub name: String,
-    /// The name of the folder that it stands in.
+    /// The name of its folder.
     pub folder: String,
 }
 
 /// A record that was found.
 #[derive(Clone, Copy, Debug)]
-pub struct Rescued<'a> {
+pub struct FoundRecord<'a> {
     /// One JSON object, in UTF-8.
     pub bytes: &'a [u8],
     /// Place of the record.
     pub at: Position,
-    /// Whether it stands alone on its line, so that the software reads it.
+    /// Whether it is alone on its line, so that the software reads it.
     pub read: bool,
     /// Fix that was made to its bytes.
     pub repaired: Option<Code>,
@@ -152,7 +153,7 @@ pub struct Reach {
 /// then, when everything is decided, they are shown a last time to be written.
 pub trait Mend {
     /// Looks at a record. Returns `false` if the bytes are not a record, and nothing was noted.
-    fn look(&mut self, record: &Rescued<'_>) -> bool;
+    fn look(&mut self, record: &FoundRecord<'_>) -> bool;
 
     /// Whether the record that was looked at last is not set aside, as far as that is known.
     fn stays(&self) -> bool {
@@ -162,7 +163,8 @@ pub trait Mend {
     /// Looks at a blank line.
     fn blank(&mut self) {}
 
-    /// Looks at bytes that are set aside. The remainder of a record may show where it stood.
+    /// Looks at bytes that are set aside. The remainder of a record may show the place of the
+    /// record.
     fn aside(&mut self, _bytes: &[u8], _code: Code) {}
 
     /// Ends a showing: returns whether everything must be shown once more before it can be written.
@@ -187,7 +189,7 @@ pub trait Mend {
     fn begin(&mut self, _out: &mut Vec<u8>) {}
 
     /// Appends the lines that a record becomes, or returns why it is set aside.
-    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code>;
+    fn write(&mut self, record: &FoundRecord<'_>, out: &mut Vec<u8>) -> Option<Code>;
 
     /// Returns the bytes that the record written last has lost, which are set aside.
     fn taken_out(&mut self) -> Vec<(Vec<u8>, Code)> {

@@ -46,14 +46,14 @@ pub enum Item {
         /// The user's label on it.
         #[serde(skip_serializing_if = "Option::is_none")]
         label: Option<String>,
-        /// Whether the session stands at it.
+        /// Whether it is the session's leaf.
         leaf: bool,
         /// Whether it is on the way from the root to the leaf.
         active: bool,
     },
 }
 
-/// Entries that get a row wherever they stand.
+/// Entries that get a row wherever they are.
 #[derive(Debug, Default)]
 pub struct Marks {
     /// Questions of the user.

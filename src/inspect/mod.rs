@@ -82,9 +82,9 @@ pub struct Inspection {
     pub times: Option<(String, String)>,
     /// The shape of the tree.
     pub tree: Shape,
-    /// The identifier of the entry that the session stands at.
+    /// The identifier of the session's leaf.
     pub leaf: Option<String>,
-    /// The origin beside the file, if one stands there.
+    /// The origin beside the file, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
     /// The user's labels, by entry.
@@ -276,7 +276,7 @@ impl Inspection {
         }
         room::note(&mut self.room, record);
         self.count(record);
-        // The messages of sub-agents may stand behind the conversation.
+        // The messages of sub-agents may be behind the conversation.
         let own = node.json(Field::ParentCall).is_none();
         if let Some(time) = node.text(Field::Time).filter(|_| own) {
             match &mut self.times {

@@ -19,7 +19,7 @@ pub trait Walk {
     /// Enters an object.
     ///
     /// # Errors
-    /// If the next token is no `{`.
+    /// If the next token is not `{`.
     fn begin_object(&mut self) -> Result<()>;
     /// The next key of the object entered, or `None` once past its `}`.
     ///
@@ -140,7 +140,7 @@ impl<'a> Cursor<'a> {
     /// Enters an object.
     ///
     /// # Errors
-    /// If the next token is no `{`.
+    /// If the next token is not `{`.
     pub fn begin_object(&mut self) -> Result<()> {
         self.fresh = true;
         self.expect(b'{')
@@ -149,14 +149,14 @@ impl<'a> Cursor<'a> {
     /// Enters an array.
     ///
     /// # Errors
-    /// If the next token is no `[`.
+    /// If the next token is not `[`.
     pub fn begin_array(&mut self) -> Result<()> {
         self.fresh = true;
         self.expect(b'[')
     }
 
     /// The next key of the object entered, quotes included, or `None` once past its `}`.
-    /// The cursor then stands at the first byte of the value, which must be read or skipped.
+    /// The cursor is then at the first byte of the value, which must be read or skipped.
     ///
     /// # Errors
     /// If the text breaks the grammar.

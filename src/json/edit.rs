@@ -4,7 +4,7 @@ use super::{Cursor, Span, text};
 
 /// A set of changes to the members of one JSON object.
 ///
-/// Replacements refer to spans of the original text and must not overlap; additions stand before
+/// Replacements refer to spans of the original text and must not overlap; additions are put before
 /// the object's closing brace in the order in which they were made. The buffers are kept between
 /// lines, so [`clear`](Self::clear) and reuse cost no allocation.
 ///
@@ -39,7 +39,7 @@ impl Edits {
         self.replaced.is_empty() && self.added.is_empty()
     }
 
-    /// Puts `text` where `span` stands; an empty `text` deletes, an empty span inserts.
+    /// Puts `text` in the place of `span`; an empty `text` deletes, an empty span inserts.
     #[inline]
     pub fn replace(&mut self, span: Span, text: &[u8]) {
         let start = self.replacements.len();
@@ -140,7 +140,7 @@ impl Edits {
     }
 }
 
-/// Returns where the list `name` of an object stands in a line.
+/// Returns the place of the list `name` of an object in a line.
 fn list_in(line: &[u8], object: Span, name: &str) -> Option<Span> {
     let mut cursor = Cursor::new(object.of(line));
     cursor.begin_object().ok()?;

@@ -7,11 +7,11 @@ use super::Span;
 pub enum Unit {
     /// U+0000, which programs written in C cannot store.
     Nul,
-    /// A surrogate without its other half, which is no character.
+    /// A surrogate without its other half, which is not a character.
     Half,
 }
 
-/// Returns the escapes in a JSON text that stand for such units.
+/// Returns the escapes in a JSON text that represent such units.
 ///
 /// ```
 /// use copyist::json::{Unit, refused_units};

@@ -19,7 +19,7 @@ impl Span {
     }
 }
 
-/// Fault of a text, and the byte at which it stands.
+/// Fault of a text, and the byte where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("byte {at}: {what}")]
 pub struct Fault {
@@ -37,7 +37,7 @@ pub enum What {
     End,
     /// The text ends inside a string.
     EndInString,
-    /// A byte that cannot stand here.
+    /// A byte that is not allowed here.
     Unexpected(u8),
     /// A raw control character inside a string.
     Control(u8),

@@ -5,7 +5,7 @@ use super::{Cursor, Json};
 use bytes::Bytes;
 use std::io::{self, Read};
 
-/// JSON that may be too long for memory. At most the longest piece asked for is held.
+/// JSON that may be too long for memory. At most the longest requested piece is held.
 pub struct Flow<R> {
     from: R,
     buffer: Vec<u8>,

@@ -17,7 +17,7 @@ pub static SHORT_ESCAPE: [bool; 256] = {
 pub const ONES: u64 = 0x0101_0101_0101_0101;
 pub const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// Returns eight bytes from `at` on as a word, the lowest first; spaces stand for bytes behind the
+/// Returns eight bytes from `at` on as a word, the lowest first, with spaces for bytes behind the
 /// end. `None` at the end.
 #[inline(always)]
 pub fn word(bytes: &[u8], at: usize) -> Option<u64> {
@@ -72,10 +72,10 @@ pub fn next_special(bytes: &[u8], mut at: usize) -> usize {
     at.min(bytes.len())
 }
 
-/// Marks the bytes of 64 that stand behind backslashes that are not escaped themselves. `carried`
-/// is true if the first byte is escaped, and is set if the byte behind the block is. In a row of
-/// backslashes every second one is escaped. Adding the rows that begin at odd places to themselves
-/// carries a bit to the end of each row, which shows the escaped ones.
+/// Marks the bytes of 64 behind backslashes that are not escaped themselves. `carried` is true if
+/// the first byte is escaped, and is set if the byte behind the block is. In a row of backslashes
+/// every second one is escaped. Adding the rows that begin at odd places to themselves carries a
+/// bit to the end of each row, which shows the escaped ones.
 #[inline(always)]
 pub fn escaped(backslashes: u64, carried: &mut bool) -> u64 {
     const EVEN: u64 = 0x5555_5555_5555_5555;

@@ -44,11 +44,11 @@ impl EscapeStyle {
             rest = after;
             match first {
                 b'"' => {
-                    let (end, odd) = string_end(after);
+                    let (end, special) = string_end(after);
                     let (inner, behind) = after.split_at_checked(end).unwrap_or((after, b""));
                     match as_it_is {
                         true => quoted(out, |out| out.extend_from_slice(inner)),
-                        false => self.string(inner, odd, out),
+                        false => self.string(inner, special, out),
                     }
                     rest = behind.get(1..).unwrap_or_default();
                 }
@@ -99,12 +99,12 @@ impl EscapeStyle {
         }
     }
 
-    /// Appends a string, given without its quotes; `odd` is true if it contains anything but plain
-    /// bytes and escapes of two characters.
-    fn string(self, inner: &[u8], odd: bool, out: &mut Vec<u8>) {
+    /// Appends a string, given without its quotes; `special` is true if it contains anything but
+    /// plain bytes and escapes of two characters.
+    fn string(self, inner: &[u8], special: bool, out: &mut Vec<u8>) {
         let start = out.len();
         // In most strings at most the characters beyond ASCII must be respelled.
-        if (!odd || inner.iter().all(|b| *b >= b' '))
+        if (!special || inner.iter().all(|b| *b >= b' '))
             && is_simple(inner)
             && let Ok(text) = simdutf8::basic::from_utf8(inner)
         {
@@ -161,16 +161,16 @@ fn plain(text: &[u8]) -> usize {
 /// Returns where the string that begins here ends: the place of its closing quote; and whether
 /// there is anything but plain bytes and escapes of two characters before it.
 fn string_end(text: &[u8]) -> (usize, bool) {
-    let (mut at, mut odd) = (0, false);
+    let (mut at, mut special) = (0, false);
     loop {
         at = strings::stop(text, at);
         match text.get(at) {
-            Some(b'"') => return (at, odd),
+            Some(b'"') => return (at, special),
             Some(b'\\') => at = (at + 2).min(text.len()),
             Some(_) => at += 1,
-            None => return (text.len(), odd),
+            None => return (text.len(), special),
         }
-        odd = true;
+        special = true;
     }
 }
 

@@ -48,7 +48,7 @@ pub fn portable(bytes: &[u8], mut at: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Pieces that can stand in a string, valid and invalid, in many orders.
+    /// Pieces that can be in a string, valid and invalid, in many orders.
     const PIECES: [&[u8]; 15] = [
         b"a",
         b"plain text of some length ",

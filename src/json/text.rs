@@ -137,8 +137,8 @@ pub(super) fn decode_here<'a>(text: &'a [u8], out: &mut Vec<u8>) -> Option<&'a [
     }
 }
 
-/// Copies the bytes that stand for themselves, and returns the rest. Most such pieces are short:
-/// eight bytes at a time are copied before it is known whether all of them belong there.
+/// Copies the literal bytes, and returns the rest. Most such pieces are short: eight bytes at a
+/// time are copied before it is known whether all of them belong there.
 fn plain<'a>(mut text: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
     while let Some((block, after)) = text.split_first_chunk::<8>() {
         out.extend_from_slice(block);

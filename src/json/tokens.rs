@@ -51,7 +51,7 @@ struct Carry {
 
 impl Carry {
     /// Returns the tokens of the next block; the bytes behind a backslash that need a closer check;
-    /// and the bytes that must not stand where they do.
+    /// and the bytes that must not be where they are.
     #[inline(always)]
     fn tokens(&mut self, block: &Block, outside: impl FnOnce() -> Outside) -> (u64, u64, u64) {
         let escaped = escaped(block.backslashes, &mut self.escaped);
@@ -123,7 +123,7 @@ pub struct Tokens<'a> {
     rest: usize,
     carry: Carry,
     /// Whether a string contains a byte that it must not contain.
-    odd: bool,
+    invalid: bool,
     /// How tokens are found.
     find: wide::Find,
     /// Places of the tokens found, and their first bytes; the entry behind the last is [`NONE`].
@@ -151,12 +151,12 @@ impl<'a> Tokens<'a> {
     fn found_by(find: wide::Find, bytes: &'a [u8]) -> Option<Self> {
         u32::try_from(bytes.len()).ok()?;
         let (carry, places, kinds) = (Carry::default(), [0; RUN], [NONE; RUN]);
-        let (base, rest, odd, next, end, fresh) = (0, 0, false, 0, 0, false);
-        Some(Self { bytes, base, rest, carry, odd, find, places, kinds, next, end, fresh })
+        let (base, rest, invalid, next, end, fresh) = (0, 0, false, 0, 0, false);
+        Some(Self { bytes, base, rest, carry, invalid, find, places, kinds, next, end, fresh })
     }
 
     /// Sets the walk to consecutive lines, each a text of its own: [`Walk::end`] is where a line
-    /// ends, and [`next_line`](Self::next_line) goes on. If one of them is not walked to its end,
+    /// ends, and [`next_line`](Self::next_line) continues. If one of them is not walked to its end,
     /// the lines behind it must not be walked either.
     #[must_use]
     pub fn in_lines(mut self) -> Self {
@@ -225,10 +225,10 @@ impl<'a> Tokens<'a> {
             return NONE;
         }
         (self.next, self.end) = (0, 0);
-        while self.end == 0 && self.rest < self.bytes.len() && !self.odd {
+        while self.end == 0 && self.rest < self.bytes.len() && !self.invalid {
             (self.find)(self);
         }
-        if self.odd {
+        if self.invalid {
             self.end = 0;
         }
         if let Some(end) = self.kinds.get_mut(self.end) {
@@ -247,7 +247,7 @@ impl<'a> Tokens<'a> {
         is_plain: impl Fn(&[u8; BLOCK]) -> bool,
         note: impl Fn(u64, u32, &[u8; BLOCK], Room<'_>),
     ) {
-        let Self { bytes, base, mut rest, mut carry, mut odd, mut end, .. } = *self;
+        let Self { bytes, base, mut rest, mut carry, mut invalid, mut end, .. } = *self;
         while let Some(left) = bytes.get(rest..).filter(|left| !left.is_empty())
             && let Some(places) = self.places.get_mut(end..).and_then(<[u32]>::first_chunk_mut)
             && let Some(kinds) = self.kinds.get_mut(end..).and_then(<[u8]>::first_chunk_mut)
@@ -259,7 +259,7 @@ impl<'a> Tokens<'a> {
             });
             let found = look(block);
             let (tokens, codes, wrong) = carry.tokens(&found, || outside(block));
-            odd |= wrong != 0 || codes != 0 && !are_codes(codes, left);
+            invalid |= wrong != 0 || codes != 0 && !are_codes(codes, left);
             rest += BLOCK;
             if tokens != 0 {
                 // The constructor made sure that places fit.
@@ -272,10 +272,10 @@ impl<'a> Tokens<'a> {
                 }
             }
         }
-        (self.rest, self.carry, self.odd, self.end) = (rest, carry, odd, end);
+        (self.rest, self.carry, self.invalid, self.end) = (rest, carry, invalid, end);
     }
 
-    /// Returns where the value ends that stands before `next`, without the white space between.
+    /// Returns the end of the value before `next`, without the white space between.
     #[inline]
     fn end_before(&self, next: usize) -> usize {
         let mut end = next;
@@ -408,7 +408,7 @@ impl Walk for Tokens<'_> {
     fn end(&mut self) -> Result<()> {
         match self.peek() {
             Some(b'\n') => Ok(()),
-            None if !self.odd && self.carry.inside == 0 => Ok(()),
+            None if !self.invalid && self.carry.inside == 0 => Ok(()),
             _ => refused(),
         }
     }

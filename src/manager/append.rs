@@ -98,7 +98,8 @@ impl Session {
     /// Appends a compaction.
     ///
     /// # Errors
-    /// Fails like [`append_message`](Self::append_message), and if the first kept entry does not exist.
+    /// Fails like [`append_message`](Self::append_message), and if the first kept entry does not
+    /// exist.
     pub fn append_compaction(&mut self, compaction: Compaction) -> Result<String> {
         let Compaction { summary, first_kept, tokens_before, noted } = compaction;
         if let Some(kept) = &first_kept {

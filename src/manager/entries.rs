@@ -1,4 +1,4 @@
-//! The records of a session in memory, with what is asked of them: links, labels, the leaf.
+//! The records of a session in memory, with their links, labels and leaf.
 
 use super::{Tree, TreeNode};
 use crate::diagnostic::Code;
@@ -50,7 +50,7 @@ impl Entries {
         }
         let mut entries =
             entries.ok_or_else(|| Error::request(Code::NoHeader, Code::NoHeader.title()))?;
-        // What stands before a header is damage; it is kept where it stood.
+        // What comes before a header is damage; it is kept in its place.
         let header = before.len();
         entries.records.splice(0..0, before);
         entries.records.swap(0, header);
@@ -117,7 +117,7 @@ impl Entries {
     ///
     /// # Errors
     /// If there is no such entry.
-    pub fn stand_at(&mut self, leaf: Option<Json>) -> Result<()> {
+    pub fn set_leaf(&mut self, leaf: Option<Json>) -> Result<()> {
         if let Some(leaf) = &leaf {
             self.must_have(leaf)?;
         }
@@ -215,7 +215,8 @@ impl Entries {
         tree
     }
 
-    /// Returns the records that gave the entries their labels, in the order in which the entries got them.
+    /// Returns the records that gave the entries their labels, in the order in which the entries
+    /// got them.
     pub fn label_records(&self) -> Vec<&Record> {
         let mut records: Vec<(&Json, &Record)> = Vec::new();
         for record in self.records().filter(|record| record.kind == Kind::Label) {
@@ -232,7 +233,7 @@ impl Entries {
         records.into_iter().map(|(_, record)| record).collect()
     }
 
-    /// Returns the number of messages that stand in the file, and the role of the last one that is read.
+    /// Returns the number of messages in the file, and the role of the last one that is read.
     pub fn messages(&self) -> (usize, Option<&Json>) {
         let messages = || self.records().filter(|record| record.kind == Kind::Message);
         let last = messages().last().and_then(|record| record.node.json(Field::Role));

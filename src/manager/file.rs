@@ -2,7 +2,7 @@
 //! program wrote to them.
 
 use super::entries::Entries;
-use super::open::Kept;
+use super::open::StoredSession;
 use crate::batch::stem;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
@@ -110,7 +110,7 @@ impl Files {
             return Ok(());
         }
         let chosen = entries.is_chosen().then(|| entries.leaf().cloned());
-        let kept = Kept::read(self.main())?;
+        let kept = StoredSession::read(self.main())?;
         if kept.format.name != format.name {
             let message =
                 format!("{} is now a session of {}", self.main().display(), kept.format.name);
@@ -119,13 +119,14 @@ impl Files {
         *entries = kept.entries;
         *self = kept.files;
         match chosen {
-            Some(Some(leaf)) if entries.has(&leaf) => entries.stand_at(Some(leaf)),
-            Some(None) => entries.stand_at(None),
+            Some(Some(leaf)) if entries.has(&leaf) => entries.set_leaf(Some(leaf)),
+            Some(None) => entries.set_leaf(None),
             _ => Ok(()),
         }
     }
 
-    /// Appends whole lines to the main file in one write, behind a line ending if the file lacks it.
+    /// Appends whole lines to the main file in one write, behind a line ending if the file lacks
+    /// it.
     ///
     /// # Errors
     /// If the system refuses. What was written then is taken away again.
@@ -138,7 +139,8 @@ impl Files {
     /// begin with what is there is appended to, another one is replaced.
     ///
     /// # Errors
-    /// If a file belongs to other sessions, too; if the system refuses, or a file changes meanwhile.
+    /// If a file belongs to other sessions, too; if the system refuses, or a file changes
+    /// meanwhile.
     pub fn set(&mut self, output: &Buffer) -> Result<()> {
         for name in output.names() {
             let path = match self.parts.iter().find(|(part, _)| part == name) {

@@ -1,4 +1,4 @@
-//! Sessions that a program reads and goes on with.
+//! Sessions that a program reads and continues.
 //!
 //! A [`Session`] is what an agent's own session manager is: it opens a session or begins one,
 //! appends entries to it, moves between its branches, and builds the messages for a model. The
@@ -59,8 +59,8 @@ pub struct Session {
     files: Option<Files>,
 }
 
-/// The links between the entries of a session. Nodes stand in the order of the file and refer to each
-/// other by their places in [`nodes`](Self::nodes), so that a long session is no deep structure.
+/// The links between the entries of a session. Nodes are in the order of the file and refer to each
+/// other by their places in [`nodes`](Self::nodes), so that a long session is not a deep structure.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
     /// All entries that have an identifier.
@@ -169,7 +169,7 @@ impl Session {
     /// If there is no such entry, or the format is a list.
     pub fn branch(&mut self, from: &str) -> Result<()> {
         self.must_be_tree()?;
-        self.entries.stand_at(Some(Json::string(from)))
+        self.entries.set_leaf(Some(Json::string(from)))
     }
 
     /// Goes before the first entry: the next one is a root. Nothing is written.
@@ -178,7 +178,7 @@ impl Session {
     /// If the format is a list.
     pub fn branch_from_start(&mut self) -> Result<()> {
         self.must_be_tree()?;
-        self.entries.stand_at(None)
+        self.entries.set_leaf(None)
     }
 
     /// Returns the messages that the agent would send to a model, as one JSON object.

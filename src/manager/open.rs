@@ -4,7 +4,7 @@ use super::Session;
 use super::entries::Entries;
 use super::file::Files;
 use super::stream::each_record;
-use crate::batch::{JobSource, Opened, Said};
+use crate::batch::{JobSource, Opened, ReadOptions};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Named, OnError, Options, Parts, Version};
@@ -21,7 +21,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// A session as it was read from its files.
-pub struct Kept {
+pub struct StoredSession {
     /// The format.
     pub format: &'static Format,
     /// The number of the version.
@@ -32,17 +32,17 @@ pub struct Kept {
     pub files: Files,
 }
 
-impl Kept {
+impl StoredSession {
     /// Reads the session in a file, and in those that belong to it. Damaged lines are kept.
     ///
     /// # Errors
-    /// If it cannot be read, or is no session.
+    /// If it cannot be read, or is not a session.
     pub fn read(path: &Path) -> Result<Self> {
         let source = JobSource::File(path.into());
         let options = Options { on_error: OnError::Keep, ..Options::default() };
         // Opening reads the beginning of the file, so the fingerprint is taken before it.
         let before = Fingerprint::of(path)?;
-        let opened = Opened::new(&source, Said::new(None, &options), true)?;
+        let opened = Opened::new(&source, ReadOptions::new(None, &options), true)?;
         let none = || Error::request(Code::UnknownFormat, Code::UnknownFormat.title());
         let Opened { found, mut input, files, .. } = opened.ok_or_else(none)?;
         let log = Log::default();
@@ -70,7 +70,7 @@ impl Session {
     /// # Errors
     /// If it cannot be read, or no format recognises it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
-        let Kept { format, version, entries, files } = Kept::read(path.as_ref())?;
+        let StoredSession { format, version, entries, files } = StoredSession::read(path.as_ref())?;
         let version = format.version(version).or(format.versions.last());
         let version = version.ok_or_else(|| Error::request(Code::WrongVersion, "no version"))?;
         Ok(Self { format, version, entries, files: Some(files) })
@@ -125,7 +125,7 @@ impl Session {
         }
         files.sort();
         let spec = Spec::parse(format).map_err(|why| Error::request(Code::WrongFormat, why))?;
-        // The session record stands near the beginning, so that no file is read whole.
+        // The session record is near the beginning, so that no file is read whole.
         let fits = |path: PathBuf| {
             let mut here = false;
             let read = each_record(&path, &mut |record| {
@@ -150,7 +150,7 @@ impl Session {
         let id = header.node.text(Field::Id).unwrap_or_default();
         let named = Named {
             session: &header.node,
-            asked: None,
+            question: None,
             stem: &id,
             version: self.version.number,
             nth: 1,

@@ -72,14 +72,15 @@ impl Work {
             earlier: account.last(job).cloned(),
             bytes: job.size().unwrap_or(0),
         };
-        // The sizes are asked of a file system that may be far away.
+        // The sizes come from a file system that may be remote.
         let shares = work.into_par_iter().map(share).collect();
         Ok(Plan { shares, reports, done, header })
     }
 
     /// Works on sessions of a plan, and returns the reports on them in their order. The results are
-    /// recorded in a journal, a file that begins with the plan's header. Outputs that a process wrote
-    /// which was killed in the same work are replaced. Work that writes nothing needs no journal.
+    /// recorded in a journal, a file that begins with the plan's header. Outputs that a process
+    /// wrote which was killed in the same work are replaced. Work that writes nothing needs no
+    /// journal.
     ///
     /// # Errors
     /// If the journal cannot be written or is of another run, or if there are no threads.

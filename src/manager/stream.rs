@@ -1,6 +1,6 @@
 //! The records of a session one by one, for sessions that memory does not hold.
 
-use crate::batch::{JobSource, Opened, Said};
+use crate::batch::{JobSource, Opened, ReadOptions};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, OnError, Options};
@@ -37,8 +37,8 @@ pub fn each_record(
     each_record_of(&source, true, &mut |_, record| show(record))?.ok_or_else(none)
 }
 
-/// Shows every record of a session with the name and version of its format, until `show` breaks off.
-/// Returns the format, or `None` if a source that was not `named` is no session.
+/// Shows every record of a session with the name and version of its format, until `show` breaks
+/// off. Returns the format, or `None` if a source that was not `named` is no session.
 ///
 /// # Errors
 /// If it cannot be read, or is named and no format recognises it.
@@ -48,7 +48,7 @@ pub fn each_record_of(
     show: &mut dyn FnMut(FormatName, &Located<Record>) -> ControlFlow<()>,
 ) -> Result<Option<FormatName>> {
     let options = Options { on_error: OnError::Keep, ..Options::default() }.unspelled();
-    let opened = Opened::new(source, Said::new(None, &options), named)?;
+    let opened = Opened::new(source, ReadOptions::new(None, &options), named)?;
     let Some(Opened { found, mut input, .. }) = opened else { return Ok(None) };
     let format = (found.format.name, found.sniffed.version);
     let log = Log::default();

@@ -1,8 +1,8 @@
 //! Operations on files and folders, as the command carries them out.
 
 use crate::batch::{
-    self, Account, Action, Commit, FileReport, Filter, Gather, Job, Listed, Mending, Name, Outcome,
-    Place, Task, Workers, planned,
+    self, Account, Action, Commit, FileReport, Filter, Gather, Job, Listed, Name, Outcome, Place,
+    RepairSettings, Task, Workers, planned,
 };
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -56,7 +56,7 @@ impl Work {
     #[must_use]
     pub fn repair(resumable: bool) -> Self {
         let wanted = RepairOptions { resumable, ..RepairOptions::default() };
-        Self::new(Action::Repair(Mending { wanted, quarantine: None }), OnError::Keep)
+        Self::new(Action::Repair(RepairSettings { wanted, quarantine: None }), OnError::Keep)
     }
 
     /// Checks sessions, and describes at most 100 errors of each.
@@ -154,18 +154,18 @@ impl Work {
         Ok(reports)
     }
 
-    /// Returns the inputs that the paths mean, and reports on what is no input.
+    /// Returns the inputs that the paths mean, and reports on what is not an input.
     pub(super) fn listed(&self, paths: &[PathBuf]) -> (Vec<Job>, Vec<FileReport>) {
-        let Listed { jobs, errors, left } =
+        let Listed { jobs, errors, skipped } =
             batch::expand(paths, &Filter::default(), &self.task.place.written());
-        let left = left.into_iter().map(|(path, note)| FileReport::left(path, note));
+        let skipped = skipped.into_iter().map(|(path, note)| FileReport::skipped(path, note));
         let failed = errors.into_iter().map(|(path, why)| {
             let mut report = FileReport::new(path);
             let why = report.fail(why);
             report.findings.add(why);
             report
         });
-        (batch::group(jobs, &Gather::default()), left.chain(failed).collect())
+        (batch::group(jobs, &Gather::default()), skipped.chain(failed).collect())
     }
 
     /// Works on inputs whose outputs have names, and returns the reports in their order.

@@ -29,7 +29,7 @@ impl Session {
             }
             drop(writing);
             self.entries.push(located);
-            self.entries.stand_at(Some(Json::string(&id)))?;
+            self.entries.set_leaf(Some(Json::string(&id)))?;
             self.entries.follow();
             return Ok(id);
         }
@@ -58,8 +58,8 @@ impl Session {
         Ok(self.leaf().unwrap_or_default())
     }
 
-    /// Returns the lines that a record is in the file of a format that has one line an entry; `None`
-    /// where what is written of one entry depends on the others.
+    /// Returns the lines that a record is in the file of a format that has one line an entry;
+    /// `None` where what is written of one entry depends on the others.
     fn lines_of(&self, record: &Located<Record>) -> Result<Option<Vec<u8>>> {
         if self.format.plane.is_none() {
             return Ok(None);

@@ -63,7 +63,7 @@ impl Checked {
 /// The blocks that were read and not yet processed, and the output that was not yet written.
 pub struct Ahead<'o> {
     kind: ByteLines,
-    hands: ThreadBudget,
+    thread_budget: ThreadBudget,
     state: Mutex<State>,
     changed: Condvar,
     /// Output, if any thread may write it.
@@ -130,16 +130,16 @@ impl State {
 
 thread_local! {
     /// Memory of the last session that this thread read, for the next one.
-    static KEPT: RefCell<State> = RefCell::default();
+    static STATE: RefCell<State> = RefCell::default();
 }
 
 /// Maximum number of lines and of bytes of output for which room is kept.
-const MOST_KEPT: (usize, usize) = (1 << 10, 1 << 20);
+const MOST_ROOM: (usize, usize) = (1 << 10, 1 << 20);
 
 impl State {
     /// Keeps the memory that can be used again: one buffer of each sort, within the limits.
     fn emptied(mut self) -> Self {
-        let (most_lines, most_bytes) = MOST_KEPT;
+        let (most_lines, most_bytes) = MOST_ROOM;
         self.blocks.clear();
         self.outgoing.clear();
         self.spare.truncate(1);
@@ -154,24 +154,24 @@ impl State {
 impl Drop for Ahead<'_> {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        KEPT.set(std::mem::take(state).emptied());
+        STATE.set(std::mem::take(state).emptied());
     }
 }
 
 impl<'o> Ahead<'o> {
-    /// Begins without blocks; blocks will be checked by `kind`, with threads from `hands`. Returns
+    /// Begins without blocks; blocks will be checked by `kind`, with threads from `thread_budget`. Returns
     /// the output if only the calling thread may write it.
     pub fn new(
         kind: ByteLines,
-        hands: &ThreadBudget,
+        thread_budget: &ThreadBudget,
         out: Out<'o>,
     ) -> (Self, Option<Box<dyn Write + 'o>>) {
         let (out, own) = match out {
             Out::Anywhere(out) => (Some(Mutex::new(out)), None),
             Out::Here(own) => (None, Some(own)),
         };
-        let (state, changed) = (Mutex::new(KEPT.take()), Condvar::new());
-        (Self { kind, hands: hands.clone(), state, changed, out }, own)
+        let (state, changed) = (Mutex::new(STATE.take()), Condvar::new());
+        (Self { kind, thread_budget: thread_budget.clone(), state, changed, out }, own)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -204,8 +204,8 @@ impl<'o> Ahead<'o> {
     }
 
     /// Borrows the help of an idle thread.
-    pub fn ask<'s>(&'s self, scope: &'s Scope<'s, '_>) {
-        if let Some(busy) = self.hands.borrow() {
+    pub fn borrow_help<'s>(&'s self, scope: &'s Scope<'s, '_>) {
+        if let Some(busy) = self.thread_budget.borrow() {
             self.lock().helpers += 1;
             scope.spawn(move || self.help(busy));
         }
@@ -215,7 +215,7 @@ impl<'o> Ahead<'o> {
     fn help(&self, _busy: Busy) {
         let _helping = Helping(self);
         let mut state = self.lock();
-        while !state.over && !self.hands.are_short() {
+        while !state.over && !self.thread_budget.are_short() {
             state = self.step(state);
         }
     }

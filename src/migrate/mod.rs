@@ -45,10 +45,10 @@ const LEAD: usize = 16 << 20;
 /// Migrates one session to `target`, line by line, in the memory of its longest line.
 ///
 /// A session that already has the target version passes byte for byte. Input that is not one record
-/// a line stops the work, unless the options say otherwise; the output must not be used then.
+/// a line stops the work, unless the options allow it; the output must not be used then.
 ///
 /// # Errors
-/// If the input is damaged, is no session of the format, cannot reach the target, or if reading
+/// If the input is damaged, is not a session of the format, cannot reach the target, or if reading
 /// or writing fails.
 ///
 /// ```
@@ -98,7 +98,7 @@ pub fn run_to(
     }
     let mut lines = Lines::new(input, cx.options.max_line);
     let bom = lines.skip_bom()?;
-    let (ahead, own) = Ahead::new(kind, &cx.options.hands, output);
+    let (ahead, own) = Ahead::new(kind, &cx.options.thread_budget, output);
     let (plane, out, done) = (None, ahead.buffer(), Outcome::default());
     let mut work = Work { cx, kind, target, bom, plane, out, own, done };
     thread::scope(|scope| {
@@ -109,7 +109,7 @@ pub fn run_to(
                 && let Some(block) = lines.take(BLOCK, &mut spare)?
             {
                 if block.byte() >= LARGE {
-                    ahead.ask(scope);
+                    ahead.borrow_help(scope);
                 }
                 ahead.push(block);
             }

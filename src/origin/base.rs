@@ -43,7 +43,7 @@ pub struct Base {
     store: RecordStore,
     /// Key of each record.
     pub names: Vec<RecordKey>,
-    /// Numbers of the records that the reader added: they stand nowhere in the file.
+    /// Numbers of the records that the reader added: they are nowhere in the file.
     pub put_in: HashSet<u32>,
     /// Pairs of record numbers of the source and of the base with the same content, sorted.
     pairs: Vec<(u32, u32)>,

@@ -46,7 +46,7 @@ impl Damage {
         !matches!(self, Self::At(places) if places.is_empty())
     }
 
-    /// Returns the numbers of the damaged records; -1 stands for the place before all records.
+    /// Returns the numbers of the damaged records; -1 represents the place before all records.
     fn records(&self, now: &FileRecords) -> BTreeSet<i64> {
         let Self::At(damaged) = self else { return (-1..now.places.len() as i64).collect() };
         let mut order: Vec<_> = (0..)
@@ -82,7 +82,7 @@ enum Step {
     Base(u32),
 }
 
-/// Outcomes of the base's records, matched with the records that stand in the file now. Records
+/// Outcomes of the base's records, matched with the records that are in the file now. Records
 /// that the reader added to those of the file do not count.
 fn outcomes(base: &Base, now: &FileRecords) -> Vec<Match> {
     let own: Vec<u32> =
@@ -159,7 +159,7 @@ pub fn healed(
             Step::Base(number) => {
                 let record = base.record(number)?;
                 let message =
-                    format!("{} was lost, and is restored from the origin", record.told());
+                    format!("{} was lost, and is restored from the origin", record.description());
                 cx.report(Diagnostic::new(Code::RecordRestored, message).at(place));
                 record
             }

@@ -1,5 +1,5 @@
 //! The origin file: one line of JSON, the source's canonical stream in a Zstandard frame, and a
-//! skippable frame that says how long everything was and what its hash is.
+//! skippable frame with the length and the hash of everything.
 //!
 //! `tail -n +2 NAME.origin | zstd -d` prints the stream. A file without its last frame is torn, for
 //! that frame is written last.
@@ -244,7 +244,7 @@ impl Origin {
     /// bytes of the file beside it.
     ///
     /// # Errors
-    /// If the system refuses to read it; `Err` inside says why it is none that can be used.
+    /// If the system refuses to read it; `Err` inside is the reason why it cannot be used.
     pub fn open(opener: Opener, size: u64) -> Result<std::result::Result<Self, Unreadable>> {
         let failed = |error| Error::io("cannot read the origin", error);
         let mut file = opener()?;

@@ -1,5 +1,5 @@
-//! Guard, which compares the merged session with the file: both must say the same to a model, as an
-//! origin may come from anyone. Where they differ, the first difference is put into words.
+//! Guard, which compares the merged session with the file: both must show the same to a model, as
+//! an origin may come from anyone. Where they differ, the first difference is described.
 
 use super::matching::align::{are_shown_alike, shown};
 use crate::context;
@@ -14,15 +14,16 @@ use crate::record::{Field, Record, block};
 pub fn differing(merged: Source<'_>, plain: Source<'_>, cx: &Cx<'_>) -> Option<String> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let mut with = said(context::sent(merged.0, merged.1, &quiet, &quiet).ok()?);
-    let mut without = said(context::sent(plain.0, plain.1, &quiet, &quiet).ok()?);
+    let mut with = model_messages(context::sent(merged.0, merged.1, &quiet, &quiet).ok()?);
+    let mut without = model_messages(context::sent(plain.0, plain.1, &quiet, &quiet).ok()?);
     for number in 1_u64.. {
         let (with, without) = match (with.next(), without.next()) {
             (None, None) => break,
             (with, without) if with == without => continue,
             (with, without) => (with, without),
         };
-        let [with, without] = [with, without].map(|said| said.map(|(text, _)| text));
+        let [with, without] =
+            [with, without].map(|model_messages| model_messages.map(|(text, _)| text));
         if with == without {
             return Some(format!("message {number} of its context differs, but not in its words"));
         }
@@ -35,12 +36,12 @@ pub fn differing(merged: Source<'_>, plain: Source<'_>, cx: &Cx<'_>) -> Option<S
 }
 
 /// Messages that a model reads, each as its words and as its whole content.
-fn said(
+fn model_messages(
     sent: impl Iterator<Item = Result<Located<Record>>>,
 ) -> impl Iterator<Item = (String, Vec<u8>)> {
-    sent.filter(is_told).map_while(Result::ok).map(|message| {
+    sent.filter(is_compared).map_while(Result::ok).map(|message| {
         let node = &message.value.node;
-        let words = block::said(node).and_then(|words| text::decode(words.as_bytes()));
+        let words = block::message_text(node).and_then(|words| text::decode(words.as_bytes()));
         (words.unwrap_or_default(), shown(node))
     })
 }
@@ -60,41 +61,41 @@ fn excerpt(message: Option<&str>, behind: usize) -> String {
     format!("`{before}{shown}{after}`")
 }
 
-/// Whether a file merged with its origin says the same to a model as the file itself, system
+/// Whether a file merged with its origin shows the same to a model as the file itself, system
 /// messages apart.
 ///
-/// A session whose leaf has no identifier, or that has no leaf, may say nothing by the rules of its
-/// source. In that case the path to the last entry with an identifier was written.
+/// A session whose leaf has no identifier, or that has no leaf, may show nothing by the rules of
+/// its source. In that case the path to the last entry with an identifier was written.
 ///
 /// # Errors
 /// If one of them cannot be read any more.
-pub fn is_heard(merged: Source<'_>, plain: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
+pub fn is_confirmed(merged: Source<'_>, plain: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
     let (log, other) = (Log::default(), Log::default());
     let quiet = Cx { options: cx.options, log: &log };
     let other = Cx { options: cx.options, log: &other };
     let Ok(shows) = context::sent(plain.0, plain.1, &other, &quiet) else { return Ok(false) };
-    let mut shows = shows.filter(is_told).peekable();
+    let mut shows = shows.filter(is_compared).peekable();
     let (format, merged) = merged;
     {
         let Ok(says) = context::sent(format, merged, &other, &quiet) else { return Ok(false) };
-        let mut says = says.filter(is_told).peekable();
+        let mut says = says.filter(is_compared).peekable();
         if says.peek().is_some() || shows.peek().is_none() {
             return Ok(are_same(says, shows));
         }
     }
     let says = context::sent_to_last_named(format, merged, &other, &quiet);
-    Ok(says.is_ok_and(|says| are_same(says.filter(is_told), shows)))
+    Ok(says.is_ok_and(|says| are_same(says.filter(is_compared), shows)))
 }
 
-/// Whether two sessions say the same to a model, system messages apart.
+/// Whether two sessions show the same to a model, system messages apart.
 ///
 /// # Errors
 /// If one of them cannot be read.
-pub fn says_the_same(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
+pub fn has_same_content(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
     let logs = [Log::default(), Log::default(), Log::default()];
     let [cx_a, cx_b, quiet] = logs.each_ref().map(|log| Cx { options: cx.options, log });
-    let a = context::sent(a.0, a.1, &cx_a, &quiet)?.filter(is_told);
-    let b = context::sent(b.0, b.1, &cx_b, &quiet)?.filter(is_told);
+    let a = context::sent(a.0, a.1, &cx_a, &quiet)?.filter(is_compared);
+    let b = context::sent(b.0, b.1, &cx_b, &quiet)?.filter(is_compared);
     Ok(are_same(a, b))
 }
 
@@ -102,7 +103,7 @@ pub fn says_the_same(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> 
 pub type Source<'s> = (&'static Format, &'s mut dyn Parts);
 
 /// Whether a message counts: all messages count but system messages.
-pub fn is_told(item: &Result<Located<Record>>) -> bool {
+pub fn is_compared(item: &Result<Located<Record>>) -> bool {
     item.as_ref().map_or(true, |located| !located.value.node.is(Field::Role, "system"))
 }
 

@@ -60,7 +60,7 @@ impl Keep {
     /// Ends the origin of a session whose parts `sink` has measured, and places it.
     ///
     /// # Errors
-    /// If it cannot be written, or something else stands there.
+    /// If it cannot be written, or something else is there.
     pub fn finish(mut self, format: &Format, sink: &mut Measured<'_>) -> Result<()> {
         self.writing.lines(&self.lines)?;
         let written = std::mem::take(&mut sink.written);

@@ -5,10 +5,10 @@
 //! restores the source: verbatim where the target is as it was written. Where it was edited, the
 //! stream is written once more, as the base. Base and file are matched record by record
 //! (`matching`), and each difference is an edit of the source (`merge`). In the end the session
-//! must say to a model what the file itself says (`guard`); otherwise the origin is not used, as it
-//! may come from anyone.
+//! must show to a model what the file itself shows (`guard`); otherwise the origin is not used, as
+//! it may come from anyone.
 //!
-//! The formats know nothing of origins, except beside which of their files an origin stands.
+//! The formats know nothing of origins, except beside which of their files an origin is.
 
 mod base;
 mod damage;
@@ -24,6 +24,6 @@ mod restore;
 pub use base::Trace;
 pub use damage::unlost;
 pub use file::{Header, Origin, Writing, copy, rejected, stream_of};
-pub use guard::{Source, is_heard, says_the_same};
+pub use guard::{Source, has_same_content, is_confirmed};
 pub use keep::{Keep, Measured};
 pub use restore::{Merged, Restored, between, look, rejected_for, restore};

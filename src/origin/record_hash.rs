@@ -1,10 +1,10 @@
-//! Hashes by which records are matched: equal for two records that say the same.
+//! Hashes by which records are matched: equal for two records with the same content.
 
 use crate::formats::canonical;
 use crate::ids::hash;
 use crate::record::{Field, Kind, Record};
 
-/// Fields that say how a file is spelled, or what a reader made up, and so show no edit.
+/// Fields that describe the spelling of a file, or that a reader made up, and so show no edit.
 const APART: &[Field] = &[
     Field::IdMade,
     Field::Raw,

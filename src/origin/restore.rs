@@ -30,7 +30,7 @@ pub struct Restored {
     /// The file's own records as a stream, where it was edited.
     pub shown: Option<Staged>,
     /// Findings about the edits, to be reported if the edits are used.
-    pub said: Log,
+    pub findings: Log,
     /// Header of the origin, for the version in which the file was made.
     pub header: Header,
 }
@@ -39,8 +39,8 @@ pub struct Restored {
 /// what is written.
 pub type WriteFn = fn(&mut Origin, Spec, &mut dyn Sink, &Cx<'_>) -> Result<Trace>;
 
-/// Reads a session with the origin beside it; `None` if there is none, or none that can be used, which
-/// is reported. `write` makes the base.
+/// Reads a session with the origin beside it; `None` if there is none, or none that can be used,
+/// which is reported. `write` makes the base.
 ///
 /// # Errors
 /// If it cannot be read, or there is no room.
@@ -55,13 +55,13 @@ pub fn restore(
     let header = origin.header.clone();
     let log = Log::default();
     if is_of(&origin, &digests) {
-        if !tells_of((from, parts, &digests), (&mut origin, target), sink, write, cx)? {
+        if !reproduces((from, parts, &digests), (&mut origin, target), sink, write, cx)? {
             let message = "the session in the origin differs from the session in the file";
             cx.report(Diagnostic::new(Code::OriginRejected, message));
             return Ok(None);
         }
         let stream: Box<dyn Parts> = Box::new(origin);
-        return Ok(Some(Restored { stream, shown: None, said: log, header }));
+        return Ok(Some(Restored { stream, shown: None, findings: log, header }));
     }
     // Findings about a rejected origin would bury the rejection.
     let inner = Cx { options: cx.options, log: &log };
@@ -74,7 +74,7 @@ pub fn restore(
     match done {
         Ok(Changed::Not) => {
             let stream: Box<dyn Parts> = Box::new(origin);
-            Ok(Some(Restored { stream, shown: None, said: log, header }))
+            Ok(Some(Restored { stream, shown: None, findings: log, header }))
         }
         Ok(Changed::Another) => {
             let message = "the origin beside the file is of another session, and is not used";
@@ -83,7 +83,7 @@ pub fn restore(
         }
         Ok(Changed::Merged(Merged { stream, shown })) => {
             let stream: Box<dyn Parts> = Box::new(stream);
-            Ok(Some(Restored { stream, shown: Some(shown), said: log, header }))
+            Ok(Some(Restored { stream, shown: Some(shown), findings: log, header }))
         }
         Err(error) if error.code() == Code::OriginRejected => {
             cx.report(rejected_for(error, log));
@@ -93,8 +93,8 @@ pub fn restore(
     }
 }
 
-/// Opens the origin beside a session, with the version that its file was written in and the digests of
-/// the session's parts; `None` if there is none, or none that can be used, which is reported.
+/// Opens the origin beside a session, with the version that its file was written in and the digests
+/// of the session's parts; `None` if there is none, or none that can be used, which is reported.
 ///
 /// # Errors
 /// If one of them cannot be read.
@@ -130,7 +130,7 @@ pub fn is_of(origin: &Origin, digests: &[Digest]) -> bool {
 }
 
 /// Returns the source of the origin beside a session, and whether the session is as it was written.
-/// The second value is `None` if the origin cannot be used. Returns `None` where no origin stands
+/// The second value is `None` if the origin cannot be used. Returns `None` where there is no origin
 /// beside the session.
 ///
 /// # Errors
@@ -148,9 +148,9 @@ pub fn look(parts: &mut dyn Parts) -> Result<Option<(String, Option<bool>)>> {
     }))
 }
 
-/// Whether today's writer makes an unchanged file from the stream, or the stream at least says the
+/// Whether today's writer makes an unchanged file from the stream, or the stream at least shows the
 /// same to a model: an origin may come from anyone.
-fn tells_of(
+fn reproduces(
     (from, parts, digests): (&'static Format, &mut dyn Parts, &[Digest]),
     (origin, target): (&mut Origin, Spec),
     sink: &mut dyn Sink,
@@ -164,7 +164,7 @@ fn tells_of(
     if written.is_ok() && sorted(digesting.digests()) == digests {
         return Ok(true);
     }
-    guard::is_heard((&canonical::FORMAT, origin), (from, parts), &quiet)
+    guard::is_confirmed((&canonical::FORMAT, origin), (from, parts), &quiet)
 }
 
 /// The digests of a session's parts, sorted, and their size.
@@ -236,8 +236,8 @@ fn changed(
         let stores = [RecordStore::new(sink.spool()?), RecordStore::new(sink.spool()?)];
         now = healed((&mut base, &mut now), &damage, from, stores, cx)?.unwrap_or(now);
     }
-    let home = Spec::parse(&origin.header.source).ok();
-    let merged = merged(&mut base, &mut now, (home, origin), sink, cx)?;
+    let source_format = Spec::parse(&origin.header.source).ok();
+    let merged = merged(&mut base, &mut now, (source_format, origin), sink, cx)?;
     Ok(merged.map_or(Changed::Not, Changed::Merged))
 }
 
@@ -281,10 +281,10 @@ pub fn is_of_one_session(base: &mut Base, now: &mut FileRecords) -> Result<bool>
 /// the same format. `None` if the file is unchanged.
 ///
 /// # Errors
-/// If one of them cannot be read, or the origin does not fit what the file says.
+/// If one of them cannot be read, or the origin does not fit the file.
 pub fn between(
     format: &'static Format,
-    (origin, home): (&mut dyn Parts, Option<Spec>),
+    (origin, source_format): (&mut dyn Parts, Option<Spec>),
     (base, trace): (&mut dyn Parts, &Trace),
     file: &mut dyn Parts,
     sink: &mut dyn Sink,
@@ -295,7 +295,7 @@ pub fn between(
     let mut base = Base::of(format, base, trace, RecordStore::new(sink.spool()?), &quiet)?;
     let mut now = FileRecords::of(format, file, RecordStore::new(sink.spool()?), &quiet)?;
     now.places.clear();
-    merged(&mut base, &mut now, (home, origin), sink, cx)
+    merged(&mut base, &mut now, (source_format, origin), sink, cx)
 }
 
 /// The records of a file as it is now.
@@ -307,10 +307,10 @@ pub struct FileRecords {
     /// Position of each record, if the user can look there.
     pub places: Vec<Position>,
     /// Records that a model reads in the place of the file's records.
-    pub instead: BTreeMap<u32, Record>,
+    pub replacements: BTreeMap<u32, Record>,
     /// Numbers of records that repeat others, and contain nothing of their own.
     pub again: HashSet<u32>,
-    /// Numbers of records that the reader added: they stand nowhere in the file.
+    /// Numbers of records that the reader added: they are nowhere in the file.
     pub put_in: HashSet<u32>,
     /// Whether a message follows another one than the one before it.
     pub branches: bool,
@@ -322,7 +322,7 @@ impl FileRecords {
             store,
             names: Vec::new(),
             places: Vec::new(),
-            instead: BTreeMap::new(),
+            replacements: BTreeMap::new(),
             again: HashSet::new(),
             put_in: HashSet::new(),
             branches: false,
@@ -334,7 +334,7 @@ impl FileRecords {
     /// # Errors
     /// If it cannot be read back.
     pub fn record(&mut self, number: u32) -> Result<Record> {
-        match self.instead.get(&number) {
+        match self.replacements.get(&number) {
             _ if self.again.contains(&number) => Ok(Record::new(Kind::Opaque)),
             Some(record) => Ok(record.clone()),
             None => canonical::record(&self.store.line(number)?),
@@ -392,14 +392,15 @@ impl FileRecords {
 fn merged(
     base: &mut Base,
     now: &mut FileRecords,
-    (home, origin): (Option<Spec>, &mut dyn Parts),
+    (source_format, origin): (Option<Spec>, &mut dyn Parts),
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Option<Merged>> {
-    let home = home.filter(|home| home.format.name != canonical::FORMAT.name);
+    let source_format =
+        source_format.filter(|source_format| source_format.format.name != canonical::FORMAT.name);
     let (log, options) = (Log::default(), Options::default());
     let quiet = Cx { options: &options, log: &log };
-    let anew = RewrittenHistory::of(&base.names, now, home)?;
+    let anew = RewrittenHistory::of(&base.names, now, source_format)?;
     renumbered(&base.names, now)?;
     let (mut outcomes, mut added) = aligned(&base.names, &now.names);
     let names = CallNames::of(base, &mut *origin, &quiet)?;
@@ -410,38 +411,43 @@ fn merged(
     }
     anew.leave_out(now, (&mut outcomes, &mut added), cx);
     match_turns(base, now, (&mut outcomes, &mut added))?;
-    let unsaved = unsaved_run::taken(now, &mut added, home, cx)?;
-    let kin = ParentLinks::of(now, &added)?;
-    let branching = kin.abroad.is_some_and(|abroad| abroad.version().tree);
-    let linear = home.is_some_and(|home| !home.version().tree);
+    let unsaved = unsaved_run::taken(now, &mut added, source_format, cx)?;
+    let parent_links = ParentLinks::of(now, &added)?;
+    let branching = parent_links.file_format.is_some_and(|file_format| file_format.version().tree);
+    let linear = source_format.is_some_and(|source_format| !source_format.version().tree);
     let forks = !branching && branches::forks(now, &added)?;
-    if forks || (kin.tree || kin.stands()) && linear {
+    if forks || (parent_links.tree || parent_links.names_new_leaf()) && linear {
         branches::behind(now, (&mut outcomes, &mut added), branching, cx)?;
     }
-    context_edits::said(now, (&mut outcomes, &mut added), home, cx)?;
-    let mut summed = compactions::said(now, (&mut outcomes, &mut added), kin.abroad, home)?;
-    summed.said.extend(unsaved);
+    context_edits::apply(now, (&mut outcomes, &mut added), source_format, cx)?;
+    let mut summed = compactions::find_new(
+        now,
+        (&mut outcomes, &mut added),
+        parent_links.file_format,
+        source_format,
+    )?;
+    summed.replacements.extend(unsaved);
     let store = RecordStore::new(sink.spool()?);
-    let back = Merger::new((&mut *now, base), kin, (outcomes, added), summed, store, cx);
+    let back = Merger::new((&mut *now, base), parent_links, (outcomes, added), summed, store, cx);
     let Done { store: mut stream, changed, summed } = back.all(&mut *origin, &quiet)?;
     if !changed {
         return Ok(None);
     }
     let merged = stream.parts()?;
-    let mut shown = match summed.said.is_empty() {
+    let mut shown = match summed.replacements.is_empty() {
         true => now.store.parts()?,
         false => replaced(&mut now.store, RecordStore::new(sink.spool()?), &|number, _| {
-            summed.said.get(&number).cloned()
+            summed.replacements.get(&number).cloned()
         })?,
     };
-    let mut says = match summed.is_told() {
+    let mut says = match summed.has_new() {
         false => stream.parts()?,
         true => replaced(&mut stream, RecordStore::new(sink.spool()?), &|_, record| {
             summed.passed(record)
         })?,
     };
     let format = &canonical::FORMAT;
-    if !guard::is_heard((format, &mut says), (format, &mut shown), cx)? {
+    if !guard::is_confirmed((format, &mut says), (format, &mut shown), cx)? {
         let why = "the session that it restores would differ from the file";
         let differs = guard::differing((format, &mut says), (format, &mut shown), cx);
         return Err(rejected(&differs.map_or(why.to_owned(), |it| format!("{why}: {it}"))));
@@ -453,11 +459,11 @@ fn merged(
 fn replaced(
     store: &mut RecordStore,
     mut to: RecordStore,
-    instead: &dyn Fn(u32, &Record) -> Option<Record>,
+    replacements: &dyn Fn(u32, &Record) -> Option<Record>,
 ) -> Result<Staged> {
     for number in 0..store.count() {
         let record = canonical::record(&store.line(number)?)?;
-        to.add(&instead(number, &record).unwrap_or(record))?;
+        to.add(&replacements(number, &record).unwrap_or(record))?;
     }
     to.parts()
 }

@@ -92,7 +92,7 @@ impl Part {
         }
     }
 
-    /// Notes a piece that was written; most pieces stand directly behind the one before.
+    /// Notes a piece that was written; most pieces are directly behind the one before.
     fn note(&mut self, place: u64, length: u64) {
         let mut pieces = self.pieces.borrow_mut();
         match pieces.last_mut() {

@@ -16,16 +16,16 @@ use std::collections::{HashMap, HashSet};
 pub struct Answers {
     /// Whether the pieces of an answer are joined.
     joins: bool,
-    /// Whether answers get their usage, because the target has no records for it.
-    tells: bool,
+    /// Whether the target has no place for records with the usage of answers.
+    adds_usage: bool,
     forks: HashSet<u64>,
     /// An answer whose calls wait, or that has a group.
     held: Option<Located<Record>>,
     /// Names of the joined answers, by the hashes of the names of their pieces.
     names: HashMap<u64, Json>,
-    /// Model that was asked last, and the usage of its answers.
-    asked: Node,
-    told: HashMap<Json, Node>,
+    /// Model of the last request, and the usage of its answers.
+    model: Node,
+    usage: HashMap<Json, Node>,
 }
 
 /// Fields that name the entry to which a record refers.
@@ -38,7 +38,7 @@ impl Answers {
     /// follow or refer to them alone.
     #[must_use]
     pub fn new(joins: bool, has_responses: bool, forks: HashSet<u64>) -> Self {
-        Self { joins, tells: !has_responses, forks, ..Self::default() }
+        Self { joins, adds_usage: !has_responses, forks, ..Self::default() }
     }
 
     /// Whether a record continues the answer that was taken before it.
@@ -59,7 +59,7 @@ impl Answers {
             block::complete(&mut record.node);
         }
         if self.goes_on(record) {
-            self.tell(&mut record.node);
+            self.add_usage(&mut record.node);
             if let Some(held) = &mut self.held {
                 let part = held.value.node.json(Field::Id).cloned();
                 let before = std::mem::take(&mut held.value.node);
@@ -72,8 +72,8 @@ impl Answers {
         }
         self.rename(&mut record.node);
         match record.kind {
-            Kind::Request | Kind::Run => self.ask(&record.node),
-            Kind::Response if self.tells => self.response(&record.node),
+            Kind::Request | Kind::Run => self.note_model(&record.node),
+            Kind::Response if self.adds_usage => self.response(&record.node),
             _ => {}
         }
         // Records about an answer while it is given have no place among messages.
@@ -86,7 +86,7 @@ impl Answers {
         if !is_answer(record) {
             return [before, Some(located)];
         }
-        self.tell(&mut record.node);
+        self.add_usage(&mut record.node);
         if self.joins && (calls(&record.node) || record.node.get(Field::Group).is_some()) {
             self.held = Some(located);
             return [before, None];
@@ -115,35 +115,35 @@ impl Answers {
         }
     }
 
-    /// Notes the model that is asked from here on, if a record names it.
-    fn ask(&mut self, node: &Node) {
+    /// Notes the model of the following requests, if a record names it.
+    fn note_model(&mut self, node: &Node) {
         let asked = only(node, &[Field::Provider, Field::Model]);
         if !asked.is_empty() {
-            self.asked = asked;
+            self.model = asked;
         }
     }
 
     /// Notes the usage that a response contains for its messages: the last message gets the usage
     /// of all.
     fn response(&mut self, node: &Node) {
-        self.told.clear();
+        self.usage.clear();
         let messages: Vec<Json> =
             node.json(Field::Messages).into_iter().flat_map(Json::elements).collect();
         for (place, message) in messages.iter().enumerate() {
-            let mut told = self.asked.clone();
+            let mut told = self.model.clone();
             if let Some(usage) = node.node(Field::Usage).filter(|_| place + 1 == messages.len()) {
                 let model = usage.json(Field::Extra).and_then(|extra| extra.member("model"));
                 let model = model.filter(|m| m.text().is_some_and(|m| !m.is_empty()));
                 model.into_iter().for_each(|model| told.set(Field::Model, model));
                 told.set(Field::Usage, apart(usage));
             }
-            self.told.insert(message.clone(), told);
+            self.usage.insert(message.clone(), told);
         }
     }
 
     /// Adds the usage to an answer, as far as the answer does not contain it.
-    fn tell(&mut self, answer: &mut Node) {
-        let told = answer.json(Field::Id).and_then(|id| self.told.remove(id));
+    fn add_usage(&mut self, answer: &mut Node) {
+        let told = answer.json(Field::Id).and_then(|id| self.usage.remove(id));
         for (field, value) in told.iter().flat_map(Node::iter) {
             if answer.get(field).is_none() {
                 answer.set(field, value.clone());

@@ -2,11 +2,11 @@
 
 use super::{Field, Node};
 
-/// Returns bytes that distinguish a session from others; `asked` is its first question. Data that
-/// change when a session continues count only where there is neither an identifier nor a time of
-/// creation.
+/// Returns bytes that distinguish a session from others; `question` is its first question. Data
+/// that change when a session continues count only where there is neither an identifier nor a time
+/// of creation.
 #[must_use]
-pub fn identity(session: &Node, asked: Option<&str>) -> Vec<u8> {
+pub fn identity(session: &Node, question: Option<&str>) -> Vec<u8> {
     let lasting = [Field::Id, Field::Name, Field::Agent, Field::Cwd, Field::Created];
     let last = [Field::Updated, Field::Totals];
     let is_lasting = [Field::Id, Field::Created].iter().any(|f| session.json(*f).is_some());
@@ -17,6 +17,6 @@ pub fn identity(session: &Node, asked: Option<&str>) -> Vec<u8> {
         identity.extend_from_slice(&value);
         identity.push(b' ');
     }
-    identity.extend_from_slice(asked.unwrap_or_default().as_bytes());
+    identity.extend_from_slice(question.unwrap_or_default().as_bytes());
     identity
 }

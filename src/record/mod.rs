@@ -95,7 +95,7 @@ pub mod block {
     }
     /// Returns the text of a message, in either form of content.
     #[must_use]
-    pub fn said(message: &Node) -> Option<Json> {
+    pub fn message_text(message: &Node) -> Option<Json> {
         match message.get(Field::Content)? {
             Value::Json(text) => Some(text.clone()),
             Value::Nodes(blocks) => all_text(blocks),
@@ -128,7 +128,7 @@ pub mod block {
     /// Returns the text for a block for which a format has no place: the user sees that a block was
     /// there, and two different blocks never have the same text.
     #[must_use]
-    pub fn stand_in(block: &Node) -> Node {
+    pub fn placeholder(block: &Node) -> Node {
         let text = |field| block.text(field).unwrap_or_default();
         let data = block.json(Field::Data).map(Json::normal).unwrap_or_default();
         let print = crate::ids::hash(&data);
@@ -257,7 +257,7 @@ impl Record {
 
     /// Returns the kind of the record in words for the user: `message of role user`.
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn description(&self) -> String {
         let kind = self.kind.name();
         match self.node.text(Field::Role) {
             Some(role) => format!("{kind} of role {role}"),

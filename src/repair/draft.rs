@@ -13,7 +13,8 @@ pub struct Draft {
     room: Option<Room>,
     /// The parts by name; `None` for a part that stays as it was.
     parts: Vec<(String, Option<Part>)>,
-    /// The parts that sessions share, with this session's change of each. They are read as they are.
+    /// The parts that sessions share, with this session's change of each. They are read as they
+    /// are.
     shared: Vec<(String, Option<Box<dyn Change>>)>,
 }
 

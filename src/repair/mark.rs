@@ -28,8 +28,8 @@ impl Fixes {
         self.notes.push(b'}');
     }
 
-    /// Replaces escapes that no model takes by U+FFFD, and notes them as one change. Each of `units`
-    /// is the place of an escape in `record`.
+    /// Replaces escapes that no model takes by U+FFFD, and notes them as one change. Each of
+    /// `units` is the place of an escape in `record`.
     pub fn replace_units(&mut self, record: &[u8], units: &[Span]) {
         if units.is_empty() {
             return;

@@ -123,7 +123,7 @@ pub fn run_asking(
         let mut again = Again { source: parts, draft: &draft };
         let (next, more) = match pass(format, &mut again, lent, &wanted, &inner) {
             // A defect that no repair can fix is reported, as in an input that needs no repair.
-            Ok((_, more)) if !more.changed && !quarantine.turned() => {
+            Ok((_, more)) if !more.changed && !quarantine.has_additions() => {
                 tell(log, |code| code.severity() == Severity::Error, &again.names(), cx);
                 break;
             }

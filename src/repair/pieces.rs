@@ -9,7 +9,7 @@
 use super::spread::{Held, Spread, Step, literal_backslashes};
 use crate::diagnostic::{Code, Diagnostic, plural};
 use crate::error::Result;
-use crate::format::{Cx, Records, Rescued};
+use crate::format::{Cx, FoundRecord, Records};
 use crate::json::Cursor;
 use crate::lines::{BOM, Line, Lines};
 use crate::position::Position;
@@ -22,8 +22,8 @@ pub enum Part<'a> {
     /// A blank line, its place, and whether a line ending follows.
     Blank(&'a [u8], Position, bool),
     /// A record.
-    Record(Rescued<'a>),
-    /// Bytes that cannot stand in the output, and why.
+    Record(FoundRecord<'a>),
+    /// Bytes that cannot be in the output, and why.
     Aside(&'a [u8], Position, Code),
 }
 
@@ -44,7 +44,7 @@ pub struct Pieces<'a> {
     /// Number of these lines that this walk has met.
     met: usize,
     head: Option<Head>,
-    /// A record whose end may stand on a later line.
+    /// A record whose end may be on a later line.
     spread: Option<Spread>,
     /// Whether lines are shown that turned out to be no record together.
     replays: bool,
@@ -132,7 +132,7 @@ impl<'a> Pieces<'a> {
         let (healthy, mut refused) = health;
         let joined = self.join(line, show)?;
         if healthy && !joined {
-            let record = Rescued { bytes: line.bytes, at: line.at, read: true, repaired: None };
+            let record = FoundRecord { bytes: line.bytes, at: line.at, read: true, repaired: None };
             if show(Part::Record(record))? {
                 self.found.records += u64::from(self.first);
                 return self.ending(line);
@@ -171,7 +171,7 @@ impl<'a> Pieces<'a> {
         if !self.is_record(text.trim_ascii_end(), &mut text.len().saturating_mul(EFFORT)) {
             return Ok(false);
         }
-        self.say(Code::EscapeRead, Code::EscapeRead.title(), line.at);
+        self.report(Code::EscapeRead, Code::EscapeRead.title(), line.at);
         self.record(text.trim_ascii_end(), line.at, Some(Code::EscapeRead), show)?;
         Ok(true)
     }
@@ -210,7 +210,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Shows the lines that were kept one by one: they are no record.
+    /// Shows the lines that were kept one by one: they are not a record.
     fn give_up(&mut self, show: Show<'_>) -> Result<()> {
         let Some(spread) = self.spread.take() else { return Ok(()) };
         self.replays = true;
@@ -245,12 +245,12 @@ impl<'a> Pieces<'a> {
     fn ending(&mut self, line: &Line<'_>) -> Result<()> {
         if !line.terminated && self.first {
             self.found.damaged = true;
-            self.say(Code::LineEnded, Code::LineEnded.title(), line.at);
+            self.report(Code::LineEnded, Code::LineEnded.title(), line.at);
         }
         Ok(())
     }
 
-    fn say(&self, code: Code, message: impl Into<String>, at: Position) {
+    fn report(&self, code: Code, message: impl Into<String>, at: Position) {
         if self.first {
             self.cx.report(Diagnostic::new(code, message).at(at));
         }
@@ -284,7 +284,7 @@ impl<'a> Pieces<'a> {
         let (bytes, repaired) = match String::from_utf8_lossy(bytes) {
             Cow::Borrowed(text) => (Cow::Borrowed(text.as_bytes()), repaired),
             Cow::Owned(text) => {
-                // The pieces of a joined record stand there already.
+                // The pieces of a joined record are there already.
                 if repaired.is_none() {
                     self.aside(bytes, at, Code::Utf8Replaced, show)?;
                 }
@@ -296,7 +296,7 @@ impl<'a> Pieces<'a> {
             self.found.records += 1;
             self.found.rescued += u64::from(!read);
         }
-        show(Part::Record(Rescued { bytes: &bytes, at, read, repaired })).map(drop)
+        show(Part::Record(FoundRecord { bytes: &bytes, at, read, repaired })).map(drop)
     }
 
     /// Shows the pieces of a broken line.
@@ -315,7 +315,7 @@ impl<'a> Pieces<'a> {
                 let record = rest.get(..length).unwrap_or_default();
                 let apart = at > 0 || length < rest.trim_ascii_end().len();
                 if apart && !std::mem::replace(&mut told, true) {
-                    self.say(Code::GluedSplit, Code::GluedSplit.title(), here);
+                    self.report(Code::GluedSplit, Code::GluedSplit.title(), here);
                 }
                 self.record(record, here, None, show)?;
                 at = start + length;
@@ -339,10 +339,10 @@ impl<'a> Pieces<'a> {
     }
 
     /// Keeps the bytes before a record at the end of its line until the next line is known: only a
-    /// record that was written whole into the middle of another stands there.
+    /// record that was written whole into the middle of another is there.
     fn keep_head(&mut self, head: &[u8], at: Position, inner: &[u8]) -> Result<()> {
         let inner_at = at.plus(head.len());
-        self.say(Code::GluedSplit, Code::GluedSplit.title(), inner_at);
+        self.report(Code::GluedSplit, Code::GluedSplit.title(), inner_at);
         self.head = Some(Head { bytes: head.to_vec(), at, inner: inner.to_vec(), inner_at });
         Ok(())
     }
@@ -387,13 +387,13 @@ impl<'a> Pieces<'a> {
         let code = if torn { Code::TornRecord } else { Code::StraySetAside };
         self.aside(bytes, at, code, show)?;
         if let Some(record) = (self.kind.restore)(bytes).filter(|_| torn && self.salvage) {
-            self.say(Code::Salvaged, Code::Salvaged.title(), at);
+            self.report(Code::Salvaged, Code::Salvaged.title(), at);
             self.record(&record, at, Some(Code::Salvaged), show)?;
         }
         Ok(())
     }
 
-    /// Joins a record into which a whole one was written: its first piece stands before that one,
+    /// Joins a record into which a whole one was written: its first piece is before that one,
     /// the second on the next line. If the next line is not the second piece, there is none.
     fn join(&mut self, line: &Line<'_>, show: Show<'_>) -> Result<bool> {
         let Some(head) = &self.head else { return Ok(false) };

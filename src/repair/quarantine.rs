@@ -8,7 +8,7 @@ use crate::parts::room::{Part, Room};
 use crate::position::Position;
 use std::io::{BufWriter, Write};
 
-/// The part for bytes that cannot stand in the output.
+/// The part for bytes that cannot be in the output.
 pub const QUARANTINE: &str = ".quarantine.jsonl";
 
 /// Writes the bytes that are set aside, each piece with its place and the reason.
@@ -33,7 +33,7 @@ impl Quarantine {
     }
 
     /// Whether this repair set anything aside.
-    pub fn turned(&self) -> bool {
+    pub fn has_additions(&self) -> bool {
         self.taken > self.before.0
     }
 

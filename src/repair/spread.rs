@@ -6,7 +6,7 @@ use crate::json::{Cursor, What};
 use crate::lines::Line;
 use crate::position::Position;
 
-/// Returns a text in which the backslash of each escape that JSON does not know stands for itself;
+/// Returns a text in which the backslash of each escape that JSON does not know is literal;
 /// `None` if there is no such escape. A mask or an editor leaves such backslashes.
 ///
 /// ```
@@ -84,9 +84,9 @@ pub struct Spread {
 pub enum Step {
     /// The record is whole.
     Whole,
-    /// The record goes on.
+    /// The record continues.
     Open,
-    /// The lines are no record.
+    /// The lines are not a record.
     Wrong,
 }
 
@@ -118,7 +118,7 @@ impl Spread {
             }
         }
         self.budget = self.budget.saturating_add(line.bytes.len().saturating_mul(EFFORT));
-        // Without a quote the string goes on.
+        // Without a quote the string continues.
         if memchr::memchr(b'"', line.bytes).is_none() {
             return Step::Open;
         }
@@ -133,7 +133,7 @@ impl Spread {
         }
     }
 
-    /// Returns the lines as they stand in the file.
+    /// Returns the lines as they are in the file.
     #[must_use]
     pub fn source(&self) -> Vec<u8> {
         let lines: Vec<&[u8]> = self.lines.iter().map(|line| line.bytes.as_slice()).collect();

@@ -156,7 +156,7 @@ fn write(
                 bench.aside(part, &bytes, record.at, code)?;
             }
             match gone {
-                // The bytes of a record that was already repaired stand there already, unless only
+                // The bytes of a record that was already repaired are there already, unless only
                 // backslashes were doubled.
                 Some(code) if record.repaired.is_none_or(|code| code == Code::EscapeRead) => {
                     bench.aside(part, record.bytes, record.at, code)

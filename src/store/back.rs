@@ -57,7 +57,7 @@ impl Restorer {
     /// Restores the original that `written` took the place of and that `read` describes.
     ///
     /// # Errors
-    /// If either is not what it was, or stands elsewhere.
+    /// If either is not what it was, or is elsewhere.
     pub fn restore(&mut self, read: &State, written: &State) -> Result<Back> {
         let target = self.target(written)?;
         let backup =
@@ -65,8 +65,9 @@ impl Restorer {
         if backup.as_ref().is_some_and(|backup| !is_backup_of(backup, &target)) {
             return Err(outside(&target));
         }
-        if is_gone(&target) {
-            let message = format!("it is gone, removed or renamed{}", kept(backup.as_deref()));
+        if is_missing(&target) {
+            let message =
+                format!("it is gone, removed or renamed{}", backup_hint(backup.as_deref()));
             return Err(Error::request(Code::NotAsWritten, message));
         }
         check_in_place(&target)?;
@@ -90,10 +91,10 @@ impl Restorer {
     /// Removes a file that the run added, which `written` describes.
     ///
     /// # Errors
-    /// If it is not what it was, or stands elsewhere.
+    /// If it is not what it was, or is elsewhere.
     pub fn remove(&mut self, written: &State) -> Result<Back> {
         let target = self.target(written)?;
-        if is_gone(&target) {
+        if is_missing(&target) {
             return Ok(Back::There);
         }
         check_in_place(&target)?;
@@ -124,7 +125,7 @@ impl Restorer {
     /// killed run gave it is removed.
     fn unlike(&mut self, target: &Path, backup: Option<&Path>, read: &State) -> Result<Back> {
         if !is(target, read) {
-            let message = format!("it was changed since the run wrote it{}", kept(backup));
+            let message = format!("it was changed since the run wrote it{}", backup_hint(backup));
             return Err(Error::request(Code::NotAsWritten, message));
         }
         // A run that was killed in time gave the original a second name and did nothing more.
@@ -158,12 +159,12 @@ impl Restorer {
     }
 }
 
-fn is_gone(path: &Path) -> bool {
+fn is_missing(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Describes for an error message where the original is. Empty if there is no backup.
-fn kept(backup: Option<&Path>) -> String {
+fn backup_hint(backup: Option<&Path>) -> String {
     let backup = backup.filter(|backup| backup.is_file());
     let rename = "look at both, and rename it if that is what you want";
     backup
@@ -175,8 +176,8 @@ fn has_hash(path: &Path, state: &State) -> Result<bool> {
 }
 
 /// Checks that a backup is the file that the run read. Where the journal has a hash of the
-/// contents, the hash decides. Without a hash, a copy or a file with a new time cannot be told
-/// apart from a changed file and is refused.
+/// contents, the hash decides. Without a hash, a copy or a file with a new time cannot be
+/// distinguished from a changed file and is refused.
 fn check_backup(backup: &Path, read: &State) -> Result<()> {
     let name = backup.display();
     let meta = fs::symlink_metadata(backup);

@@ -41,7 +41,7 @@ pub fn check_part(stem: &Path, name: &str) -> Result<PathBuf> {
 
 /// Kind of file that exists at the place of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stands {
+pub enum Existing {
     /// No file.
     Nothing,
     /// A file, or a link that leads to one or nowhere.
@@ -52,8 +52,8 @@ pub enum Stands {
     Special,
 }
 
-impl Stands {
-    /// Looks at `target`. Most places are free, and for these the system is asked only once.
+impl Existing {
+    /// Looks at `target`. Most places are free, and these need only one system call.
     pub fn at(target: &Path) -> Self {
         let Ok(own) = fs::symlink_metadata(target) else { return Self::Nothing };
         let meta = if own.is_symlink() { fs::metadata(target).ok() } else { Some(own) };
@@ -78,28 +78,28 @@ pub fn special(target: &Path) -> Error {
     Error::request(Code::OutputSpecial, message)
 }
 
-/// Checks whether an output may be written to `target`, where a file of kind `stands` is.
+/// Checks whether an output may be written to `target`, where a file of kind `existing` is.
 ///
 /// # Errors
 /// If it is one of the inputs, is a folder, or exists and may not be written over.
 pub fn check_target<'p>(
     target: &Path,
-    stands: Stands,
+    existing: Existing,
     mut inputs: impl Iterator<Item = &'p Path>,
     policy: Policy,
 ) -> Result<()> {
-    if stands == Stands::Special {
+    if existing == Existing::Special {
         return Ok(());
     }
     let same = |input: &Path| is_same_file(input, target);
-    if stands != Stands::Nothing && inputs.any(same) {
+    if existing != Existing::Nothing && inputs.any(same) {
         return Err(Error::request(Code::SameFile, Code::SameFile.title()));
     }
-    if stands == Stands::Folder || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
+    if existing == Existing::Folder || target.as_os_str().as_encoded_bytes().ends_with(b"/") {
         let message = format!("{} is a folder", target.display());
         return Err(Error::request(Code::OutputFolder, message));
     }
-    if !policy.force && stands != Stands::Nothing {
+    if !policy.force && existing != Existing::Nothing {
         return Err(exists(target));
     }
     check_name(target)
@@ -111,7 +111,7 @@ fn check_name(path: &Path) -> Result<()> {
     /// Length in bytes up to which every system accepts a name.
     const SHORT: usize = 128;
     let long = |name: &OsStr| name.len() > SHORT;
-    // Hardly any name is that long, so mostly the system is not asked.
+    // Hardly any name is that long, so mostly no system call is needed.
     if path.as_os_str().len() <= SHORT || !path.iter().any(long) {
         return Ok(());
     }
@@ -142,9 +142,9 @@ fn or_here(folder: &Path) -> &Path {
 /// ends in `backup`.
 ///
 /// # Errors
-/// If it would not, as far as that can be told.
+/// If it would not, as far as that can be determined.
 pub fn check_room(path: &Path, backup: Option<&str>, replaces: bool) -> Result<()> {
-    if Stands::at(path) == Stands::Special {
+    if Existing::at(path) == Existing::Special {
         return Ok(());
     }
     if replaces {
@@ -218,8 +218,8 @@ pub fn exists(target: &Path) -> Error {
 /// # Errors
 /// If it is one.
 pub fn check_no_pipe(path: &Path) -> Result<()> {
-    match Stands::at(path) {
-        Stands::Special => Err(not_regular()),
+    match Existing::at(path) {
+        Existing::Special => Err(not_regular()),
         _ => Ok(()),
     }
 }
@@ -246,7 +246,7 @@ pub fn check_in_place(path: &Path) -> Result<()> {
             let message = "another program holds a lock on it";
             Err(Error::request(Code::Changed, message))
         }
-        // Where the file system knows no locks there is nothing to ask.
+        // Where the file system knows no locks there is nothing to check.
         Ok(()) | Err(fs::TryLockError::Error(_)) => Ok(()),
     }
 }

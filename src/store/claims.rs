@@ -2,7 +2,7 @@
 //! can allow that the run overwrites what an earlier run wrote. No option allows that it overwrites
 //! what it needs itself.
 
-use super::check::{Stands, is_same_file};
+use super::check::{Existing, is_same_file};
 use super::destination::{below, folder_of};
 use super::turns::{Turn, Turns};
 use crate::diagnostic::Code;
@@ -42,7 +42,7 @@ pub struct Claims {
 struct Taken {
     places: HashMap<OsString, Owner>,
     /// The highest number that is taken for a numbered name, by the path of the first one. Many
-    /// sessions can ask for the same name. Trying every number for each of them would take
+    /// sessions can request the same name. Trying every number for each of them would take
     /// quadratic time.
     numbers: HashMap<PathBuf, u64>,
     /// Hashes of the contents that this run writes to files that sessions share.
@@ -66,8 +66,8 @@ impl Claims {
     /// Makes outputs take their places in the order of the inputs. At most `workers` inputs are
     /// worked on at a time.
     #[must_use]
-    pub fn in_turn(self, workers: usize, hands: ThreadBudget) -> Self {
-        Self { turns: Some(Turns::new(workers, hands)), ..self }
+    pub fn in_turn(self, workers: usize, thread_budget: ThreadBudget) -> Self {
+        Self { turns: Some(Turns::new(workers, thread_budget)), ..self }
     }
 
     /// Waits for the permission to work on the input number `place`, if outputs take their places
@@ -105,14 +105,14 @@ impl Claims {
     }
 
     /// Returns the kind of file that exists at the place of an output. A folder that this run
-    /// created contains only outputs of this run, whose places are taken, so the system is not
-    /// asked. If another program creates a file there meanwhile, the check at the final rename
+    /// created contains only outputs of this run, whose places are taken, so no system call is
+    /// needed. If another program creates a file there meanwhile, the check at the final rename
     /// finds it.
-    pub fn stands(&self, path: &Path) -> Stands {
+    pub fn existing_at(&self, path: &Path) -> Existing {
         if read(&self.new).contains(folder_of(path).as_os_str()) {
-            Stands::Nothing
+            Existing::Nothing
         } else {
-            Stands::at(path)
+            Existing::at(path)
         }
     }
 

@@ -1,4 +1,4 @@
-//! Sessions that stand beside a session in the folders of its software.
+//! Sessions beside a session in the folders of its software.
 
 use super::packed::plain_name;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use walkdir::WalkDir;
 /// Maximum depth of a session below its folder: a year, a month, a day, a file.
 const DEEPEST: usize = 4;
 
-/// Finds the file whose name, without the ending of a compressed file, ends with `ending`, in one of
-/// these folders, below one of which `main` stands. Of several, the one whose path sorts last, as
-/// the newest does where folders are days. Without folders, the file has this name and stands beside
+/// Finds the file whose name, without the ending of a compressed file, ends with `ending`, in one
+/// of these folders, below one of which `main` is. Of several, the one whose path sorts last, as
+/// the newest does where folders are days. Without folders, the file has this name and is beside
 /// `main`.
 #[must_use]
 pub fn find(main: &Path, folders: &[&str], ending: &str) -> Option<PathBuf> {

@@ -27,7 +27,7 @@ impl Fingerprint {
     /// Returns the fingerprint of an open file, whatever its name is.
     ///
     /// # Errors
-    /// If the system does not tell.
+    /// If the system does not report it.
     pub fn of_open(file: &File) -> Result<Self> {
         let meta = file.metadata().map_err(|error| Error::io("cannot read", error))?;
         Ok(Self::from(&meta))

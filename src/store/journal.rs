@@ -133,7 +133,7 @@ pub struct Read {
 /// Reads a journal. `None` for an empty file, or one whose first line was torn.
 ///
 /// # Errors
-/// If it cannot be read, or is no journal.
+/// If it cannot be read, or is not a journal.
 pub fn read(file: &File) -> Result<Option<Read>> {
     let failed = |error| Error::io("cannot read", error);
     let mut lines = BufReader::new(file);

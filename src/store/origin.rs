@@ -45,7 +45,7 @@ pub fn is_origin(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(ORIGIN.as_bytes()))
 }
 
-/// Whether an origin stands alone because its file does not exist.
+/// Whether an origin is alone because its file does not exist.
 #[must_use]
 pub fn is_alone(path: &Path) -> bool {
     is_origin(path) && file_of(path).is_none()

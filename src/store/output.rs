@@ -6,12 +6,14 @@
 
 mod sink;
 
-use super::check::{Stands, check_in_place, check_part, check_room, check_target, special, taken};
+use super::check::{
+    Existing, check_in_place, check_part, check_room, check_target, special, taken,
+};
 use super::claims::{Claims, Owner, is_backup_of, is_one_place, numbered};
 use super::destination::{Destination, Policy, folder_of};
 use super::fingerprint::Fingerprint;
 use super::packed::{Closed, Packed, Packing, plain_name};
-use super::place::{Kept, keep_attributes, keep_owner};
+use super::place::{Backups, keep_attributes, keep_owner};
 use super::sealed::{Meets, Sealed, Staged, create_folder, put};
 use super::shared::{Alone, Either, Live};
 use super::temporary::{Temporary, temporary};
@@ -31,7 +33,7 @@ pub struct Output {
     sources: Vec<(Arc<Path>, Metadata)>,
     policy: Policy,
     /// Kind of file that existed at the place of the main part before the work.
-    stands: Stands,
+    existing: Existing,
     /// The place of the quarantine, if the user named one.
     quarantine: Option<PathBuf>,
     /// The parts that wait for their places, in the order of their creation.
@@ -72,7 +74,7 @@ impl Output {
             sources,
             destination,
             policy,
-            stands: Stands::Nothing,
+            existing: Existing::Nothing,
             quarantine: None,
             staged: Vec::new(),
             changes: Vec::new(),
@@ -85,13 +87,13 @@ impl Output {
         };
         match (&output.destination, output.source()) {
             (Destination::File(target) | Destination::Files { main: target, .. }, _) => {
-                let stands = output.claims.stands(target);
-                if stands != Stands::Nothing {
+                let existing = output.claims.existing_at(target);
+                if existing != Existing::Nothing {
                     output.claims.check(target)?;
                 }
-                check_target(target, stands, output.sources(), output.policy(target))?;
-                output.check_special(target, stands)?;
-                output.stands = stands;
+                check_target(target, existing, output.sources(), output.policy(target))?;
+                output.check_special(target, existing)?;
+                output.existing = existing;
             }
             (Destination::InPlace { .. }, Some(source)) => check_in_place(source)?,
             _ => {}
@@ -107,8 +109,8 @@ impl Output {
         if let Some(path) = &quarantine {
             let mut others = self.sources().chain(self.target());
             let one = others.any(|other| is_one_place(path, other));
-            let kept = |suffix| self.sources().any(|source| is_backup_of(path, source, suffix));
-            if one || self.destination.backup().is_some_and(kept) {
+            let backups = |suffix| self.sources().any(|source| is_backup_of(path, source, suffix));
+            if one || self.destination.backup().is_some_and(backups) {
                 let message = format!("{} is the path of another file of this run", path.display());
                 return Err(Error::request(Code::SameFile, message));
             }
@@ -117,15 +119,15 @@ impl Output {
     }
 
     /// Takes a place for this output.
-    pub(super) fn claim(&self, target: &Path, stands: Stands) -> Result<()> {
-        let special = stands == Stands::Special;
+    pub(super) fn claim(&self, target: &Path, existing: Existing) -> Result<()> {
+        let special = existing == Existing::Special;
         // An output that has the place already does not wait again.
         let taken_before = || self.destination.turn() > 0 && self.owns(target);
         if special || self.replaces(target) || taken_before() {
             return Ok(());
         }
         self.claims.wait(self.destination.turn());
-        if stands != Stands::Nothing {
+        if existing != Existing::Nothing {
             self.claims.check(target)?;
         }
         if self.claims.take(target, self.owner) { Ok(()) } else { Err(taken(target)) }
@@ -141,7 +143,7 @@ impl Output {
     /// what an earlier run found, so the new one never replaces it.
     fn claim_quarantine(&self, path: &Path) -> PathBuf {
         let beside_output = match &self.destination {
-            Destination::File(_) => self.stands != Stands::Special,
+            Destination::File(_) => self.existing != Existing::Special,
             destination => {
                 matches!(destination, Destination::Files { .. } | Destination::Native { .. })
             }
@@ -165,7 +167,7 @@ impl Output {
         match (&self.quarantine, &self.destination) {
             (Some(path), _) => Ok(path.clone()),
             (None, Destination::InPlace { aside, .. }) => check_part(aside, QUARANTINE),
-            (None, Destination::File(target)) if self.stands != Stands::Special => {
+            (None, Destination::File(target)) if self.existing != Existing::Special => {
                 Ok(beside(target))
             }
             (None, _) => match self.source() {
@@ -224,16 +226,16 @@ impl Output {
 
     /// Checks whether a part other than the main one may be written to `target`. Returns the kind
     /// of file that exists there.
-    fn check(&self, target: &Path) -> Result<Stands> {
+    fn check(&self, target: &Path) -> Result<Existing> {
         if self.replaces(target) {
-            return check_in_place(target).map(|()| Stands::File);
+            return check_in_place(target).map(|()| Existing::File);
         }
-        let stands = self.claims.stands(target);
+        let existing = self.claims.existing_at(target);
         if self.claims.owner_of(target).is_some_and(|owner| owner != self.owner) {
             return Err(taken(target));
         }
-        check_target(target, stands, self.sources(), self.policy(target))?;
-        self.check_special(target, stands).map(|()| stands)
+        check_target(target, existing, self.sources(), self.policy(target))?;
+        self.check_special(target, existing).map(|()| existing)
     }
 
     /// Returns the permissions for a place. A file that an earlier run wrote there may be
@@ -244,10 +246,10 @@ impl Output {
 
     /// Checks that a pipe or a device is written to only where the user named it. A pipe without a
     /// reader would block the run for ever.
-    fn check_special(&self, target: &Path, stands: Stands) -> Result<()> {
+    fn check_special(&self, target: &Path, existing: Existing) -> Result<()> {
         let named = matches!(&self.destination, Destination::File(path) if path == target)
             || self.quarantine.as_deref() == Some(target);
-        if stands == Stands::Special && !named { Err(special(target)) } else { Ok(()) }
+        if existing == Existing::Special && !named { Err(special(target)) } else { Ok(()) }
     }
 
     /// Returns the folder that contains the temporary file for `target`. Folders of parts that are
@@ -273,16 +275,16 @@ impl Output {
 
     /// Checks whether the origin may be written to `target`. Returns the kind of file that exists
     /// there.
-    pub(super) fn check_origin(&self, target: &Path, over: bool) -> Result<Stands> {
-        let stands = self.claims.stands(target);
+    pub(super) fn check_origin(&self, target: &Path, over: bool) -> Result<Existing> {
+        let existing = self.claims.existing_at(target);
         let policy = Policy { force: over, ..self.policy };
-        check_target(target, stands, self.sources(), policy)?;
-        self.check_special(target, stands).map(|()| stands)
+        check_target(target, existing, self.sources(), policy)?;
+        self.check_special(target, existing).map(|()| existing)
     }
 
     /// Opens the file to which a part's bytes are written until the part is complete.
-    fn stage(&mut self, target: Arc<Path>, stands: Stands, meets: Meets) -> Result<Arc<File>> {
-        if stands == Stands::Special {
+    fn stage(&mut self, target: Arc<Path>, existing: Existing, meets: Meets) -> Result<Arc<File>> {
+        if existing == Existing::Special {
             let file = OpenOptions::new().write(true).open(&target).map(Arc::new);
             return file.map_err(|error| Error::io("cannot open for writing", error));
         }
@@ -366,7 +368,7 @@ impl Output {
             };
             let new = change.make(None, self.policy.force)?;
             let written =
-                self.stage(target.into(), Stands::Nothing, Meets::Shared)?.write_all(&new);
+                self.stage(target.into(), Existing::Nothing, Meets::Shared)?.write_all(&new);
             written.map_err(|error| Error::io("cannot write", error))?;
         }
         let mut staged = std::mem::take(&mut self.staged);
@@ -379,9 +381,9 @@ impl Output {
             self.created.iter().try_for_each(places)?;
         }
         let (in_place, sources) = (self.changes_inputs(), self.fingerprints());
-        let kept = Kept::default();
+        let backups = Backups::default();
         let settled = stood_still && !in_place;
-        Ok(Sealed { staged, sources, live, alone, in_place, settled, backup, kept })
+        Ok(Sealed { staged, sources, live, alone, in_place, settled, backup, backups })
     }
 
     fn fingerprints(self) -> Vec<(Arc<Path>, Fingerprint)> {

@@ -323,7 +323,7 @@ impl Closed {
     /// Returns the outcome, once.
     ///
     /// # Errors
-    /// If the end could not be written, or nobody wrote it.
+    /// If the end could not be written, or no thread wrote it.
     pub fn outcome(&self) -> io::Result<()> {
         let open = || Err(io::Error::other("a compressed file was not brought to its end"));
         self.0.borrow_mut().take().unwrap_or_else(open)
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn before_a_wrong_checksum_all_is_there_however_it_is_asked_for() {
+    fn packed_text_before_a_wrong_checksum_is_complete_in_any_steps() {
         for text in [&b"abcdefgh\n"[..], &[7; 300_000]] {
             let mut bytes = packed(text, Packing::Zstd);
             *bytes.last_mut().expect("a checksum") ^= 1;

@@ -75,9 +75,9 @@ pub fn keep_owner(_: &Metadata, _: &File) -> Result<()> {
 /// The originals that were kept in this run and that are not yet replaced. On drop, the backups of
 /// originals that were never replaced are removed.
 #[derive(Debug, Default)]
-pub struct Kept(Vec<(PathBuf, Fingerprint, PathBuf)>);
+pub struct Backups(Vec<(PathBuf, Fingerprint, PathBuf)>);
 
-impl Kept {
+impl Backups {
     /// Gives the original, whose fingerprint is `before`, a second name, so that it exists at every
     /// moment. An older backup is never replaced, because it may be the only copy of what an
     /// earlier run found. Returns the second name.
@@ -115,7 +115,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for Backups {
     fn drop(&mut self) {
         for (path, before, backup) in &self.0 {
             if is_same_file(path, backup) || before.holds(path).is_ok() {

@@ -4,7 +4,7 @@ use super::barrier::{flush, sync_folder};
 use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
 use super::origin::remove_old;
-use super::place::{Kept, rename_failed, replace};
+use super::place::{Backups, rename_failed, replace};
 use super::shared::{Alone, Live};
 use super::temporary::Temporary;
 use crate::error::{Error, Result};
@@ -33,7 +33,7 @@ pub struct Sealed {
     /// The ending of the names under which originals are kept.
     pub(super) backup: Option<String>,
     /// The originals that have a backup and are not replaced yet.
-    pub(super) kept: Kept,
+    pub(super) backups: Backups,
 }
 
 /// A file that waits for its place.
@@ -138,14 +138,14 @@ impl Sealed {
         // system.
         let sources = if self.settled { &[] } else { self.sources.as_slice() };
         sources.iter().try_for_each(|(path, before)| before.holds(path))?;
-        let (mut placed, mut kept) = (Vec::new(), std::mem::take(&mut self.kept));
+        let (mut placed, mut backups) = (Vec::new(), std::mem::take(&mut self.backups));
         for staged in self.staged.iter().filter(|staged| staged.elsewhere) {
             create_folder(folder_of(&staged.target))?;
         }
         for staged in self.own() {
             let before = self.replaced(&staged.target);
             let backup = match self.backup.as_ref().zip(before) {
-                Some((suffix, before)) => Some(kept.keep(&staged.target, before, suffix)?),
+                Some((suffix, before)) => Some(backups.keep(&staged.target, before, suffix)?),
                 None => None,
             };
             let fingerprint = match &staged.made {
@@ -155,7 +155,7 @@ impl Sealed {
             let (path, aside) = (Arc::clone(&staged.target), staged.aside);
             placed.push(Placed { path, fingerprint, backup, aside });
         }
-        self.kept = kept;
+        self.backups = backups;
         Ok(placed)
     }
 
@@ -171,7 +171,7 @@ impl Sealed {
                     let file = file.named(folder_of(&target));
                     let file = file.map_err(|error| rename_failed(&target, error))?;
                     replace(file, &target, before)?;
-                    self.kept.stay(&target);
+                    self.backups.stay(&target);
                     Ok(())
                 }
                 None if over => file.persist(&target),
@@ -193,7 +193,7 @@ impl Sealed {
     }
 }
 
-/// Ensures that an origin never stands beside a file that it does not belong to. The old origins of
+/// Ensures that an origin is never beside a file that it does not belong to. The old origins of
 /// replaced files are removed first, and the new origin is renamed last.
 fn settle_origins(staged: &mut Vec<Staged>, in_place: bool) -> Result<()> {
     let replaced = |staged: &&Staged| {

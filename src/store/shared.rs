@@ -39,8 +39,8 @@ impl Drop for Alone {
     }
 }
 
-/// Change of a shared file that exists. It is made in the file itself, as the last step of an output:
-/// other programs may have the file open, and would go on in a file that was replaced.
+/// Change of a shared file that exists. It is made in the file itself, as the last step of an
+/// output: other programs may have the file open, and would continue in a file that was replaced.
 pub struct Live {
     path: PathBuf,
     change: Box<dyn Change>,
@@ -51,7 +51,7 @@ impl Live {
     /// Prepares the change; `None` if the file does not exist.
     ///
     /// # Errors
-    /// If it is no regular file, or too large.
+    /// If it is not a regular file, or too large.
     pub fn of(path: &Path, change: Box<dyn Change>, force: bool) -> Result<Either> {
         let Ok(meta) = fs::symlink_metadata(path) else { return Ok(Either::New(change)) };
         if meta.is_file() && meta.len() <= LARGEST {
@@ -72,7 +72,7 @@ impl Live {
 
 /// Whether a shared file exists.
 pub enum Either {
-    /// It is made anew.
+    /// It does not exist and is created.
     New(Box<dyn Change>),
     /// It is changed.
     Exists(Live),

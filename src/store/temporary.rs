@@ -11,7 +11,7 @@
 
 mod unnamed;
 
-use super::check::Stands;
+use super::check::Existing;
 use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
 use super::place::{keep_attributes, keep_owner};
@@ -196,7 +196,7 @@ impl Swept {
         let folder = folder_of(target);
         let known =
             || self.0.read().unwrap_or_else(PoisonError::into_inner).contains(folder.as_os_str());
-        if known() || Stands::at(target) == Stands::Special {
+        if known() || Existing::at(target) == Existing::Special {
             return;
         }
         if self.0.write().unwrap_or_else(PoisonError::into_inner).insert(folder.into()) {
@@ -225,7 +225,7 @@ fn is_temporary(name: &OsStr) -> bool {
 }
 
 /// Removes a temporary file that no process holds. On a file system without locks, stale files
-/// cannot be told apart from files in use, so all of them stay.
+/// cannot be distinguished from files in use, so all of them stay.
 fn remove_stale(path: &Path) -> io::Result<()> {
     // Network file systems lock only a file that is open for writing. A run may have been killed
     // after the file got its final permissions, which may forbid writing.

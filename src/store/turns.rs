@@ -18,7 +18,7 @@ pub const WAITING: usize = 32;
 pub struct Turns {
     state: Mutex<State>,
     changed: Condvar,
-    hands: ThreadBudget,
+    thread_budget: ThreadBudget,
 }
 
 #[derive(Debug)]
@@ -43,12 +43,12 @@ pub struct Turn<'t> {
 
 impl Turns {
     /// Creates the turns for `workers` inputs at a time. The threads of waiting workers are
-    /// returned to the budget `hands`.
+    /// returned to the budget `thread_budget`.
     #[must_use]
-    pub fn new(workers: usize, hands: ThreadBudget) -> Self {
+    pub fn new(workers: usize, thread_budget: ThreadBudget) -> Self {
         let state =
             State { next: 0, passed: BTreeSet::new(), free: workers, wanting: BTreeSet::new() };
-        Self { state: Mutex::new(state), changed: Condvar::new(), hands }
+        Self { state: Mutex::new(state), changed: Condvar::new(), thread_budget }
     }
 
     /// Waits for the permission to work on the input number `place`.
@@ -63,7 +63,7 @@ impl Turns {
         if state.next >= place {
             return;
         }
-        let _idle = self.hands.rest();
+        let _idle = self.thread_budget.rest();
         state.free += 1;
         self.changed.notify_all();
         let state = self.changed.wait_while(state, |state| state.next < place);

@@ -20,7 +20,7 @@ use std::ops::Range;
 ///     seen.push((stop.ordinal, stop.depth));
 ///     true
 /// });
-/// // The younger of two branches goes on at its parent's depth.
+/// // The younger of two branches continues at its parent's depth.
 /// assert_eq!(seen, [(0, 0), (1, 1), (2, 0)]);
 /// ```
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub struct Stop {
 /// straight one.
 struct Siblings {
     /// Places that are not shown yet.
-    left: Range<usize>,
+    remaining: Range<usize>,
     straight: Option<usize>,
     count: usize,
     /// The depth of the straight sibling.
@@ -81,17 +81,17 @@ impl Branches {
     }
 
     /// Returns siblings, none of which was shown.
-    fn siblings(&self, left: Range<usize>, depth: u32, main: &Path) -> Siblings {
-        let mut nodes = self.entries.range(left.clone());
+    fn siblings(&self, remaining: Range<usize>, depth: u32, main: &Path) -> Siblings {
+        let mut nodes = self.entries.range(remaining.clone());
         let on_main = nodes.position(|node| main.contains(node.ordinal));
-        let straight = on_main.map(|at| left.start + at).or(left.clone().next_back());
-        Siblings { count: left.len(), left, straight, depth }
+        let straight = on_main.map(|at| remaining.start + at).or(remaining.clone().next_back());
+        Siblings { count: remaining.len(), remaining, straight, depth }
     }
 
     /// Returns the next sibling, and its depth.
     fn step(&self, siblings: &mut Siblings) -> Option<(Entry, u32)> {
         let straight = siblings.straight;
-        if let Some(place) = siblings.left.find(|place| Some(*place) != straight) {
+        if let Some(place) = siblings.remaining.find(|place| Some(*place) != straight) {
             return Some((self.entries.get(place)?, siblings.depth + 1));
         }
         Some((self.entries.get(siblings.straight.take()?)?, siblings.depth))

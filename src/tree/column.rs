@@ -53,9 +53,9 @@ pub(super) use plain;
 
 /// Items that can be added, sorted and changed.
 ///
-/// A column that outgrows its limit continues in a temporary file, which is mapped read-only. Changes
-/// of items in the file are kept in memory until they reach the limit, too; then the file is written
-/// anew. Where no file can be written, everything stays in memory.
+/// A column that outgrows its limit continues in a temporary file, which is mapped read-only.
+/// Changes of items in the file are kept in memory until they reach the limit, too; then the file
+/// is written again. Where no file can be written, everything stays in memory.
 #[derive(Debug)]
 pub struct Column<T> {
     /// Items in memory, which follow those in the file.
@@ -102,8 +102,8 @@ impl<T: Plain> Column<T> {
             self.spill();
         }
         // Doubling would leave up to half of the room empty.
-        let left = self.limit.saturating_sub(self.held.len()).max(1);
-        self.held.reserve_exact((self.held.len() / 8).max(1024).min(left));
+        let remaining = self.limit.saturating_sub(self.held.len()).max(1);
+        self.held.reserve_exact((self.held.len() / 8).max(1024).min(remaining));
     }
 
     /// Moves the items in memory to the file.
@@ -148,7 +148,7 @@ impl<T: Plain> Column<T> {
     /// Changes an item.
     pub fn change(&mut self, place: usize, change: impl FnOnce(&mut T)) {
         if self.changed.len() > self.limit / CHANGED {
-            self.write_anew();
+            self.rewrite_file();
         }
         if let Some(held) = place.checked_sub(self.in_file()) {
             self.held.get_mut(held).map(change);
@@ -159,7 +159,7 @@ impl<T: Plain> Column<T> {
     }
 
     /// Writes the file with the changes.
-    fn write_anew(&mut self) {
+    fn rewrite_file(&mut self) {
         match written(self.range(0..self.in_file()).map(Ok)) {
             Ok(stored) => (self.stored, self.changed) = (Some(stored), HashMap::new()),
             Err(_) => self.stay(),
@@ -252,7 +252,7 @@ const CHANGED: usize = 8;
 
 /// Sorted part of a file that is being merged.
 struct Run<T> {
-    left: Range<usize>,
+    remaining: Range<usize>,
     /// Number of items that are read at once.
     piece: usize,
     read: std::vec::IntoIter<T>,
@@ -260,17 +260,17 @@ struct Run<T> {
 }
 
 impl<T: Plain> Run<T> {
-    fn new(left: Range<usize>, piece: usize) -> Self {
-        Self { left, piece, read: Vec::new().into_iter(), head: None }
+    fn new(remaining: Range<usize>, piece: usize) -> Self {
+        Self { remaining, piece, read: Vec::new().into_iter(), head: None }
     }
 
     /// Moves to the next item.
     fn next(&mut self, file: &Spilled) -> io::Result<()> {
         self.head = self.read.next();
-        if self.head.is_none() && !self.left.is_empty() {
-            let end = self.left.end.min(self.left.start + self.piece);
-            self.read = items(file, self.left.start..end)?.into_iter();
-            self.left.start = end;
+        if self.head.is_none() && !self.remaining.is_empty() {
+            let end = self.remaining.end.min(self.remaining.start + self.piece);
+            self.read = items(file, self.remaining.start..end)?.into_iter();
+            self.remaining.start = end;
             self.head = self.read.next();
         }
         Ok(())

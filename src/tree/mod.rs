@@ -66,7 +66,7 @@ struct Reference {
     target: u64,
     at: Position,
     /// Whether it is a compaction's first kept entry.
-    kept: bool,
+    first_kept: bool,
 }
 
 /// Collects the shape of a tree.
@@ -124,8 +124,8 @@ impl Shape {
         self.places.push(at);
     }
 
-    /// Notes what the node noted last is, by its [`marks`]: a message, or an entry that describes the
-    /// session.
+    /// Notes what the node noted last is, by its [`marks`]: a message, or an entry that describes
+    /// the session.
     pub fn is(&mut self, id: &Json, marks: u32) {
         let ordinal = (self.entries.len() as u32).saturating_sub(1);
         self.nodes.note(ordinal, id.as_bytes(), marks);
@@ -148,9 +148,9 @@ impl Shape {
         self.entries.is_empty()
     }
 
-    /// Notes that a node refers to another; `kept` for a compaction's first kept entry.
-    pub fn reference(&mut self, target: &Json, kept: bool, at: Position) {
-        self.references.push(Reference { target: key(target), at, kept });
+    /// Notes that a node refers to another; `first_kept` for a compaction's first kept entry.
+    pub fn reference(&mut self, target: &Json, first_kept: bool, at: Position) {
+        self.references.push(Reference { target: key(target), at, first_kept });
     }
 
     /// Notes a record with all its references.
@@ -172,9 +172,9 @@ impl Shape {
             None => {}
         }
         self.nodes.leaf_named |= *kind == Kind::Leaf;
-        for (field, kept) in [(Field::Target, false), (Field::FirstKept, true)] {
+        for (field, first_kept) in [(Field::Target, false), (Field::FirstKept, true)] {
             if let Some(target) = node.json(field).filter(|target| !target.is_null()) {
-                self.reference(target, kept, *at);
+                self.reference(target, first_kept, *at);
             }
         }
     }
@@ -190,22 +190,22 @@ impl Shape {
     }
 }
 
-/// Repairs that link an entry to the leaf, although other entries may stand behind that leaf.
-const STANDS_FOR_LEAF: [Code; 3] = [Code::LeafLinked, Code::EmptyTail, Code::OrphanResult];
+/// Repairs that link an entry to the leaf, although other entries may follow that leaf.
+const LINKS_TO_LEAF: [Code; 3] = [Code::LeafLinked, Code::EmptyTail, Code::OrphanResult];
 
-/// Whether a record's notes tell that a repair linked it to the end of the conversation, or to the
-/// entry before a removed end. Its parent is the leaf, though another branch may stand behind it.
+/// Whether a record's notes show that a repair linked it to the end of the conversation, or to the
+/// entry before a removed end. Its parent is the leaf, though another branch may follow it.
 #[must_use]
-pub fn stands_for_leaf(notes: &[u8]) -> bool {
-    STANDS_FOR_LEAF.iter().any(|code| memchr::memmem::find(notes, code.name().as_bytes()).is_some())
+pub fn links_to_leaf(notes: &[u8]) -> bool {
+    LINKS_TO_LEAF.iter().any(|code| memchr::memmem::find(notes, code.name().as_bytes()).is_some())
 }
 
 /// Returns the marks of a record of a tree.
 fn marks_of(kind: Kind, node: &Node) -> u32 {
     let notes = || node.json(Field::Extra).map(Json::as_bytes).unwrap_or_default();
     match kind {
-        Kind::Message | Kind::BranchSummary => marks::SAID,
-        Kind::Label | Kind::SessionInfo | Kind::Usage if !stands_for_leaf(notes()) => marks::ASIDE,
+        Kind::Message | Kind::BranchSummary => marks::MESSAGE,
+        Kind::Label | Kind::SessionInfo | Kind::Usage if !links_to_leaf(notes()) => marks::ASIDE,
         _ => 0,
     }
 }
@@ -274,7 +274,7 @@ impl Tree {
     }
 
     /// Returns how many nodes have this identifier or one before it. Hashes are spread evenly, so
-    /// the search begins where the identifier would stand if they were spread exactly.
+    /// the search begins where the identifier would be if they were spread exactly.
     fn after(&self, id: u64) -> usize {
         let entries = &self.entries;
         let guess = ((u128::from(id) * entries.len() as u128) >> u64::BITS) as usize;
@@ -321,12 +321,12 @@ impl Tree {
                 _ => {}
             }
         }
-        // In a cycle some entry stands before its parent, or is its own.
+        // In a cycle some entry comes before its parent, or is its own.
         for ordinal in turns.then(|| self.cycles()).into_iter().flatten() {
             say(Code::Cycle, self.places.at(ordinal), 0);
         }
         for reference in self.references.iter().filter(|r| self.find(r.target).is_none()) {
-            say(Code::MissingTarget, reference.at, reference.kept.into());
+            say(Code::MissingTarget, reference.at, reference.first_kept.into());
         }
         found.sort_unstable();
         found.into_iter().map(Finding::into_diagnostic)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 /// Returns items that come in a file's order in the order of a path. Items that come too early wait
-/// in memory for the items before them; where parents stand before their children, none waits.
+/// in memory for the items before them; where parents come before their children, none waits.
 ///
 /// ```
 /// use copyist::tree::InOrder;

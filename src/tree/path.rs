@@ -6,7 +6,7 @@ use crate::position::Position;
 
 /// The nodes from a root to a leaf, known by their ordinals among the nodes in source order.
 ///
-/// The path costs one bit for each node of the session as long as parents stand before their
+/// The path costs one bit for each node of the session as long as parents come before their
 /// children, as agents write them.
 #[derive(Debug, Default)]
 pub struct Path {
@@ -77,7 +77,7 @@ impl Path {
         self.nodes.contains(ordinal)
     }
 
-    /// Returns how many nodes stand before the node of this ordinal on the path, if it is on it.
+    /// Returns how many nodes come before the node of this ordinal on the path, if it is on it.
     #[must_use]
     pub fn position(&self, ordinal: u32) -> Option<u32> {
         if !self.contains(ordinal) {
@@ -108,7 +108,7 @@ impl Path {
         self.len == 0
     }
 
-    /// Whether parents stand before their children all the way, so that the path's order is the
+    /// Whether parents come before their children all the way, so that the path's order is the
     /// order of the file.
     #[must_use]
     pub fn is_in_file_order(&self) -> bool {

@@ -15,7 +15,7 @@ pub struct Plan {
     names: HashMap<u32, Id>,
     aims: HashMap<(u32, bool), Aim>,
     /// The first entries that compactions keep.
-    kept: HashMap<u32, u32>,
+    first_kept: HashMap<u32, u32>,
     /// Entries whose identifiers others need.
     wanted: Bits,
     /// The active branch.
@@ -33,10 +33,10 @@ impl Plan {
         names: HashMap<u32, Id>,
         missing: HashMap<u32, u64>,
         wishes: Bits,
-        (aims, kept): (HashMap<(u32, bool), Aim>, HashMap<u32, u32>),
+        (aims, first_kept): (HashMap<(u32, bool), Aim>, HashMap<u32, u32>),
         before: Reach,
     ) -> Self {
-        let mut plan = Self { names, aims, kept, before, ..Self::empty(bones, maker) };
+        let mut plan = Self { names, aims, first_kept, before, ..Self::empty(bones, maker) };
         plan.break_circles();
         plan.adopt(&missing, &wishes);
         plan.move_leaf();
@@ -51,7 +51,7 @@ impl Plan {
             maker,
             names: HashMap::new(),
             aims: HashMap::new(),
-            kept: HashMap::new(),
+            first_kept: HashMap::new(),
             wanted: Bits::default(),
             path: Bits::default(),
             leaf: None,
@@ -85,8 +85,8 @@ impl Plan {
         });
     }
 
-    /// Removes the parent of the first entry of each circle. A circle needs a parent that stands
-    /// behind its child, so only such entries are followed.
+    /// Removes the parent of the first entry of each circle. A circle needs a parent behind its
+    /// child, so only such entries are followed.
     fn break_circles(&mut self) {
         let starts = self.bones.iter().filter(|bone| bone.leads_forward());
         let starts: Vec<u32> = starts.map(|bone| bone.ordinal).collect();
@@ -167,7 +167,7 @@ impl Plan {
 
     /// Returns the entry, or the nearest one before it that does not descend from `root`, which
     /// gets it as its parent. In a file with changed order, an entry may descend from `root`
-    /// although it stands before it.
+    /// although it comes before it.
     fn not_from(&self, entry: Option<u32>, root: u32, roots: &mut Roots) -> Option<u32> {
         /// Maximum number of entries that the search looks at.
         const LOOKED_AT: usize = 64;
@@ -216,10 +216,10 @@ impl Plan {
     }
 
     /// Returns the first entry behind the last message that leads to the leaf, and the number of
-    /// newer messages that are not reached, where the leaf is no message and on an older branch.
+    /// newer messages that are not reached, where the leaf is not a message and on an older branch.
     #[must_use]
     pub fn old_branch(&self) -> Option<(u32, u64)> {
-        let said = |bone: &Bone| bone.is(marks::SAID) && !bone.is(marks::PASSED);
+        let said = |bone: &Bone| bone.is(marks::MESSAGE) && !bone.is(marks::PASSED);
         let tip = self.bones.iter().rev().find(said)?.ordinal;
         let active = self.bones.iter().filter(|bone| self.is_active(bone.ordinal));
         let last = active.clone().rev().find(said).map_or(0, |bone| bone.ordinal);
@@ -292,8 +292,8 @@ impl Plan {
 
     /// Returns the new target of a reference that cannot stay as it is.
     #[must_use]
-    pub fn aim(&self, ordinal: u32, kept: bool) -> Option<Aim> {
-        self.aims.get(&(ordinal, kept)).copied()
+    pub fn aim(&self, ordinal: u32, first_kept: bool) -> Option<Aim> {
+        self.aims.get(&(ordinal, first_kept)).copied()
     }
 
     /// Whether another entry needs this one's identifier.
@@ -308,7 +308,7 @@ impl Plan {
         self.path.contains(ordinal)
     }
 
-    /// Whether all parents stand before their children.
+    /// Whether all parents come before their children.
     #[must_use]
     pub fn is_in_file_order(&self) -> bool {
         !self.bones.iter().any(|bone| bone.leads_forward())
@@ -329,14 +329,14 @@ impl Plan {
     /// Whether the plan contains a change.
     #[must_use]
     pub fn changes(&self) -> bool {
-        let fixes = marks::GONE | marks::RENAMED | marks::LINKED;
+        let fixes = marks::REMOVED | marks::RENAMED | marks::LINKED;
         !self.aims.is_empty() || self.bones.iter().any(|bone| bone.is(fixes))
     }
 
     /// Whether entries are removed.
     #[must_use]
     pub fn removes(&self) -> bool {
-        self.bones.iter().any(|bone| bone.is(marks::GONE))
+        self.bones.iter().any(|bone| bone.is(marks::REMOVED))
     }
 
     /// Returns the last compaction of the active branch.
@@ -346,12 +346,11 @@ impl Plan {
         self.bones.iter().rev().find(active).map(|bone| bone.ordinal)
     }
 
-    /// Returns the first entry that a compaction keeps, if it stands before it on the active
-    /// branch.
+    /// Returns the first entry that a compaction keeps, if it comes before it on the active branch.
     #[must_use]
-    pub fn kept_by(&self, compaction: u32) -> Option<u32> {
-        let kept = self.kept.get(&compaction).copied();
-        kept.filter(|kept| *kept < compaction && self.is_active(*kept))
+    pub fn first_kept_by(&self, compaction: u32) -> Option<u32> {
+        let first_kept = self.first_kept.get(&compaction).copied();
+        first_kept.filter(|first_kept| *first_kept < compaction && self.is_active(*first_kept))
     }
 
     /// Returns identifiers that no entry has or gets.
@@ -379,32 +378,32 @@ impl Plan {
         self.before
     }
 
-    /// Returns the counts that the software reaches on the active branch, where `kept` is the first
-    /// entry that the last compaction keeps.
+    /// Returns the counts that the software reaches on the active branch, where `first_kept` is the
+    /// first entry that the last compaction keeps.
     #[must_use]
-    pub fn reach(&self, kept: Option<u32>) -> Reach {
+    pub fn reach(&self, first_kept: Option<u32>) -> Reach {
         let compaction = self.compaction();
         let mut reach = Reach { entries: 0, messages: u64::from(compaction.is_some()) };
         for bone in self.bones.iter().filter(|bone| self.is_active(bone.ordinal)) {
             reach.entries += 1;
-            let sent = self.is_sent(bone.ordinal, compaction, kept);
-            reach.messages += u64::from(sent && bone.is(marks::SAID));
+            let sent = self.is_sent(bone.ordinal, compaction, first_kept);
+            reach.messages += u64::from(sent && bone.is(marks::MESSAGE));
         }
         reach
     }
 
     /// Whether an entry of the active branch is in the context.
     #[must_use]
-    pub fn is_sent(&self, ordinal: u32, compaction: Option<u32>, kept: Option<u32>) -> bool {
+    pub fn is_sent(&self, ordinal: u32, compaction: Option<u32>, first_kept: Option<u32>) -> bool {
         match compaction {
             None => true,
-            Some(at) if ordinal < at => kept.is_some_and(|kept| ordinal >= kept),
+            Some(at) if ordinal < at => first_kept.is_some_and(|first_kept| ordinal >= first_kept),
             Some(at) => ordinal > at,
         }
     }
 }
 
-/// Roots of the entries, while entries get parents. Where no entry stands before its parent, no
+/// Roots of the entries, while entries get parents. Where no entry comes before its parent, no
 /// entry descends from a later one, and nothing is kept.
 struct Roots(Vec<u32>);
 

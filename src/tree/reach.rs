@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::json::text;
 
 /// Maximum number of entries behind the last message whose identifiers are kept.
-const KEPT: usize = 64;
+const MOST_NAMED: usize = 64;
 
 /// The last message of a file and the entries behind it, by the names that a user needs to link
 /// them.
@@ -20,19 +20,19 @@ pub struct Tail {
 impl Tail {
     /// Notes an entry, in the order of the file, with the JSON spelling of its identifier.
     pub fn note(&mut self, ordinal: u32, id: &[u8], marks: u32) {
-        if marks & marks::SAID != 0 {
+        if marks & marks::MESSAGE != 0 {
             self.tip = Some(ordinal);
             self.name.clear();
             self.name.extend_from_slice(id);
             self.behind.clear();
-        } else if self.behind.len() < KEPT {
+        } else if self.behind.len() < MOST_NAMED {
             self.behind.push((ordinal, id.to_vec()));
         }
     }
 
     /// Returns the finding that the last entry continues an older branch. `top` is the first entry
-    /// behind the last message that leads to it, and `count` tells how many newer messages are not
-    /// reached.
+    /// behind the last message that leads to it, and `count` is the number of newer messages that
+    /// are not reached.
     #[must_use]
     pub fn old_branch(&self, top: u32, count: u64) -> Diagnostic {
         let top = self.behind.iter().find(|(ordinal, _)| *ordinal == top);
@@ -48,7 +48,7 @@ impl Tail {
 /// Sorts of the nodes of a tree.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
-    said: Bits,
+    messages: Bits,
     aside: Bits,
     /// Number of messages.
     count: u64,
@@ -61,8 +61,8 @@ pub(super) struct Nodes {
 
 impl Nodes {
     pub fn note(&mut self, ordinal: u32, id: &[u8], marks: u32) {
-        if marks & marks::SAID != 0 {
-            self.said.insert(ordinal);
+        if marks & marks::MESSAGE != 0 {
+            self.messages.insert(ordinal);
             self.count += 1;
         }
         if marks & marks::ASIDE != 0 {
@@ -80,7 +80,7 @@ struct Way {
     /// Place of the root among the entries.
     root: usize,
     /// Number of messages on the way.
-    said: u64,
+    messages: u64,
     /// The last message on the way.
     last: Option<u32>,
 }
@@ -100,15 +100,15 @@ impl Tree {
 
     fn way(&self, leaf: usize) -> Option<Way> {
         let nodes = Bits::with_room(self.entries.len());
-        let mut way = Way { nodes, root: leaf, said: 0, last: None };
+        let mut way = Way { nodes, root: leaf, messages: 0, last: None };
         let mut place = Some(leaf);
         while let Some(here) = place {
             let ordinal = self.entries.get(here)?.ordinal;
             if !way.nodes.insert(ordinal) {
                 return None;
             }
-            if self.nodes.said.contains(ordinal) {
-                way.said += 1;
+            if self.nodes.messages.contains(ordinal) {
+                way.messages += 1;
                 way.last.get_or_insert(ordinal);
             }
             way.root = here;
@@ -124,14 +124,14 @@ impl Tree {
         let count = self.nodes.count;
         // In a list no entry has a parent.
         let tree = || self.entries.iter().any(|entry| entry.parent != ABSENT);
-        let lost = matches!(parent, ABSENT | MISSING) && ordinal > 0 && way.said < count;
+        let lost = matches!(parent, ABSENT | MISSING) && ordinal > 0 && way.messages < count;
         if !lost || !tree() {
             return None;
         }
         let at = self.places.at(ordinal);
         let why =
             if parent == ABSENT { "has no parent" } else { "has a parent that is not in the file" };
-        let reached = way.said;
+        let reached = way.messages;
         let message = format!(
             "{reached} of {count} messages are reached: the entry on line {} {why}",
             at.line
@@ -147,7 +147,7 @@ impl Tree {
             return None;
         }
         let newer =
-            |ordinal: &u32| self.nodes.said.contains(*ordinal) && !way.nodes.contains(*ordinal);
+            |ordinal: &u32| self.nodes.messages.contains(*ordinal) && !way.nodes.contains(*ordinal);
         let count = (way.last.unwrap_or(0)..=tip).filter(newer).count() as u64;
         let at = self.places.at(leaf);
         let end = self.nodes.end.filter(|end| !way.nodes.contains(*end));
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn entries_that_lost_their_parent_hide_what_precedes_them() {
-        const M: u32 = marks::SAID;
+        const M: u32 = marks::MESSAGE;
         assert_eq!(found(&[("a", "", M), ("b", "a", M), ("c", "a", M)]), None);
         assert_eq!(found(&[("a", "-", M), ("b", "a", M)]), None);
         assert_eq!(found(&[("a", "gone", M), ("b", "a", M)]), None);
@@ -200,8 +200,8 @@ mod tests {
     }
 
     #[test]
-    fn bookkeeping_on_an_older_branch_is_told() {
-        const M: u32 = marks::SAID;
+    fn bookkeeping_on_an_older_branch_is_reported() {
+        const M: u32 = marks::MESSAGE;
         let base = [("a", "", M), ("b", "a", M), ("c", "b", M)];
         let with = |more: &[(&'static str, &'static str, u32)]| found(&[&base, more].concat());
         assert_eq!(with(&[("d", "c", 0), ("e", "d", 0)]), None);

@@ -18,7 +18,7 @@ pub mod marks {
     /// The software reads the entry as the file is.
     pub const READ: u32 = 1;
     /// The entry is a message of the context.
-    pub const SAID: u32 = 1 << 1;
+    pub const MESSAGE: u32 = 1 << 1;
     /// The entry is a summary of the messages before it.
     pub const COMPACTION: u32 = 1 << 2;
     /// The entry describes the session, and its place has no meaning.
@@ -27,7 +27,7 @@ pub mod marks {
     pub const OUTSIDE: u32 = 1 << 4;
     /// The software fails on the entry.
     pub const UNUSABLE: u32 = 1 << 5;
-    /// An equal record stands before the entry.
+    /// An equal record comes before the entry.
     pub const DUPLICATE: u32 = 1 << 6;
     /// The entry gets a new identifier.
     pub const RENAMED: u32 = 1 << 7;
@@ -42,9 +42,9 @@ pub mod marks {
     /// Number of bits of the marks.
     pub const BITS: u32 = 12;
     /// Marks of entries that are not in the output.
-    pub const GONE: u32 = UNUSABLE | DUPLICATE;
+    pub const REMOVED: u32 = UNUSABLE | DUPLICATE;
     /// Marks of entries that are not in the tree.
-    pub const PASSED: u32 = GONE | OUTSIDE;
+    pub const PASSED: u32 = REMOVED | OUTSIDE;
 }
 
 /// Data of an entry.
@@ -69,7 +69,7 @@ impl Bone {
         self.note >> marks::BITS
     }
 
-    /// Whether the parent stands behind the entry.
+    /// Whether the parent comes behind the entry.
     pub fn leads_forward(&self) -> bool {
         !self.is(marks::PASSED) && self.parent().is_some_and(|parent| parent >= self.ordinal)
     }
@@ -98,7 +98,7 @@ pub(super) fn key_of_id(id: &Id) -> u64 {
     hash(id).max(MISSING + 1)
 }
 
-/// Returns the key of a parent in its JSON spelling; `None` stands for a missing member.
+/// Returns the key of a parent in its JSON spelling; `None` represents a missing member.
 #[must_use]
 pub fn parent_of(spelling: Option<&[u8]>) -> u64 {
     match spelling {
@@ -127,7 +127,7 @@ pub struct Seen {
 struct Reference {
     from: u32,
     target: u64,
-    kept: bool,
+    first_kept: bool,
 }
 
 /// New target of a reference.
@@ -167,10 +167,11 @@ impl Skeleton {
         self.bones.push(Bone { id: seen.id.unwrap_or(0), parent: seen.parent, ordinal, note });
     }
 
-    /// Notes that the entry noted last refers to another; `kept` for a compaction's first kept one.
-    pub fn refer(&mut self, target: u64, kept: bool) {
+    /// Notes that the entry noted last refers to another; `first_kept` for a compaction's first
+    /// kept one.
+    pub fn refer(&mut self, target: u64, first_kept: bool) {
         let from = (self.bones.len() as u32).saturating_sub(1);
-        self.references.push(Reference { from, target, kept });
+        self.references.push(Reference { from, target, first_kept });
     }
 
     /// Notes the parent that a torn record names.
@@ -216,7 +217,7 @@ impl Skeleton {
     }
 
     /// Decides about a list. Entries have no identifiers; where a record could not legitimately
-    /// occur twice, its content's hash stands for one.
+    /// occur twice, the hash of its content takes the place of one.
     #[must_use]
     pub fn decide_list(mut self, maker: Maker) -> Plan {
         self.bones.sort_by_key(|bone| (bone.id, bone.ordinal));
@@ -379,16 +380,16 @@ impl Skeleton {
         renamed.extend(self.bones.iter().filter(|b| b.is(marks::RENAMED)).map(|b| b.ordinal));
         renamed.sort_unstable();
         let (mut aims, mut keeps) = (HashMap::new(), HashMap::new());
-        for Reference { from, target, kept } in &self.references {
+        for Reference { from, target, first_kept } in &self.references {
             let found = self.nearest(*target, *from);
-            if let (Some(found), true) = (found, *kept) {
+            if let (Some(found), true) = (found, *first_kept) {
                 keeps.insert(*from, found);
             }
             let aim = match found {
                 Some(found) if renamed.binary_search(&found).is_ok() => Aim::At(found),
                 Some(_) => continue,
                 // A fork that left labels out kept the entry behind a label.
-                None => match firsts.get(target).filter(|first| *kept && *first < from) {
+                None => match firsts.get(target).filter(|first| *first_kept && *first < from) {
                     Some(first) => {
                         keeps.insert(*from, *first);
                         Aim::At(*first)
@@ -396,7 +397,7 @@ impl Skeleton {
                     None => Aim::Itself,
                 },
             };
-            aims.insert((*from, *kept), aim);
+            aims.insert((*from, *first_kept), aim);
         }
         (aims, keeps)
     }
@@ -416,19 +417,23 @@ impl Skeleton {
             entries += 1;
             if bone.is(marks::COMPACTION) && compaction.is_none() {
                 compaction = Some(bone.ordinal);
-            } else if bone.is(marks::SAID) {
+            } else if bone.is(marks::MESSAGE) {
                 said.push(bone.ordinal);
             }
             here = if bone.parent <= MISSING || bone.id == 0 { None } else { of(bone.parent) };
         }
-        let kept = compaction.and_then(|compaction| {
-            let kept = self.references.iter().find(|r| r.from == compaction && r.kept)?;
-            of(kept.target).map(|bone| bone.ordinal).filter(|kept| way.contains(*kept))
+        let first_kept = compaction.and_then(|compaction| {
+            let first_kept =
+                self.references.iter().find(|r| r.from == compaction && r.first_kept)?;
+            of(first_kept.target)
+                .map(|bone| bone.ordinal)
+                .filter(|first_kept| way.contains(*first_kept))
         });
         let counts = |ordinal: &&u32| match compaction {
             None => true,
             Some(compaction) => {
-                **ordinal > compaction || kept.is_some_and(|kept| **ordinal >= kept)
+                **ordinal > compaction
+                    || first_kept.is_some_and(|first_kept| **ordinal >= first_kept)
             }
         };
         let messages = said.iter().filter(counts).count() + usize::from(compaction.is_some());

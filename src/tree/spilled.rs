@@ -2,9 +2,9 @@
 //!
 //! Outside of `json`, no other module has `unsafe` code. The code needs it for one thing: a mapping
 //! is memory that changes if its file does, and that ends the process if its file is shortened. The
-//! file of a [`Spilled`] is created here, handed to nobody, and has no name under which another
-//! program could open it (on Windows the system refuses that). Its bytes are written before they
-//! are mapped, are never written again, and are never cut off.
+//! file of a [`Spilled`] is created here, given to no other code, and has no name under which
+//! another program could open it (on Windows the system refuses that). Its bytes are written before
+//! they are mapped, are never written again, and are never cut off.
 #![allow(unsafe_code, reason = "a mapping of a file of our own; see above")]
 
 use memmap2::{Mmap, MmapOptions};

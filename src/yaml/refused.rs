@@ -1,6 +1,8 @@
-//! Text that the parser of YAML 1.2 reads, and that PyYAML refuses; and characters that models refuse.
+//! Text that the parser of YAML 1.2 reads, and that PyYAML refuses; and characters that models
+//! refuse.
 //!
-//! Source: PyYAML 6.0.3, `scanner.py`, `constructor.py` and `resolver.py`, as `safe_load` uses them.
+//! Source: PyYAML 6.0.3, `scanner.py`, `constructor.py` and `resolver.py`, as `safe_load` uses
+//! them.
 
 use super::Text;
 use super::read::{Event, Events, Limits, Node, ScalarStyle, What};
@@ -31,8 +33,8 @@ pub struct Refused {
 }
 
 /// Returns the pieces of a stream that PyYAML refuses, in their order; if the texts are `sent` to a
-/// model, also those with U+0000 or half of a surrogate pair. Behind an error of the parser nothing is
-/// found.
+/// model, also those with U+0000 or half of a surrogate pair. Behind an error of the parser nothing
+/// is found.
 ///
 /// ```
 /// use copyist::yaml::refused;

@@ -83,11 +83,11 @@ fn migrated(
     (threads, writes, room): (usize, Writes, usize),
     on_error: OnError,
 ) -> (String, Vec<u8>) {
-    let hands = ThreadBudget::new(threads);
-    let options = Options { on_error, max_line: 1 << 20, hands, ..Options::default() };
+    let thread_budget = ThreadBudget::new(threads);
+    let options = Options { on_error, max_line: 1 << 20, thread_budget, ..Options::default() };
     let log = Log::default();
     let cx = Cx { options: &options, log: &log };
-    let _own = options.hands.work();
+    let _own = options.thread_budget.work();
     let mut out = Vec::new();
     let input = Box::new(Drip(text.as_bytes(), 7));
     let narrow = Box::new(Narrow(&mut out, room));
@@ -143,9 +143,10 @@ fn an_output_that_panics_ends_the_work_with_an_error() {
             let text = text.clone();
             let (done, told) = mpsc::channel();
             std::thread::spawn(move || {
-                let options = Options { hands: ThreadBudget::new(threads), ..Options::default() };
+                let options =
+                    Options { thread_budget: ThreadBudget::new(threads), ..Options::default() };
                 let log = Log::default();
-                let _own = options.hands.work();
+                let _own = options.thread_budget.work();
                 let out = Out::Anywhere(Box::new(Fragile(room)));
                 let input = Box::new(text.as_bytes());
                 let cx = Cx { options: &options, log: &log };

@@ -6,9 +6,64 @@ use std::path::Path;
 /// Openings of doc comments that say nothing without their neighbours.
 const OPENINGS: &[&str] = &["The same", "What", "Those", "That of", "As above", "So many"];
 
-/// Words that names of modules, types, traits and functions do not contain, as pieces of them.
-const NAMES: &[&str] =
-    &["residue", "abroad", "kin", "hands", "bench", "wish", "fates", "retelling", "homeward"];
+/// Words that names do not contain as pieces, because each was used for several different things.
+const NAMES: &[&str] = &[
+    "abroad",
+    "anew",
+    "ask",
+    "asked",
+    "asks",
+    "bench",
+    "fate",
+    "fates",
+    "gone",
+    "hands",
+    "heard",
+    "homeward",
+    "instead",
+    "kin",
+    "left",
+    "melted",
+    "mended",
+    "mending",
+    "odd",
+    "rescued",
+    "residue",
+    "retelling",
+    "retold",
+    "said",
+    "say",
+    "says",
+    "shadow",
+    "shelf",
+    "stand",
+    "stands",
+    "strange",
+    "tell",
+    "tells",
+    "told",
+    "turned",
+    "wish",
+];
+
+/// Names that contain such a word all the same, each with the reason.
+const ALLOWED: &[(&str, &str)] = &[("rescued", "the member of this name in reports")];
+
+/// Words that comments do not contain.
+const COMMENTS: &[&str] = &["told", "stands", "nobody", "anew", "abroad"];
+
+/// Files that are not checked for words yet, by the beginnings of their paths in `src`.
+const UNCHECKED: &[&str] = &[
+    "context/mod.rs",
+    "context_rules/",
+    "formats/codelia/rows.rs",
+    "formats/codelia/slots.rs",
+    "formats/codelia/wire.rs",
+    "mapping.rs",
+    "mapping/",
+    "repair/mod.rs",
+    "validate.rs",
+];
 
 fn sources() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
@@ -43,22 +98,100 @@ fn doc_comments_begin_with_what_they_are_about() {
 #[test]
 fn names_contain_no_words_of_a_private_language() {
     let mut bad = Vec::new();
-    for (file, text) in sources() {
-        for (number, line) in (1..).zip(text.lines()) {
-            let mut words = line.split_whitespace();
-            let kind = words.find(|word| ["fn", "struct", "enum", "trait", "mod"].contains(word));
-            let Some(name) = kind.and_then(|_| words.next()) else { continue };
-            if line.trim_start().starts_with("//") {
-                continue;
+    for (file, text) in sources().into_iter().filter(|(file, _)| is_checked(file)) {
+        for (number, name) in names(&text) {
+            let allowed = ALLOWED.iter().any(|(allowed, _)| *allowed == name);
+            let pieces = pieces(name);
+            if !allowed && pieces.iter().any(|piece| NAMES.contains(&piece.as_str())) {
+                bad.push(format!("{file}:{number}: {name}"));
             }
-            let name = name.split(|c: char| !c.is_alphanumeric() && c != '_').next();
-            let pieces = pieces(name.unwrap_or_default());
-            if pieces.iter().any(|piece| NAMES.contains(&piece.as_str())) {
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+#[test]
+fn names_allowed_for_a_reason_exist() {
+    let sources = sources();
+    let unused = ALLOWED.iter().filter(|(allowed, _)| {
+        !sources.iter().any(|(_, text)| names(text).iter().any(|(_, name)| name == allowed))
+    });
+    assert_eq!(unused.collect::<Vec<_>>(), Vec::<&(&str, &str)>::new());
+}
+
+#[test]
+fn comments_contain_no_words_of_a_private_language() {
+    let mut bad = Vec::new();
+    for (file, text) in sources().into_iter().filter(|(file, _)| is_checked(file)) {
+        for (number, line) in (1..).zip(text.lines()) {
+            let comment = line.trim_start().strip_prefix("//").unwrap_or_default();
+            let mut words = comment.split(|c: char| !c.is_alphanumeric() && c != '_');
+            if words.any(|word| COMMENTS.contains(&word)) {
                 bad.push(format!("{file}:{number}: {}", line.trim()));
             }
         }
     }
     assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+fn is_checked(file: &str) -> bool {
+    let file = file.replace('\\', "/");
+    let inner = file.rsplit_once("/src/").map_or(file.as_str(), |(_, inner)| inner);
+    !UNCHECKED.iter().any(|start| inner.starts_with(start))
+}
+
+/// Returns the names that a file declares, with the numbers of their lines: items, and the fields
+/// and variants of structs and enums as rustfmt lays them out.
+fn names(text: &str) -> Vec<(usize, &str)> {
+    const ITEMS: &[&str] = &["fn", "struct", "enum", "trait", "mod", "type", "const", "static"];
+    let mut names = Vec::new();
+    let mut body: Option<(usize, &str)> = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        let code = line.trim_start();
+        let indent = line.len() - code.len();
+        if code.starts_with("//") || code.is_empty() {
+            continue;
+        }
+        if let Some((outer, kind)) = body {
+            if indent <= outer {
+                body = None;
+            } else if indent == outer + 4 && !code.starts_with('#') {
+                let code = code
+                    .split_once(") ")
+                    .map_or(code, |(vis, rest)| if vis.starts_with("pub(") { rest } else { code });
+                let name = name(code.strip_prefix("pub ").unwrap_or(code));
+                let rest = code.split_once(name).map_or("", |(_, rest)| rest);
+                if kind == "enum" || rest.starts_with(':') {
+                    names.push((number, name));
+                }
+            }
+            continue;
+        }
+        let mut words = code.split_whitespace();
+        let Some(mut kind) = words.find(|word| ITEMS.contains(word)) else { continue };
+        let mut word = words.next().unwrap_or_default();
+        if word == "fn" {
+            (kind, word) = (word, words.next().unwrap_or_default());
+        }
+        names.push((number, name(word)));
+        if ["struct", "enum"].contains(&kind) && code.ends_with('{') {
+            body = Some((indent, kind));
+        }
+    }
+    names
+}
+
+/// The name at the beginning of a text.
+fn name(text: &str) -> &str {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
+}
+
+#[test]
+fn names_of_items_fields_and_variants_are_found() {
+    let text = "pub enum Verdict {\n    Kept(u8),\n}\npub struct S {\n    pub(super) odd: bool,\n    \
+                pub said: u8,\n}\nimpl S {\n    const fn told() {}\n}\n";
+    let found: Vec<_> = names(text).into_iter().map(|(_, name)| name).collect();
+    assert_eq!(found, ["Verdict", "Kept", "S", "odd", "said", "told"]);
 }
 
 /// The words of a name, in lower case: `RecordHash` and `record_hash` have the same.

@@ -1,6 +1,6 @@
 //! Runs that several processes share.
 
-use copyist::batch::{Outcome, portions, received, sent};
+use copyist::batch::{Outcome, decoded, encoded, portions};
 use copyist::manager::{Plan, Work};
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ fn run(plan: Plan, out: &Path, journals: &Path, left: usize) -> BTreeMap<String,
     let mut outcomes: BTreeMap<_, _> =
         reports.into_iter().map(|report| (report.path.to_string(), report.outcome)).collect();
     for (place, portion) in portions(shares, 20_000, 10).into_iter().enumerate().skip(left) {
-        let shares = received(&sent(&portion).expect("JSON")).expect("shares");
+        let shares = decoded(&encoded(&portion).expect("JSON")).expect("shares");
         let journal = journals.join(format!("{place}"));
         let done = work(out).run_shares(shares, Some((&journal, &header))).expect("a journal");
         assert_eq!(done.len(), portion.len());

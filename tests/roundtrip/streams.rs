@@ -95,7 +95,7 @@ impl Stream {
     }
 
     /// Whether the session says at home what the stream says.
-    fn says_the_same(&self) {
+    fn has_same_content(&self) {
         let (code, said) =
             self.dir.exit(&["convert", "-t", "canonical", "--out-dir", "again", "home-again"]);
         assert_eq!(code, 0, "{said}");
@@ -138,7 +138,7 @@ fn a_turn_that_is_taken_out_takes_no_others_along() {
             }
             let (code, said) = stream.home(home);
             assert_eq!(code, 0, "{case} {number}: {said}");
-            stream.says_the_same();
+            stream.has_same_content();
         }
     }
 }
@@ -171,13 +171,13 @@ fn what_is_asked_in_a_stream_is_asked_at_home() {
         stream.ask();
         let (code, said) = stream.home(home);
         assert_eq!(code, 0, "{case}: {said}");
-        stream.says_the_same();
+        stream.has_same_content();
     }
     let mut stream = Stream::of_codelia();
     stream.ask();
     let (code, said) = stream.home("codelia@1");
     assert_eq!(code, 0, "{said}");
-    stream.says_the_same();
+    stream.has_same_content();
     let states = files(&stream.dir.path("home-again/s/sessions/state"));
     assert!(String::from_utf8_lossy(&read(&states[0])).contains("Any more?"));
 }
@@ -196,7 +196,7 @@ fn a_question_that_is_taken_out_with_its_answer_is_gone_at_home() {
     stream.take_out(|record| record["kind"] == "message" && out.contains(&record["id"]));
     let (code, said) = stream.home("codelia@1");
     assert_eq!(code, 0, "{said}");
-    stream.says_the_same();
+    stream.has_same_content();
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_stream_that_nobody_edited_goes_home_without_a_word() {
     let (code, said) = stream.home("connectonion@2");
     assert_eq!(code, 0, "{said}");
     assert!(!said.contains("[CY"), "{said}");
-    stream.says_the_same();
+    stream.has_same_content();
 }
 
 /// Takes the turn with this question out of a file of pi's.
@@ -257,7 +257,7 @@ fn a_message_that_is_taken_out_leaves_the_others_in_the_state() {
         let (code, said) = stream.home(to);
         let told = said.contains("error[CY0627]");
         assert_eq!(code, i32::from(told), "{id} {to}: {said}");
-        stream.says_the_same();
+        stream.has_same_content();
         let home = stream.dir.path("home-again/s/sessions");
         let runs = files(&home).into_iter().filter(|file| file.starts_with(home.join("2026")));
         for line in runs.flat_map(|run| read(&run)).collect::<Vec<_>>().split(|b| *b == b'\n') {
@@ -356,7 +356,7 @@ fn what_stands_behind_the_leaf_that_a_stream_states_is_told() {
             "role": "user", "content": "Nobody is shown this."}));
         let (_, told) = stream.home(source);
         assert!(told.contains("message off the active branch"), "{case}: {told}");
-        stream.says_the_same();
+        stream.has_same_content();
     }
 }
 
@@ -445,7 +445,7 @@ fn what_was_edited_in_a_stream_comes_home_on_any_way() {
                 let (_, told) = stream.dir.exit(&["convert", "-t", to, "--out-dir", out, from]);
                 assert!(!told.contains("CY0621"), "{case} over {via}: {told}");
             }
-            stream.says_the_same();
+            stream.has_same_content();
         }
     }
 }

@@ -6,12 +6,13 @@
 //! and are restored as edits.
 
 use super::{
-    are_same, beside, encoding_of, finish, is_as_told, is_no_fault_of_the_session, says_there,
+    are_same, beside, encoding_of, finish, has_content_of, is_no_fault_of_the_session,
+    written_if_same,
 };
 use crate::context;
 use crate::convert::branch::off_branch;
 use crate::convert::work::Work;
-use crate::convert::{plainly, say_losses, written};
+use crate::convert::{plainly, report_losses, written};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::error::Result;
 use crate::format::{Cx, Options, Parts, Reader, Sink};
@@ -28,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 /// Writes a stream in the format from which it comes.
 ///
 /// # Errors
-/// If reading or writing fails, or the stream says what its format cannot.
+/// If reading or writing fails, or the stream contains what its format cannot express.
 pub fn stream(
     version: u32,
     to: Spec,
@@ -48,13 +49,13 @@ pub fn stream(
             return Err(error);
         }
     };
-    if speaks(parts, cx) && !is_as_told(to, parts, &mut stage, &inner)? {
+    if speaks(parts, cx) && !has_content_of(to, parts, &mut stage, &inner)? {
         let mut linked = linked(parts, &mut stage, cx)?;
         let parts = linked.as_mut().map_or(parts, |linked| linked);
-        if !is_as_told(to, parts, &mut stage, &inner)? {
+        if !has_content_of(to, parts, &mut stage, &inner)? {
             let made = stage.whole()?;
             drop(stage);
-            return mended(to, made, parts, sink, cx);
+            return adapted(to, made, parts, sink, cx);
         }
     }
     cx.log.take_over(log);
@@ -74,7 +75,7 @@ fn speaks(parts: &mut dyn Parts, cx: &Cx<'_>) -> bool {
 }
 
 /// Writes a stream whose format does not express it as it is.
-fn mended(
+fn adapted(
     to: Spec,
     mut made: Staged,
     parts: &mut dyn Parts,
@@ -82,19 +83,19 @@ fn mended(
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
     for simpler in [straight, closed] {
-        let said = Log::default();
-        let simpler = simpler(to, parts, sink, &Cx { options: cx.options, log: &said })?;
+        let findings = Log::default();
+        let simpler = simpler(to, parts, sink, &Cx { options: cx.options, log: &findings })?;
         if let Some(mut simpler) = simpler
-            && let Some(done) = told(to, &mut simpler, said, sink, cx)?
+            && let Some(done) = finish_if_same(to, &mut simpler, findings, sink, cx)?
         {
             return Ok(done);
         }
     }
     let via = through(to);
     let mut founded = founded(to, parts, sink, cx)?;
-    let (mut shown, again) = retold(to, via, &mut founded, parts, sink, cx)?;
-    if let Some((Merged { stream: mut again, .. }, said)) = again
-        && let Some(done) = told(to, &mut again, said, sink, cx)?
+    let (mut shown, again) = through_third_format(to, via, &mut founded, parts, sink, cx)?;
+    if let Some((Merged { stream: mut again, .. }, findings)) = again
+        && let Some(done) = finish_if_same(to, &mut again, findings, sink, cx)?
     {
         return Ok(done);
     }
@@ -119,34 +120,34 @@ fn founded(to: Spec, parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) ->
     let quiet = Cx { options: &options, log: &log };
     let mut tell = false;
     for item in (canonical::FORMAT.read)(parts, &quiet)? {
-        tell |= is_said_in_a_turn(&item?.value);
+        tell |= is_in_turn(&item?.value);
     }
     let mut settled = rewritten(parts, sink, &quiet, &mut |record| {
-        let said = record.kind == Kind::Message && !record.node.is(Field::Role, "system");
-        !tell || !said || is_said_in_a_turn(record)
+        let findings = record.kind == Kind::Message && !record.node.is(Field::Role, "system");
+        !tell || !findings || is_in_turn(record)
     })?;
     let mut stage = Stage::trial(sink);
     written((&canonical::FORMAT, 1), to, &mut settled, &mut stage, None, &quiet)?;
     stage.whole()
 }
 
-fn is_said_in_a_turn(record: &Record) -> bool {
+fn is_in_turn(record: &Record) -> bool {
     record.kind == Kind::Message && number(record, Field::Turn).is_some()
 }
 
 /// Writes a stream if the output in the format has the content of the stream.
-fn told(
+fn finish_if_same(
     to: Spec,
     parts: &mut dyn Parts,
-    said: Log,
+    findings: Log,
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Option<Outcome>> {
     let log = Log::default();
     let mut stage = Stage::tentative(sink);
     let inner = Cx { options: cx.options, log: &log };
-    let Some(done) = says_there(to, parts, &mut stage, &inner)? else { return Ok(None) };
-    cx.log.take_over(said);
+    let Some(done) = written_if_same(to, parts, &mut stage, &inner)? else { return Ok(None) };
+    cx.log.take_over(findings);
     cx.log.take_over(log);
     finish(to, stage, cx)?;
     Ok(Some(done))
@@ -161,7 +162,7 @@ fn lost(parts: &mut dyn Parts, to: Spec, cx: &Cx<'_>) -> Result<()> {
             log.count(FieldOutcome::Dropped, record.kind.name());
         }
     }
-    say_losses(to, &Cx { options: cx.options, log: &log });
+    report_losses(to, &Cx { options: cx.options, log: &log });
     cx.log.take_over(log);
     Ok(())
 }
@@ -189,7 +190,7 @@ fn straight(
         }
         !gone
     });
-    say_losses(to, cx);
+    report_losses(to, cx);
     straight.map(Some)
 }
 
@@ -215,7 +216,7 @@ fn closed(
         }
         !is_turn || places.contains_key(&old)
     });
-    say_losses(to, cx);
+    report_losses(to, cx);
     counted.map(Some)
 }
 
@@ -273,21 +274,21 @@ fn rewritten(
 /// Returns the numbers of the turns that have messages; `None` if those are all turns, and they are
 /// numbered in order.
 fn places(reader: Reader<'_>) -> Result<Option<BTreeMap<u64, u64>>> {
-    let (mut turns, mut said) = (Vec::<u64>::new(), BTreeSet::new());
+    let (mut turns, mut findings) = (Vec::<u64>::new(), BTreeSet::new());
     for item in reader {
         let record = item?.value;
         match record.kind {
             Kind::Turn => turns.push(number(&record, Field::Number).unwrap_or_default()),
-            Kind::Message => said.extend(number(&record, Field::Turn)),
+            Kind::Message => findings.extend(number(&record, Field::Turn)),
             _ => {}
         }
     }
     let sorted = !turns.is_empty() && turns.is_sorted_by(|a, b| a < b);
-    if !sorted || said.iter().any(|turn| turns.binary_search(turn).is_err()) {
+    if !sorted || findings.iter().any(|turn| turns.binary_search(turn).is_err()) {
         return Ok(None);
     }
     let places: BTreeMap<_, _> =
-        turns.iter().copied().filter(|t| said.contains(t)).zip(1..).collect();
+        turns.iter().copied().filter(|t| findings.contains(t)).zip(1..).collect();
     let same = places.len() == turns.len() && places.iter().all(|(turn, place)| turn == place);
     Ok((!same).then_some(places))
 }
@@ -308,7 +309,7 @@ fn through(to: Spec) -> Spec {
 
 /// Returns the stream in a third format, and the output of its own format with the edits found
 /// there; `None` for the latter if the edits cannot be determined.
-fn retold(
+fn through_third_format(
     to: Spec,
     via: Spec,
     made: &mut Staged,
@@ -327,11 +328,11 @@ fn retold(
         plainly(&canonical::FORMAT, 1, via, parts, &mut stage, &cx)?;
         stage.whole()?
     };
-    let said = Log::default();
-    let again = edits(to, via, made, &mut shown, sink, (&own, &said));
+    let findings = Log::default();
+    let again = edits(to, via, made, &mut shown, sink, (&own, &findings));
     match again {
         Err(error) if is_no_fault_of_the_session(&error) => Err(error),
-        again => Ok((shown, again.unwrap_or(None).map(|merged| (merged, said)))),
+        again => Ok((shown, again.unwrap_or(None).map(|merged| (merged, findings)))),
     }
 }
 
@@ -343,7 +344,7 @@ fn edits(
     made: &mut Staged,
     shown: &mut Staged,
     sink: &mut dyn Sink,
-    (options, said): (&Options, &Log),
+    (options, findings): (&Options, &Log),
 ) -> Result<Option<Merged>> {
     let log = Log::default();
     let cx = Cx { options, log: &log };
@@ -359,7 +360,7 @@ fn edits(
         let trace = work.traced(&mut origin, &mut stage)?;
         (stage.whole()?, trace)
     };
-    let telling = Cx { options, log: said };
+    let telling = Cx { options, log: findings };
     let home = Some(to);
     between(via.format, (&mut origin, home), (&mut base, &trace), shown, sink, &telling)
 }

@@ -7,7 +7,7 @@
 //! | `redacted_thinking` | `thinking` that is `redacted`, with its `data` as signature |
 //! | `tool_use` | `tool_call`; `input` is `arguments` |
 //! | `tool_result` | the same; `tool_use_id` is `call` |
-//! | `image`, `document` in base64 | the same; what else their `source` says is extra |
+//! | `image`, `document` in base64 | the same; other members of their `source` are extra |
 //! | any other | `opaque` |
 
 use super::members::Members;
@@ -152,7 +152,7 @@ static BY_NAMES: &[(&[usize], &Kind)] =
 
 /// Returns the `type` of the block that begins here, or else which of the [`TELLING`] members it
 /// has.
-fn told(source: &Source<'_>) -> Result<(Option<Json>, [bool; TELLING.len()]), Fault> {
+fn type_or_members(source: &Source<'_>) -> Result<(Option<Json>, [bool; TELLING.len()]), Fault> {
     let (mut ahead, mut has) = (source.cursor.clone(), [false; TELLING.len()]);
     if ahead.peek() != Some(b'{') {
         return Ok((None, has));
@@ -172,7 +172,7 @@ fn told(source: &Source<'_>) -> Result<(Option<Json>, [bool; TELLING.len()]), Fa
 
 /// Returns the type of the block that begins here, by its name or, if it has none, by its members.
 fn kind_of(source: &Source<'_>, kinds: &[&'static Kind]) -> Result<Option<&'static Kind>, Fault> {
-    let wire = match told(source)? {
+    let wire = match type_or_members(source)? {
         (Some(wire), _) => wire.text(),
         (None, has) => {
             let by = |(names, _): &&(&[usize], &Kind)| names.iter().all(|name| has[*name]);
@@ -215,7 +215,7 @@ pub enum Types {
     /// With `type`, as the provider's interface does.
     Given,
     /// Without `type`, as the SDK does for the classes that it knows.
-    Left,
+    Absent,
 }
 
 /// Writes content.

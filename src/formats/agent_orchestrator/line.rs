@@ -68,7 +68,7 @@ impl What {
     /// Determines the kind of a line by the members of the object that begins the text.
     ///
     /// # Errors
-    /// If the text is no JSON object.
+    /// If the text is not a JSON object.
     pub fn of(text: &[u8]) -> Result<Self, Fault> {
         let mut cursor = Cursor::new(text);
         let mut wire = None;
@@ -274,7 +274,7 @@ fn finish(extra: Extra, node: &mut Node) {
     extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
 }
 
-/// Appends the line that records stand for, in its spelling; several records are of one group.
+/// Appends the line that records represent, in its spelling; several records are of one group.
 /// Returns false if there is no such line in this shape.
 pub fn write(records: &[Record], shape: Shape, out: &mut Vec<u8>) -> bool {
     let Some(record) = records.first() else { return false };
@@ -317,7 +317,7 @@ fn write_result(node: &Node, shape: Shape, out: &mut Vec<u8>) {
 
 fn write_message(records: &[Record], shape: Shape, out: &mut Vec<u8>) {
     let Some(Record { node, .. }) = records.first() else { return };
-    let types = if shape == Shape::Printed { Types::Given } else { Types::Left };
+    let types = if shape == Shape::Printed { Types::Given } else { Types::Absent };
     let said = |out: &mut Vec<u8>| match (records, node.get(Field::Content)) {
         ([_], Some(content)) => block::write(content, types, out),
         ([_], None) => out.extend_from_slice(b"null"),
@@ -335,21 +335,21 @@ fn write_message(records: &[Record], shape: Shape, out: &mut Vec<u8>) {
     object.close();
 }
 
-type Said<'s> = &'s dyn Fn(&mut Vec<u8>);
+type ContentWriter<'s> = &'s dyn Fn(&mut Vec<u8>);
 
 fn write_parent(node: &Node, object: &mut Object<'_>) {
     let parent = node.json(Field::ParentCall).map_or(&b"null"[..], Json::as_bytes);
     object.member(PARENT, parent);
 }
 
-fn write_classes(node: &Node, assistant: bool, said: Said<'_>, object: &mut Object<'_>) {
+fn write_classes(node: &Node, assistant: bool, said: ContentWriter<'_>, object: &mut Object<'_>) {
     let prompt = node.is(Field::Subtype, PROMPT);
     let members = match () {
         () if prompt => &wire::USER_MESSAGE,
         () if assistant => &wire::ASSISTANT,
         () => &wire::USER,
     };
-    let unnamed = node.json(Field::Model).is_none() && !is_kept(node, "model");
+    let unnamed = node.json(Field::Model).is_none() && !is_extra(node, "model");
     members.write(node, node.json(Field::Extra), object, &mut |key, object| {
         match key {
             "type" => text::quote(PROMPT, object.key(key)),
@@ -363,12 +363,12 @@ fn write_classes(node: &Node, assistant: bool, said: Said<'_>, object: &mut Obje
     });
 }
 
-/// Whether a member stands among those that have no field.
-fn is_kept(node: &Node, name: &str) -> bool {
+/// Whether a member is among those that have no field.
+fn is_extra(node: &Node, name: &str) -> bool {
     node.json(Field::Extra).is_some_and(|extra| extra.member(name).is_some())
 }
 
-fn write_printed(node: &Node, assistant: bool, said: Said<'_>, object: &mut Object<'_>) {
+fn write_printed(node: &Node, assistant: bool, said: ContentWriter<'_>, object: &mut Object<'_>) {
     let role: &[u8] = if assistant { b"\"assistant\"" } else { b"\"user\"" };
     let extra = node.json(Field::Extra);
     let inner = extra.and_then(|extra| extra.member("message"));

@@ -1,6 +1,6 @@
 //! Tree of the lines of a log: the conversation, and beside it the messages of sub-agents.
 //!
-//! A sub-agent's lines stand between those of its caller. The first is the child of the line before
+//! A sub-agent's lines are between those of its caller. The first is the child of the line before
 //! it, and the conversation continues after that same line, so the path to the leaf is what the
 //! model saw.
 

@@ -3,7 +3,7 @@
 //! | member | canonical `session` |
 //! |---|---|
 //! | `session_name` | `name` |
-//! | `agent` | `agent`; `null` stands in `extra` |
+//! | `agent` | `agent`; `null` is in `extra` |
 //! | `project_dir`, `created_at`, `last_resumed_at` | `cwd`, `created`, `updated` |
 //! | `session_id` | `id`, in version 2 |
 //! | `agents_dir`, `schema_version` and any other | `extra` |
@@ -45,7 +45,7 @@ pub fn sniff(head: &[u8]) -> Option<u32> {
     (known == FIRST.len()).then_some(version)
 }
 
-/// Reads the metadata; `None` if the text is not an object. Members stand on lines of their own,
+/// Reads the metadata; `None` if the text is not an object. Members are on lines of their own,
 /// but values in records must not, so the white space between their parts is removed.
 ///
 /// # Errors

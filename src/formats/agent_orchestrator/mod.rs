@@ -44,8 +44,8 @@ pub static FORMAT: Format = Format {
     beside: &[".jsonl", meta::ENDING, meta::TEMPORARY],
     stem,
     pieces: Some(pieces),
-    // A log begins with its session and is never cut, so its messages are the conversation. The form to
-    // which Claude Code compacts it is in Claude Code's own transcript only.
+    // A log begins with its session and is never cut, so its messages are the conversation. The
+    // form to which Claude Code compacts it is in Claude Code's own transcript only.
     context: Some(context::open),
     mends: Mends::Everything,
     native: Some(native),

@@ -68,7 +68,7 @@ impl Prompts {
         let is = |role| record.kind == Kind::Message && node.is(Field::Role, role);
         let broken = is_broken(node);
         if node.is_true(Field::Excluded) || (record.kind == Kind::Message && broken) {
-            // A message that is not sent again is no part of the conversation.
+            // A message that is not sent again is not part of the conversation.
             if let Some(turn) = &mut self.turn {
                 turn.broken |= broken;
                 turn.text = None;
@@ -80,7 +80,7 @@ impl Prompts {
             () if is("user") => self.user(node, log, put),
             () if is("assistant") => self.assistant(node, log, put),
             () if is("tool") => self.tool(node, log, put),
-            () => log.count(FieldOutcome::Dropped, &record.told()),
+            () => log.count(FieldOutcome::Dropped, &record.description()),
         }
     }
 
@@ -98,7 +98,7 @@ impl Prompts {
         let turn = self.turn.get_or_insert_default();
         turn.time(node);
         turn.text = None;
-        let mut said = kept(node, &[Field::Role, Field::ParentCall, Field::Time]);
+        let mut said = copied(node, &[Field::Role, Field::ParentCall, Field::Time]);
         let content = adapted(node.get(Field::Content), log);
         let texts = |nodes: &[Node]| nodes.iter().all(|node| node.is(Field::Type, blocks::TEXT));
         let text = match &content {
@@ -123,7 +123,7 @@ impl Prompts {
     fn assistant(&mut self, node: &Node, log: &Log, put: Put<'_>) {
         let turn = self.turn.get_or_insert_default();
         turn.answer(node);
-        let mut said = kept(
+        let mut said = copied(
             node,
             &[
                 Field::Role,
@@ -150,8 +150,8 @@ impl Prompts {
             self.put(&line, put);
         }
         line.node.set(Field::Content, last.into_iter().collect::<Vec<_>>());
-        // The tokens count the whole answer, so they stand once.
-        let usage = node.node(Field::Usage).map(|usage| kept(usage, &TOKENS));
+        // The tokens count the whole answer, so they occur once.
+        let usage = node.node(Field::Usage).map(|usage| copied(usage, &TOKENS));
         let usage = usage.filter(|usage| !usage.is_empty());
         usage.into_iter().for_each(|usage| line.node.set(Field::Usage, usage));
         self.put(&line, put);
@@ -161,7 +161,7 @@ impl Prompts {
         let turn = self.turn.get_or_insert_default();
         turn.time(node);
         turn.text = None;
-        let mut said = kept(node, &[Field::Role, Field::Details, Field::ParentCall]);
+        let mut said = copied(node, &[Field::Role, Field::Details, Field::ParentCall]);
         losses(node, &said, &[], log);
         let mut content = adapted(node.get(Field::Content), log);
         if let Some(Value::Nodes(results)) = &mut content {
@@ -186,7 +186,7 @@ impl Prompts {
 }
 
 /// Copies these fields of a node.
-fn kept(node: &Node, fields: &[Field]) -> Node {
+fn copied(node: &Node, fields: &[Field]) -> Node {
     let mut out = Node::with_capacity(fields.len() + 3);
     for &field in fields {
         node.get(field).into_iter().for_each(|value| out.set(field, value.clone()));
@@ -230,7 +230,7 @@ fn adapted(content: Option<&Value>, log: &Log) -> Option<Value> {
 fn adapted_block(node: &Node, log: &Log) -> Node {
     if node.is(Field::Type, blocks::OPAQUE) {
         log.count(FieldOutcome::Dropped, &format!("message.content.*.{}", blocks::OPAQUE));
-        return blocks::stand_in(node);
+        return blocks::placeholder(node);
     }
     let name = node.text(Field::Type).unwrap_or_default();
     let mut block = Node::with_capacity(6);

@@ -96,7 +96,7 @@ impl Writer for Pair<'_> {
         }
         match record.kind {
             Kind::Session => self.later_session(&record.node),
-            Kind::Opaque if is_line(record) && same => self.kept_line(&record.node),
+            Kind::Opaque if is_line(record) && same => self.unchanged_line(&record.node),
             Kind::Opaque if is_line(record) => self.lost("a line that is not a record"),
             // A log contains only messages that were sent to the model.
             Kind::Message if own && record.node.is_true(Field::Excluded) => {
@@ -165,7 +165,7 @@ fn spell_times(session: &mut Node, shape: Shape) {
     }
 }
 
-/// Whether a record stands on the same line as the one before.
+/// Whether a record is on the same line as the one before.
 fn is_joined(first: &Record, record: &Record) -> bool {
     let group = |record: &Record| record.node.json(Field::Group).cloned();
     let spoken = |record: &Record| record.kind == Kind::Message && !is_assistant(record);
@@ -266,7 +266,7 @@ impl Pair<'_> {
         }
     }
 
-    fn kept_line(&mut self, node: &Node) {
+    fn unchanged_line(&mut self, node: &Node) {
         let bytes = node.line().unwrap_or_default();
         if node.is(Field::Layout, "meta") {
             self.unreadable = Some(bytes);

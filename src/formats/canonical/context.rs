@@ -1,7 +1,7 @@
 //! Messages that are sent of a stream whose source has no rules of its own, such as a stream from
 //! an importer.
 //!
-//! Messages are sent as they stand, except for excluded ones, those of sub-agents, and answers that
+//! Messages are sent as they are, except for excluded ones, those of sub-agents, and answers that
 //! were broken off. The summary of the last compaction replaces all messages that the compaction
 //! does not keep. Edits apply. Summaries of branches, commands, and messages of extensions are sent
 //! as messages of the user.

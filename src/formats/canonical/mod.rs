@@ -65,7 +65,7 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
         let buried = called && behind().take(SNIFFED).any(session);
         return if buried { found(Confidence::Buried) } else { None };
     }
-    // Lines of a source that stand before its header stand before the session record, too.
+    // Lines of a source before its header come before the session record, too.
     let is_session = kinds.find(|kind| *kind != Kind::Opaque) == Some(Kind::Session);
     let whole = head.lines().next() == behind().next();
     found(if is_session && whole { Confidence::Certain } else { Confidence::Strong })
@@ -96,17 +96,17 @@ fn open<'a>(line: &Line<'_>, _: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane
 /// against its content.
 ///
 /// # Errors
-/// If it is no record.
+/// If it is not a record.
 pub fn record(line: &Bytes) -> Result<Record> {
     let at = Position { line: 1, ..Position::default() };
     read::parse_any(&Line { bytes: line, at, terminated: true }, line)
 }
 
-/// Reads one record from its line, without line ending, and checks the role of a message against its
-/// content.
+/// Reads one record from its line, without line ending, and checks the role of a message against
+/// its content.
 ///
 /// # Errors
-/// If it is no record.
+/// If it is not a record.
 pub fn whole_record(line: &Bytes) -> Result<Record> {
     let at = Position { line: 1, ..Position::default() };
     read::parse(&Line { bytes: line, at, terminated: true }, line)

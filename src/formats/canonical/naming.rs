@@ -89,7 +89,7 @@ impl<'a> Naming<'a> {
         if let Some(at) = self.identifiers.entry(named, *at) {
             let message = "entry has no identifier, and others have; without a parent of its own \
                            it follows the one before it";
-            self.tell(Code::NoId, message, at);
+            self.report(Code::NoId, message, at);
         }
         if !named {
             let id = maker.id(at.record);
@@ -105,7 +105,7 @@ impl<'a> Naming<'a> {
         {
             let message = "entry names no parent, and others do; it follows the one before it \
                            (`null` is the parent of one that follows none)";
-            self.tell(Code::MissingParent, message, at);
+            self.report(Code::MissingParent, message, at);
         }
         if !linked {
             node.set(Field::Parent, self.last.clone().unwrap_or(Json::constant("null")));
@@ -124,11 +124,11 @@ impl<'a> Naming<'a> {
         {
             let message = "a record of another session; what follows it is read as more of the \
                            first one";
-            self.tell(Code::FurtherHeader, message, at);
+            self.report(Code::FurtherHeader, message, at);
         }
     }
 
-    fn tell(&self, code: Code, message: &str, at: Position) {
+    fn report(&self, code: Code, message: &str, at: Position) {
         self.cx.report(Diagnostic::new(code, message).at(at));
     }
 }

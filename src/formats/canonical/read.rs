@@ -23,7 +23,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     Ok(Box::new(Reading::new(Records { lines, cx, number: 0, begun: false }, cx)))
 }
 
-/// Opens a stream at the record that stands at `from`.
+/// Opens a stream at the record at `from`.
 ///
 /// # Errors
 /// If the part cannot be opened.
@@ -43,7 +43,7 @@ struct Records<'a> {
 
 impl ReadLines for Records<'_> {
     fn line(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<bool> {
-        let Some(kept) = self.lines.kept()? else { return Ok(false) };
+        let Some(kept) = self.lines.next_owned()? else { return Ok(false) };
         let (line, bytes) = (kept.line(), &kept.bytes);
         if line.is_blank() {
             return Ok(true);
@@ -73,7 +73,7 @@ impl ReadLines for Records<'_> {
     }
 }
 
-/// Returns the finding for a stream in which a record of this kind stands before the session
+/// Returns the finding for a stream in which a record of this kind comes before the session
 /// record: the source, and with it the rules for reading, are not known yet.
 pub fn headless(kind: Kind) -> Diagnostic {
     let message = format!(
@@ -265,7 +265,7 @@ impl Walk<'_> {
     }
 }
 
-/// Returns the fault in the places of tool results in a message: a result must stand alone in a
+/// Returns the fault in the places of tool results in a message: a result must be alone in a
 /// message of a tool.
 fn misplaced_result(message: &Node) -> Option<String> {
     let blocks = message.nodes(Field::Content).unwrap_or_default();

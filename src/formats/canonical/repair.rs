@@ -6,7 +6,7 @@ use super::naming::Naming;
 use super::read::{headless, parse};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
+use crate::format::{Cx, FoundRecord, Mend, Reach, Records, RepairIo, RepairOptions, Repaired};
 use crate::lines::Line;
 use crate::position::{Located, Position};
 use crate::record::{Kind, Record};
@@ -69,7 +69,7 @@ impl<'a> Stream<'a> {
 }
 
 impl Mend for Stream<'_> {
-    fn look(&mut self, record: &Rescued<'_>) -> bool {
+    fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let Some(value) = self::record(record.bytes) else { return false };
         if record.repaired.is_some() {
             return true;
@@ -94,7 +94,7 @@ impl Mend for Stream<'_> {
         false
     }
 
-    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+    fn write(&mut self, record: &FoundRecord<'_>, out: &mut Vec<u8>) -> Option<Code> {
         if record.repaired.is_none() {
             out.extend_from_slice(record.bytes);
             out.push(b'\n');

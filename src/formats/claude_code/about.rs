@@ -1,4 +1,4 @@
-//! Facts about a session that stand in its first lines, and detection of transcripts by them.
+//! Facts about a session from its first lines, and detection of transcripts by them.
 
 use super::older::Older;
 use super::{FORMAT, wire};
@@ -20,7 +20,7 @@ pub struct About {
     release: Option<Json>,
 }
 
-/// Members by which the kind of a line is told.
+/// Members that show the kind of a line.
 #[derive(Debug, Default)]
 struct Marks {
     wire: Option<String>,
@@ -70,14 +70,14 @@ impl Marks {
         self.wire.as_deref() == Some(wire)
     }
 
-    /// Whether the line stands in the chain of a transcript.
+    /// Whether the line is in the chain of a transcript.
     fn is_chained(&self) -> bool {
         let spoken = (self.is("user") || self.is("assistant")) && self.message;
         let other = ["system", "attachment", "progress"].iter().any(|wire| self.is(wire));
         (spoken && self.links || other && self.parent) && (self.parent || !self.printed)
     }
 
-    /// Whether the line stands beside the chain of a transcript.
+    /// Whether the line is beside the chain of a transcript.
     fn is_beside(&self) -> bool {
         let has = |name: &str| self.names.iter().any(|own| own == name);
         wire::BESIDE.iter().any(|(wire, name)| self.is(wire) && has(name))
@@ -177,8 +177,8 @@ fn confidence(head: &Head<'_>) -> Option<Confidence> {
     (beside > 0).then_some(confidence)
 }
 
-/// Returns what tells the version of a session. Sessions that a release of version 2 began are
-/// looked at only at their beginning, unless something there is of version 1.
+/// Returns the facts that show the version of a session. Sessions that a release of version 2 began
+/// are read only at their beginning, unless something there is of version 1.
 ///
 /// # Errors
 /// If the session cannot be read.
@@ -206,8 +206,8 @@ const OLD: &[&str] = &["0.", "1.", "2.0."];
 /// Maximum number of lines that detection looks at.
 const LOOKED_AT: usize = 64;
 
-/// Types of the only lines in the files that processes of 1.0.128 and 2.0.53 leave when they go on
-/// with another session.
+/// Types of the only lines in the files that processes of 1.0.128 and 2.0.53 leave when they
+/// continue another session.
 const STRAY: &[&str] = &["summary", "queue-operation"];
 
 /// Numbers of the versions.

@@ -24,7 +24,7 @@ pub struct Part {
     pub name: String,
     /// Call of the sub-agent whose lines the part contains, if it is known.
     pub call: Option<Json>,
-    /// Name of the sub-agent's file in version 1, where it is no part of the session.
+    /// Name of the sub-agent's file in version 1, where it is not part of the session.
     pub flat: Option<String>,
 }
 
@@ -83,7 +83,7 @@ pub fn is_lines(name: &str) -> bool {
 
 /// A part to be written.
 pub struct Begun {
-    /// Name of the part; empty for the main one, which goes on.
+    /// Name of the part; empty for the main one, which continues.
     pub name: String,
     pub bom: bool,
     /// The whole contents, of a part without lines.
@@ -102,7 +102,7 @@ pub fn begun(record: &Record) -> Option<Begun> {
 }
 
 /// Returns the parts of a session behind its main part; in version 1, also the files of sub-agents
-/// that stand beside it.
+/// beside it.
 ///
 /// # Errors
 /// If one cannot be read.
@@ -129,7 +129,7 @@ pub fn parts(parts: &mut dyn Parts, older: Option<&Older>) -> Result<VecDeque<Pa
 
 /// Returns the call that facts about a sub-agent name.
 fn call(about: &[u8]) -> Option<Json> {
-    let object = super::kept::object(about.trim_ascii())?;
+    let object = super::preserved::object(about.trim_ascii())?;
     object.member("toolUseId").filter(|call| call.text().is_some())
 }
 

@@ -4,8 +4,8 @@
 //! the other was left out or changed.
 //!
 //! Each message is one line, so that results of parallel calls follow each other. Times increase
-//! strictly, for releases before 2.1.33 take the line with the newest time for the leaf. What has no
-//! line, such as system prompts and the thinking of other providers, stays in the origin.
+//! strictly, for releases before 2.1.33 take the line with the newest time for the leaf. What has
+//! no line, such as system prompts and the thinking of other providers, stays in the origin.
 
 use super::{line, wire};
 use crate::context_rules;
@@ -34,8 +34,8 @@ pub struct Foreign {
     first: Option<Timestamp>,
     time: Option<Timestamp>,
     /// Parents of the nodes that were left out, by the identifiers of these.
-    left_out: HashMap<Json, Json>,
-    /// Node at which the session stands, as its source tells it; and the last node.
+    omitted: HashMap<Json, Json>,
+    /// Leaf of the session according to its source; and the last node.
     leaf: Option<Json>,
     last: Option<Json>,
     written: Option<Json>,
@@ -48,7 +48,7 @@ pub struct Foreign {
     /// The last line and the identifier of its answer, if it calls a tool.
     answered: Option<(Json, Json)>,
     /// Last question.
-    asked: Option<Json>,
+    question: Option<Json>,
 }
 
 /// Fields of a message that its line has a place for.
@@ -69,12 +69,12 @@ const HELD: &[Field] = &[
 /// Fields of an answer that its line has a place for besides.
 const ANSWERED: &[Field] = &[Field::Model, Field::Usage, Field::StopReason, Field::ResponseId];
 
-/// Returns the identifier of a session as Claude Code has it: its own if it is a UUID, else one that
-/// follows from it.
+/// Returns the identifier of a session as Claude Code has it: its own if it is a UUID, else one
+/// that follows from it.
 #[must_use]
-pub fn session_id(session: &Node, asked: Option<&str>) -> String {
+pub fn session_id(session: &Node, question: Option<&str>) -> String {
     let own = session.text(Field::Id).filter(|id| is_uuid(id));
-    own.unwrap_or_else(|| uuid_of(&identity(session, asked)))
+    own.unwrap_or_else(|| uuid_of(&identity(session, question)))
 }
 
 /// Whether a text is a UUID in lower case.
@@ -110,13 +110,13 @@ impl Foreign {
         }
         let text = |field| session.json(field).filter(|json| json.text().is_some()).cloned();
         Self {
-            id: session_id(session, cx.options.asked.as_deref()),
+            id: session_id(session, cx.options.question.as_deref()),
             cwd: text(Field::Cwd),
             model: text(Field::Model),
             name: None,
             first: None,
             time: session.json(Field::Created).and_then(times::read),
-            left_out: HashMap::new(),
+            omitted: HashMap::new(),
             leaf: session.json(Field::Leaf).cloned(),
             last: None,
             written: None,
@@ -124,7 +124,7 @@ impl Foreign {
             awaited: Vec::new(),
             followed: false,
             answered: None,
-            asked: None,
+            question: None,
         }
     }
 
@@ -161,7 +161,7 @@ impl Foreign {
             return;
         };
         self.complete(&mut message.node);
-        self.asked = asked(&message).or(self.asked.take());
+        self.question = question(&message).or(self.question.take());
         self.written = node.json(Field::Id).cloned();
         self.lines.extend(self.written.as_ref().map(|id| hash(id.as_bytes())));
         line::write(&[message], out);
@@ -183,14 +183,14 @@ impl Foreign {
     fn leave_out(&mut self, node: &Node) {
         let Some(id) = node.json(Field::Id) else { return };
         let parent = node.json(Field::Parent).cloned().unwrap_or(Json::constant("null"));
-        self.left_out.insert(id.detached(), parent.detached());
+        self.omitted.insert(id.detached(), parent.detached());
     }
 
     /// Returns the nearest node above, or this node, that has a line.
     fn above<'s>(&'s self, mut id: &'s Json) -> &'s Json {
         // A longer path would lead in a circle.
-        for _ in 0..self.left_out.len() {
-            let Some(parent) = self.left_out.get(id) else { break };
+        for _ in 0..self.omitted.len() {
+            let Some(parent) = self.omitted.get(id) else { break };
             id = parent;
         }
         id
@@ -292,8 +292,8 @@ impl Foreign {
     }
 
     /// Completes an answer; returns its identifier. Calls right behind calls share one: release
-    /// 2.1.332 puts the results of calls behind each answer by itself. A call behind the one at which
-    /// the session stands has one of its own, for releases send all lines of an answer.
+    /// 2.1.332 puts the results of calls behind each answer by itself. A call behind the session's
+    /// leaf has one of its own, for releases send all lines of an answer.
     fn answer(&self, node: &mut Node, uuid: &Json) -> Json {
         let own = node.json(Field::ResponseId);
         let own = own.filter(|id| id.text().is_some_and(|id| id.starts_with("msg_"))).cloned();
@@ -367,7 +367,7 @@ impl Foreign {
             && (leaf != written || self.followed || !self.awaited.is_empty())
             && (leaf.is_null() || self.lines.contains(&hash(leaf.as_bytes())))
         {
-            lines.extend(self.stands_at(leaf));
+            lines.extend(self.leaf_lines(leaf));
         }
         if self.written.is_none() && self.name.is_none() {
             let usual = Json::constant("\"default\"");
@@ -379,15 +379,16 @@ impl Foreign {
         lines
     }
 
-    /// Returns the lines that make a node the leaf: one behind it, for the program goes on at the
-    /// last line of the chain if that descends from the leaf; and one that names this as the leaf.
+    /// Returns the lines that make a node the leaf: one behind it, because the program continues at
+    /// the last line of the chain if that descends from the leaf; and one that names this as the
+    /// leaf.
     #[must_use]
-    pub fn stands_at(&self, leaf: &Json) -> [Vec<u8>; 2] {
+    pub fn leaf_lines(&self, leaf: &Json) -> [Vec<u8>; 2] {
         let parent = self.line_of(leaf);
         let uuid = uuid_of(&[self.id.as_bytes(), leaf.as_bytes(), b" leaf"].concat());
         let uuid = Json::string(&uuid);
-        let asked = self.asked.clone().unwrap_or(Json::constant("\"\""));
-        let named = self.beside("last-prompt", &[("lastPrompt", &asked), ("leafUuid", &uuid)]);
+        let question = self.question.clone().unwrap_or(Json::constant("\"\""));
+        let named = self.beside("last-prompt", &[("lastPrompt", &question), ("leafUuid", &uuid)]);
         let time = times::after(self.time.unwrap_or(Timestamp::UNIX_EPOCH));
         [self.informational(&parent, &uuid, time), named]
     }
@@ -395,8 +396,8 @@ impl Foreign {
     /// Returns the line that names the last line of the chain as the leaf.
     #[must_use]
     pub fn ends_at(&self, leaf: &Json) -> Vec<u8> {
-        let asked = self.asked.clone().unwrap_or(Json::constant("\"\""));
-        self.beside("last-prompt", &[("lastPrompt", &asked), ("leafUuid", &self.line_of(leaf))])
+        let question = self.question.clone().unwrap_or(Json::constant("\"\""));
+        self.beside("last-prompt", &[("lastPrompt", &question), ("leafUuid", &self.line_of(leaf))])
     }
 
     /// Returns the identifier of the line of a node, which may have come with a line of its own.
@@ -405,8 +406,8 @@ impl Foreign {
         if made { self.uuid(node) } else { node.clone() }
     }
 
-    /// Returns a line of the chain without content. Release 2.0.53 continues at the newest line, also
-    /// at such a one.
+    /// Returns a line of the chain without content. Release 2.0.53 continues at the newest line,
+    /// also at such a one.
     fn informational(&self, parent: &Json, uuid: &Json, time: Timestamp) -> Vec<u8> {
         let mut out = Vec::new();
         let mut line = Object::open(&mut out);
@@ -444,8 +445,8 @@ fn is_claude(node: &Node) -> bool {
 }
 
 /// Returns the question in a message of the user.
-fn asked(message: &Record) -> Option<Json> {
-    block::said(&message.node).filter(|_| message.node.is(Field::Role, "user"))
+fn question(message: &Record) -> Option<Json> {
+    block::message_text(&message.node).filter(|_| message.node.is(Field::Role, "user"))
 }
 
 /// Converts a block to one that the interface accepts, and reports what is lost.
@@ -457,7 +458,7 @@ fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
     }
     if node.is(Field::Type, block::OPAQUE) {
         lost(&format!("{path}opaque"));
-        *node = block::stand_in(node);
+        *node = block::placeholder(node);
     }
     if node.is(Field::Type, block::TEXT) && node.take(Field::Signature).is_some() {
         lost(&format!("{path}signature"));

@@ -8,7 +8,7 @@ use crate::mapping::{self, Extra, Object, Source, template};
 use crate::record::{Field, Kind, Node, Record, Value};
 use bytes::Bytes;
 
-/// Reads a line. A line that is no object, or whose message is none, is kept whole.
+/// Reads a line. A line that is not an object, or whose message is not an object, is kept whole.
 ///
 /// # Errors
 /// If it is not one JSON value.
@@ -18,7 +18,7 @@ pub fn read(line: &Bytes) -> Result<Vec<Record>, Fault> {
     let message = || Ok(source.peek("message")?.is_some_and(|m| m.as_bytes().starts_with(b"{")));
     match wire.as_deref() {
         Some("user") if message()? => Ok(named(spoken(line, "user")?)),
-        // An error of the interface stands in the place of an answer, and is not sent again.
+        // An error of the interface takes the place of an answer, and is not sent again.
         Some("assistant") if is_true(&source, wire::API_ERROR)? => {
             whole(line, wire.as_deref()).map(|record| vec![record])
         }
@@ -50,7 +50,7 @@ fn whole(line: &Bytes, wire: Option<&str>) -> Result<Record, Fault> {
 
 /// Reads the members of a line's object, those of its message included.
 fn members(line: &Bytes, node: &mut Node, role: &str) -> Result<(), Fault> {
-    let (mut extra, mut said, mut inner) = (Extra::default(), None, Node::default());
+    let (mut extra, mut message_content, mut inner) = (Extra::default(), None, Node::default());
     let mut source = Source::new(line);
     template::read(&mut source, wire::CHAIN, node, &mut extra, &mut |source, key, extra| {
         if text::is(source.spelling(key), "type") {
@@ -59,7 +59,7 @@ fn members(line: &Bytes, node: &mut Node, role: &str) -> Result<(), Fault> {
         let inside = text::is(source.spelling(key), "message");
         let inside = inside && source.cursor.peek() == Some(b'{');
         if inside {
-            let template = message(source, role, &mut inner, &mut said)?;
+            let template = message(source, role, &mut inner, &mut message_content)?;
             extra.add(source.spelling(key), template.as_bytes());
         }
         Ok(inside)
@@ -68,7 +68,9 @@ fn members(line: &Bytes, node: &mut Node, role: &str) -> Result<(), Fault> {
     for (field, value) in inner.iter() {
         node.set(field, value.clone());
     }
-    said.into_iter().for_each(|said| node.set(Field::Content, said));
+    message_content
+        .into_iter()
+        .for_each(|message_content| node.set(Field::Content, message_content));
     extra.finish().into_iter().for_each(|template| node.set(Field::Extra, template));
     Ok(())
 }
@@ -78,13 +80,13 @@ fn message(
     source: &mut Source<'_>,
     role: &str,
     node: &mut Node,
-    said: &mut Option<Value>,
+    message_content: &mut Option<Value>,
 ) -> Result<Json, Fault> {
     let mut extra = Extra::default();
     template::read(source, wire::MESSAGE, node, &mut extra, &mut |source, key, extra| {
         let name = source.spelling(key);
         if text::is(name, "content") && block::is_content(source) {
-            *said = Some(block::content(source)?);
+            *message_content = Some(block::content(source)?);
             extra.add(name, template::PLACE);
             return Ok(true);
         }
@@ -178,7 +180,7 @@ fn restate(node: &mut Node, own: &str) {
     extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
 }
 
-/// Whether a record stands on the same line as the one before.
+/// Whether a record is on the same line as the one before.
 #[must_use]
 pub fn is_joined(first: &Record, record: &Record) -> bool {
     let group = |record: &Record| record.node.json(Field::Group).cloned();
@@ -187,7 +189,7 @@ pub fn is_joined(first: &Record, record: &Record) -> bool {
     spoken(first) && spoken(record) && group(first).is_some() && group(first) == group(record)
 }
 
-/// Appends the line that records stand for; several records are of one group. Returns false if
+/// Appends the line that records represent; several records are of one group. Returns false if
 /// there is no such line.
 pub fn write(records: &[Record], out: &mut Vec<u8>) -> bool {
     let (Some(first), Some(last)) = (records.first(), records.last()) else { return false };

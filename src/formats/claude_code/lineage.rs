@@ -1,12 +1,12 @@
-//! Tree of a transcript: who follows whom, where sub-agents stand, and where the session stands.
+//! Tree of a transcript: which line follows which, the places of sub-agents, and the leaf.
 //!
 //! Claude Code writes each block of an answer as a line. From release 2.1 on, each result of a tool
-//! is the child of its call, so that results of parallel calls stand on branches; when it resumes,
+//! is the child of its call, so that results of parallel calls are on branches; when it resumes,
 //! the program puts them back behind the answer. Here they follow each other as they came, so that
 //! the path to the leaf holds all that is sent.
 
-use super::kept::Kept;
 use super::line::{is_set, reparent};
+use super::preserved::Preserved;
 use super::wire;
 use crate::ids::hash;
 use crate::json::Json;
@@ -21,13 +21,13 @@ const CALLS: usize = 64;
 pub struct Lineage {
     /// Whether all lines are those of one sub-agent, whose conversation the file is.
     agent: bool,
-    kept: Kept,
+    preserved: Preserved,
     /// Hashes of the identifiers of the conversation's lines, each with that of its parent.
     nodes: Vec<(u64, u64)>,
-    /// Hashes of parents that did not stand before their children.
+    /// Hashes of parents that did not come before their children.
     awaited: HashSet<u64>,
-    /// Last node of the conversation that no line before it follows; and the last line of all, if it
-    /// is a node.
+    /// Last node of the conversation that no line before it follows; and the last line of all, if
+    /// it is a node.
     last: Option<Json>,
     newest: Option<Json>,
     /// Leaf that the last line about it names.
@@ -35,7 +35,7 @@ pub struct Lineage {
     answer: Option<Answer>,
     /// Calls of sub-agents, by the hash of the prompt.
     calls: Vec<(u64, Json)>,
-    /// Call of each sub-agent whose lines stand in the file, by the hash of its last line.
+    /// Call of each sub-agent whose lines are in the file, by the hash of its last line.
     agents: HashMap<u64, Json>,
 }
 
@@ -61,8 +61,8 @@ impl Lineage {
     /// Begins a transcript with the messages that its compactions keep; `agent` is true for the
     /// file of one sub-agent.
     #[must_use]
-    pub fn of(agent: bool, kept: Kept) -> Self {
-        Self { agent, kept, ..Self::default() }
+    pub fn of(agent: bool, preserved: Preserved) -> Self {
+        Self { agent, preserved, ..Self::default() }
     }
 
     /// Links the records of one line.
@@ -94,7 +94,7 @@ impl Lineage {
         }
         self.follow(first, &id);
         let own = first.node.json(Field::Id).unwrap_or(&id);
-        if let Some(parent) = self.kept.parent_of(own, first.node.json(Field::Parent)) {
+        if let Some(parent) = self.preserved.parent_of(own, first.node.json(Field::Parent)) {
             reparent(&mut first.node, parent.clone());
         }
         let parent = first.node.json(Field::Parent).filter(|parent| !parent.is_null());
@@ -124,7 +124,7 @@ impl Lineage {
     #[must_use]
     pub fn moves(&self, record: &Record) -> bool {
         let (id, parent) = (record.node.json(Field::Id), record.node.json(Field::Parent));
-        id.is_some_and(|id| self.kept.parent_of(id, parent).is_some())
+        id.is_some_and(|id| self.preserved.parent_of(id, parent).is_some())
     }
 
     /// Notes a record that was linked before.
@@ -144,7 +144,7 @@ impl Lineage {
     #[must_use]
     pub fn other_leaf<'l>(&'l self, leaf: Option<&'l Json>) -> Option<&'l Json> {
         let leaf = leaf.or(self.newest.as_ref())?;
-        (self.stand() != Some(leaf) && self.knows(leaf)).then_some(leaf)
+        (self.given_leaf() != Some(leaf) && self.knows(leaf)).then_some(leaf)
     }
 
     /// Notes the leaf that a line beside the chain names.
@@ -169,7 +169,7 @@ impl Lineage {
         let is_behind = parent.is_some_and(|parent| answer.behind.contains(&parent));
         let more = group.as_ref() == Some(&answer.group);
         let result = answer.takes(node);
-        // A prompt that follows a block goes on without the rest of the answer.
+        // A prompt that follows a block continues without the rest of the answer.
         if (is_block && (more || result || record.kind == Kind::Opaque)) || is_behind {
             if node.json(Field::Parent) != Some(&answer.end) {
                 reparent(node, answer.end.clone());
@@ -192,7 +192,7 @@ impl Lineage {
         let call = match parent {
             Some(parent) => self.agents.remove(&key(parent)),
             None => {
-                let prompt = block::said(&record.node).and_then(|text| text.text());
+                let prompt = block::message_text(&record.node).and_then(|text| text.text());
                 let prompt = prompt.map(|prompt| hash(prompt.as_bytes()));
                 let found = self.calls.iter().position(|(text, _)| Some(*text) == prompt);
                 found.map(|place| self.calls.remove(place).1)
@@ -222,7 +222,7 @@ impl Lineage {
         }
     }
 
-    /// Whether a line with this identifier stands in the conversation.
+    /// Whether a line with this identifier is in the conversation.
     #[must_use]
     pub fn knows(&self, id: &Json) -> bool {
         self.nodes.iter().any(|(node, _)| *node == key(id))
@@ -240,13 +240,13 @@ impl Lineage {
     /// the last line of the conversation descends from it.
     #[must_use]
     pub fn leaf(&self) -> Option<&Json> {
-        let leaf = self.stand()?;
+        let leaf = self.given_leaf()?;
         (self.newest.as_ref() != Some(leaf)).then_some(leaf)
     }
 
     /// Returns the leaf that the lines give.
     #[must_use]
-    pub fn stand(&self) -> Option<&Json> {
+    pub fn given_leaf(&self) -> Option<&Json> {
         let wanted = self.wanted.as_ref().filter(|wanted| !self.descends_from(key(wanted)));
         wanted.or(self.last.as_ref())
     }
@@ -260,7 +260,7 @@ impl Lineage {
             if id == ancestor {
                 return true;
             }
-            // Parents mostly stand right before their children.
+            // Parents are mostly right before their children.
             let find = |nodes: &[(u64, u64)]| nodes.iter().rposition(|(id, _)| *id == parent);
             let before = self.nodes.get(..end).and_then(find);
             let Some(place) = before.or_else(|| find(&self.nodes)) else { return false };

@@ -1,9 +1,9 @@
 //! Transcripts of Claude Code: one JSON object a line, below `~/.claude/projects`.
 //!
 //! Lines of the conversation have a `uuid` and name the line before by `parentUuid`. Each block of
-//! an answer is a line of its own; the lines of one answer share `message.id`. Other lines stand
+//! an answer is a line of its own; the lines of one answer share `message.id`. Other lines are
 //! beside the conversation. There is no number of a version, and every release reads the files of
-//! the older ones. In releases 1.x, the lines of sub-agents stand in the session's file; in 2.0, in
+//! the older ones. In releases 1.x, the lines of sub-agents are in the session's file; in 2.0, in
 //! files `agent-ID.jsonl` beside it; from 2.1 on, in the folder `subagents` of the folder with the
 //! session's name. Nothing in the files shows whether the program is running.
 //!
@@ -30,10 +30,10 @@
 mod about;
 mod files;
 mod foreign;
-mod kept;
 mod line;
 mod lineage;
 mod older;
+mod preserved;
 mod read;
 mod repair;
 mod upgrade;
@@ -62,9 +62,9 @@ pub static FORMAT: Format = Format {
     folders: &["cwd"],
     home: Some(home),
     resume: Some(read::resume),
-    // By the rules of release 2.1.332: the path to the leaf, which begins at the last compaction. What
-    // the program renders anew (attachments) or adds when it resumes (results of interrupted calls, the
-    // answer "No response requested.") is not contained.
+    // By the rules of release 2.1.332: the path to the leaf, which begins at the last compaction.
+    // What the program renders again (attachments) or adds when it resumes (results of interrupted
+    // calls, the answer "No response requested.") is not contained.
     context: Some(context::open),
     mends: Mends::Calls,
     native: Some(native),
@@ -113,7 +113,7 @@ fn native(named: &Named<'_>) -> String {
         slug.truncate(LONGEST);
         slug = format!("{slug}-{}", ids::base36(djb2(&cwd)));
     }
-    format!("/{slug}/{}", foreign::session_id(named.session, named.asked))
+    format!("/{slug}/{}", foreign::session_id(named.session, named.question))
 }
 
 /// Maximum number of characters of a folder's name before its checksum.

@@ -20,7 +20,8 @@ use std::collections::{HashMap, HashSet};
 /// Findings in the lines so far.
 #[derive(Debug, Default)]
 pub struct Older {
-    /// Whether the lines are those of one sub-agent, whose file has the same shape in both versions.
+    /// Whether the lines are those of one sub-agent, whose file has the same shape in both
+    /// versions.
     agent: Option<bool>,
     sides: bool,
     lacks: bool,
@@ -155,8 +156,8 @@ impl Older {
             .extend(agent.filter(plain).and_then(|agent| Some(Flat { agent, call: call()? })));
     }
 
-    /// Returns the sub-agents whose lines may be in files beside the session: those that its own files do
-    /// not contain.
+    /// Returns the sub-agents whose lines may be in files beside the session: those that its own
+    /// files do not contain.
     #[must_use]
     pub fn flat(&self, parts: &[String]) -> Vec<Flat> {
         let beside = |flat: &&Flat| !parts.contains(&flat.part());

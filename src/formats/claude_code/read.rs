@@ -2,9 +2,9 @@
 
 use super::about::{self, About, FIRST};
 use super::files::{self, Part};
-use super::kept::{Kept, object};
 use super::lineage::Lineage;
 use super::older::Older;
+use super::preserved::{Preserved, object};
 use super::{NAME, line};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> R
 /// If a part cannot be read.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     parts.keep()?;
-    let kept = Kept::of(parts, cx.options.max_line)?;
+    let preserved = Preserved::of(parts, cx.options.max_line)?;
     let mut head = Vec::new();
     let read = parts.main()?.take(About::HEAD).read_to_end(&mut head);
     read.map_err(|error| Error::io("cannot read", error))?;
@@ -42,7 +42,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     let (older, version) = about::older(parts, cx.options.max_line)?;
     let older = Some(older).filter(|_| version == FIRST);
     let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
-    let lineage = Lineage::of(about.agent, kept);
+    let lineage = Lineage::of(about.agent, preserved);
     let records = Records {
         lines,
         cx,
@@ -138,8 +138,8 @@ impl Records<'_> {
         self.take(records, frame)
     }
 
-    /// Queues the records of a line. The lines of a sub-agent come before the result of its call, as
-    /// releases 1.x write them.
+    /// Queues the records of a line. The lines of a sub-agent come before the result of its call,
+    /// as releases 1.x write them.
     fn take(&mut self, mut records: Vec<Record>, frame: Framing) -> Result<bool> {
         match &self.part {
             Some(part) => {

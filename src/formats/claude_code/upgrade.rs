@@ -37,7 +37,7 @@ pub struct Upgrade {
     /// Newest message, and its time.
     newest: Option<(Timestamp, Json)>,
     prompted: bool,
-    asked: Option<Json>,
+    question: Option<Json>,
     /// Arguments of the calls that start sub-agents, by the call.
     calls: HashMap<Json, Json>,
     agents: Vec<Agent>,
@@ -64,7 +64,7 @@ impl Upgrade {
             chain: Chain::default(),
             newest: None,
             prompted: false,
-            asked: None,
+            question: None,
             calls: HashMap::new(),
             agents: Vec::new(),
             by_line: HashMap::new(),
@@ -152,7 +152,7 @@ impl Upgrade {
             false => fixes.apply(line, out),
         }
         if kind == "user" && node.is(Field::Role, "user") {
-            self.asked = block::said(node).or(self.asked.take());
+            self.question = block::message_text(node).or(self.question.take());
         }
         Ok(())
     }
@@ -169,8 +169,8 @@ impl Upgrade {
             own.call = node.json(Field::ParentCall).cloned();
             let call = own.call.as_ref();
             let prompt = call.and_then(|call| self.calls.get(call)?.member("prompt"));
-            let asked = members.kind(line) == "user";
-            if let Some(prompt) = prompt.filter(|prompt| !asked && prompt.text().is_some()) {
+            let question = members.kind(line) == "user";
+            if let Some(prompt) = prompt.filter(|prompt| !question && prompt.text().is_some()) {
                 let uuid = Json::string(&uuid_of(&[line, b" prompt"].concat()));
                 let prompt = prompt_of(line, &prompt, &uuid);
                 self.put(agent, &prompt)?;
@@ -284,7 +284,7 @@ impl Upgrade {
         let mut out = Vec::new();
         let mut line = Object::open(&mut out);
         line.member("type", b"\"last-prompt\"");
-        line.member("lastPrompt", self.asked.as_ref().map_or(b"\"\"", Json::as_bytes));
+        line.member("lastPrompt", self.question.as_ref().map_or(b"\"\"", Json::as_bytes));
         line.member("leafUuid", leaf.as_bytes());
         self.id.iter().for_each(|id| line.member("sessionId", id.as_bytes()));
         line.close();

@@ -6,7 +6,7 @@ use crate::dialect::anthropic::USAGE;
 use crate::mapping::{Row, object, row};
 use crate::record::Field;
 
-/// Members of a line that stands in the chain.
+/// Members of a line in the chain.
 pub static CHAIN: &[Row] = &[
     row(PARENT, Field::Parent),
     row("uuid", Field::Id),
@@ -28,13 +28,13 @@ pub const PARENT: &str = "parentUuid";
 pub const SIDE: &str = "isSidechain";
 /// Member that is true for the summary of a compaction.
 pub const SUMMARY: &str = "isCompactSummary";
-/// Member that is true for an error of the interface that stands in the place of an answer.
+/// Member that is true for an error of the interface in the place of an answer.
 pub const API_ERROR: &str = "isApiErrorMessage";
 /// Member of the line with which a compaction begins, whose `preservedMessages` or
 /// `preservedSegment` name the messages that it keeps.
 pub const COMPACTION: &str = "compactMetadata";
 
-/// Types of lines that stand in the chain.
+/// Types of lines in the chain.
 pub const CHAINED: &[&str] = &["user", "assistant", "system", "attachment", "progress"];
 
 /// Types of lines beside the chain by which a transcript is recognised, each with another member

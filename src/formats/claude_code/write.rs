@@ -72,8 +72,8 @@ enum Place {
 }
 
 enum Session {
-    /// The records come from a transcript. Records that were added in another format get their lines
-    /// as foreign ones do.
+    /// The records come from a transcript. Records that were added in another format get their
+    /// lines as foreign ones do.
     Own(Box<Foreign>),
     /// The records come from another format.
     Foreign(Box<Foreign>),
@@ -129,7 +129,7 @@ impl Writer for Transcript<'_> {
                 if let Some(leaf) = self.written.other_leaf(self.leaf.as_ref()) {
                     let lines = match self.written.ends_at(leaf) {
                         true => vec![foreign.ends_at(leaf)],
-                        false => foreign.stands_at(leaf).to_vec(),
+                        false => foreign.leaf_lines(leaf).to_vec(),
                     };
                     for line in lines {
                         self.pen.line(&Node::default())?.extend_from_slice(&line);
@@ -168,7 +168,7 @@ impl Transcript<'_> {
             self.flush_group()?;
             return self.begin_part(part, record.is_restored());
         }
-        // The lines of a sub-agent that stood in a file beside the session go into one of its own.
+        // The lines of a sub-agent from a file beside the session go into one of its own.
         let moved = matches!(self.part, Place::Flat) && self.upgrade.is_some();
         if record.is_restored() && !moved {
             return Ok(());
@@ -183,8 +183,8 @@ impl Transcript<'_> {
         }
         self.flush_group()?;
         let kept = match &mut self.part {
-            Place::Part(pen) => pen.kept(record)?,
-            Place::Main => self.pen.kept(record)?,
+            Place::Part(pen) => pen.write_unchanged(record)?,
+            Place::Main => self.pen.write_unchanged(record)?,
             Place::Flat => false,
         };
         if kept {

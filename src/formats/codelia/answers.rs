@@ -1,8 +1,8 @@
 //! Answers of tools that consist of several parts.
 //!
 //! A run file contains an answer as one text, with a placeholder for each picture. The parts
-//! themselves stand in the next request, or else only in the state of the session. An answer that
-//! the state contains in parts is the answer that the run contains, not another one.
+//! themselves are in the next request, or else only in the state of the session. An answer that the
+//! state contains in parts is the answer that the run contains, not another one.
 
 use super::message;
 use crate::ids::hash;
@@ -33,8 +33,8 @@ impl Answers {
         Self { numbers, list, taken: 0 }
     }
 
-    /// Returns the message with the parts of an output whose record contains one text. Answers that
-    /// stand in another order than their outputs are skipped.
+    /// Returns the message with the parts of an output whose record contains one text. Answers in
+    /// another order than their outputs are skipped.
     pub fn of_output(&mut self, output: &Node) -> Option<Json> {
         let number = *self.numbers.get(&hash(output.json(Field::Call)?.as_bytes()))?;
         let message = self.list.nth(number.checked_sub(self.taken)?)?;

@@ -27,7 +27,7 @@ impl Context for Messages {
         if !(message.kind == Kind::Message && message.node.is(Field::Role, "user")) {
             return None;
         }
-        let text = block::said(&message.node)?.text()?;
+        let text = block::message_text(&message.node)?.text()?;
         SUMMED.iter().find_map(|prefix| text.strip_prefix(prefix)).map(Json::string)
     }
 

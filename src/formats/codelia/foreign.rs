@@ -3,7 +3,7 @@
 //! Each input of the user begins a run. The writer does not invent the other contents of a run file
 //! (requests, steps, the times between).
 
-mod told;
+mod state_messages;
 
 use super::answers::flat;
 use super::input;
@@ -20,7 +20,7 @@ use crate::lines::USUAL;
 use crate::position::Located;
 use crate::record::{Called, Field, Kind, Node, Record, Value, block, identity, is_broken};
 use crate::times;
-use told::Told;
+use state_messages::StateMessages;
 
 /// Opens runs and a state for writing. `session` is the session's record.
 ///
@@ -36,10 +36,14 @@ pub fn open<'a>(
         let message = "a session takes a file for each run and one for its state";
         return Err(Error::request(Code::OutputName, message));
     }
-    let told = Told::new(sink.spool()?, version);
-    let said = session.text(Field::Id).unwrap_or_default();
-    let asked = cx.options.asked.as_deref();
-    let id = if is_uuid(&said) { said } else { uuid(&identity(session, asked)) };
+    let state_messages = StateMessages::new(sink.spool()?, version);
+    let spelled_content = session.text(Field::Id).unwrap_or_default();
+    let question = cx.options.question.as_deref();
+    let id = if is_uuid(&spelled_content) {
+        spelled_content
+    } else {
+        uuid(&identity(session, question))
+    };
     let created = session.json(Field::Created).or(session.json(Field::Updated)).cloned();
     let time = created.and_then(|time| stamp(&time)).unwrap_or_else(|| EPOCH.to_owned());
     losses_of_session(session, &id, cx);
@@ -52,7 +56,7 @@ pub fn open<'a>(
         began: None,
         run: None,
         runs: 0,
-        told,
+        messages: state_messages,
         answers: 0,
         called: Called::default(),
     }))
@@ -70,7 +74,7 @@ struct Runs<'a> {
     began: Option<String>,
     run: Option<Run>,
     runs: u64,
-    told: Told,
+    messages: StateMessages,
     answers: u64,
     called: Called,
 }
@@ -84,7 +88,7 @@ struct Run {
 
 impl Writer for Runs<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
-        let known = message::without_strange_parts(&located.value, &|path| self.lost(path));
+        let known = message::without_refused_parts(&located.value, &|path| self.lost(path));
         let record = known.as_ref().unwrap_or(&located.value);
         if let Some(time) = record.node.json(Field::Time).and_then(stamp) {
             self.time = time;
@@ -98,9 +102,9 @@ impl Writer for Runs<'_> {
             Kind::Session => self.later(&record.node),
             _ if is("user") => {
                 self.end()?;
-                let said = self.keep(record)?;
-                self.told.asked(&said);
-                self.begin(input::of_message(&said))?;
+                let spelled_content = self.keep(record)?;
+                self.messages.note_question(&spelled_content);
+                self.begin(input::of_message(&spelled_content))?;
             }
             _ if is("assistant") => self.answer(record)?,
             _ if is("tool") => self.output(record)?,
@@ -119,8 +123,9 @@ impl Writer for Runs<'_> {
         self.end()?;
         if self.runs == 0 {
             // A state alone contains no fields of headers.
-            let told = HEADERS.iter().filter(|field| self.session.json(**field).is_some());
-            told.for_each(|field| self.lost(&format!("session.{}", field.name())));
+            let state_messages =
+                HEADERS.iter().filter(|field| self.session.json(**field).is_some());
+            state_messages.for_each(|field| self.lost(&format!("session.{}", field.name())));
         }
         self.state(last)
     }
@@ -140,15 +145,15 @@ impl Runs<'_> {
     /// Appends a message to the history, and returns its spelling.
     fn keep(&mut self, record: &Record) -> Result<Json> {
         losses(record, self.cx.log);
-        let said = spelled(record);
-        self.told.add(said.as_bytes())?;
-        Ok(said)
+        let spelled_content = spelled(record);
+        self.messages.add(spelled_content.as_bytes())?;
+        Ok(spelled_content)
     }
 
     /// Begins a run with its input.
-    fn begin(&mut self, said: Option<Vec<u8>>) -> Result<()> {
+    fn begin(&mut self, spelled_content: Option<Vec<u8>>) -> Result<()> {
         self.runs += 1;
-        // Runs stand in the order in which they began, so no two begin at one time.
+        // Runs are in the order in which they began, so no two begin at one time.
         if let Some(later) = self.began.as_deref().and_then(|began| behind(began, &self.time)) {
             self.time = later;
         }
@@ -170,8 +175,9 @@ impl Runs<'_> {
         self.line(Some(HEADER), Kind::Run, header, None)?;
         let mut start = Node::default();
         start.set(Field::Session, Json::string(&self.id));
-        let said = said.unwrap_or_else(|| b"{\"type\":\"text\",\"text\":\"\"}".to_vec());
-        self.line(Some(START), Kind::Run, start, Some(&said))?;
+        let spelled_content =
+            spelled_content.unwrap_or_else(|| b"{\"type\":\"text\",\"text\":\"\"}".to_vec());
+        self.line(Some(START), Kind::Run, start, Some(&spelled_content))?;
         self.status("running")
     }
 
@@ -187,7 +193,7 @@ impl Runs<'_> {
         layout: Option<&str>,
         kind: Kind,
         node: Node,
-        said: Option<&[u8]>,
+        spelled_content: Option<&[u8]>,
     ) -> Result<()> {
         if self.run.is_none() {
             self.begin(None)?;
@@ -200,7 +206,7 @@ impl Runs<'_> {
         record.node.set(Field::Run, Json::string(&run.id));
         record.node.set(Field::Time, Json::string(&self.time));
         let line = run.pen.line(&Node::default())?;
-        wire::write(of, &record.node, said, line);
+        wire::write(of, &record.node, spelled_content, line);
         Ok(())
     }
 
@@ -213,7 +219,7 @@ impl Runs<'_> {
         let mut list: Vec<Json> = thoughts.map(reasoning).collect();
         self.called.note(&record.node);
         if list.is_empty() || blocks.is_none_or(|blocks| blocks.len() > list.len()) {
-            // Thoughts do not stand in the content of an answer.
+            // Thoughts are not part of the content of an answer.
             list.push(match record.node.get(Field::Layout) {
                 None => spelled(record),
                 Some(_) => {
@@ -224,7 +230,7 @@ impl Runs<'_> {
             });
         }
         for message in &list {
-            self.told.add(message.as_bytes())?;
+            self.messages.add(message.as_bytes())?;
         }
         self.answers += 1;
         let mut node = Node::default();
@@ -262,7 +268,7 @@ impl Runs<'_> {
         Value::Node(usage)
     }
 
-    /// Writes the answer of a tool. Its images stand in the state only, as in Codelia's own files.
+    /// Writes the answer of a tool. Its images are in the state only, as in Codelia's own files.
     fn output(&mut self, record: &Record) -> Result<()> {
         let mut record = record.clone();
         if let Some(Value::Nodes(blocks)) = record.node.get_mut(Field::Content)
@@ -304,9 +310,10 @@ impl Runs<'_> {
 
     /// Ends the run; writes its end only if its last message is an answer without calls.
     fn end(&mut self) -> Result<()> {
-        let said = self.run.as_mut().and_then(|run| run.last.take());
-        if let Some(said) = said {
-            let event = [b"{\"type\":\"final\",\"content\":", said.as_bytes(), b"}"].concat();
+        let spelled_content = self.run.as_mut().and_then(|run| run.last.take());
+        if let Some(spelled_content) = spelled_content {
+            let event =
+                [b"{\"type\":\"final\",\"content\":", spelled_content.as_bytes(), b"}"].concat();
             let mut node = Node::default();
             node.set(Field::Seq, Json::number(0));
             node.set(Field::Data, Json::checked(event.into()));
@@ -314,7 +321,7 @@ impl Runs<'_> {
             self.status("completed")?;
             let mut node = Node::default();
             node.set(Field::Outcome, Json::constant("\"completed\""));
-            node.set(Field::Final, said);
+            node.set(Field::Final, spelled_content);
             self.line(Some(END), Kind::Run, node, None)?;
         }
         self.run.take().map_or(Ok(()), |run| run.pen.finish())
@@ -327,7 +334,7 @@ impl Runs<'_> {
         node.set(Field::Updated, Json::string(&self.time));
         run.iter().for_each(|run| node.set(Field::Run, Json::string(run)));
         node.set(Field::Seq, Json::number(self.answers));
-        self.told.write(self.sink, &node)
+        self.messages.write(self.sink, &node)
     }
 }
 
@@ -378,12 +385,14 @@ fn spelled(message: &Record) -> Json {
 /// Returns the text of an answer that calls no tools; `None` for an answer that does.
 fn final_text(node: &Node) -> Option<Json> {
     match node.get(Field::Content)? {
-        Value::Json(said) => Some(said.clone()).filter(|said| !said.is_null()),
+        Value::Json(spelled_content) => {
+            Some(spelled_content.clone()).filter(|spelled_content| !spelled_content.is_null())
+        }
         Value::Nodes(blocks) => {
             let calls = blocks.iter().any(|block| block.is(Field::Type, block::TOOL_CALL));
             let texts = blocks.iter().filter_map(|block| block.json(Field::Text).cloned());
-            let said = texts.reduce(|a, b| a.joined(&b));
-            (!calls).then(|| said.unwrap_or(Json::constant("\"\"")))
+            let spelled_content = texts.reduce(|a, b| a.joined(&b));
+            (!calls).then(|| spelled_content.unwrap_or(Json::constant("\"\"")))
         }
         Value::Node(_) => None,
     }

@@ -42,23 +42,23 @@ pub struct Step {
 struct Places {
     /// Places by spelling and by simplest spelling. A message that is spelled as another one's
     /// simplest spelling has the same simplest spelling, so that the two need not be distinguished.
-    said: HashMap<u128, usize>,
+    by_hash: HashMap<u128, usize>,
     /// Places by gist.
     gists: HashMap<u64, usize>,
 }
 
 impl Places {
     fn add(&mut self, step: &Step, place: usize) {
-        self.said.entry(step.exact).or_insert(place);
-        self.said.entry(step.sense).or_insert(place);
+        self.by_hash.entry(step.exact).or_insert(place);
+        self.by_hash.entry(step.sense).or_insert(place);
         self.gists.entry(step.gist).or_insert(place);
     }
 
     /// Removes a message that has left the path with all that followed it.
     fn remove(&mut self, step: &Step, place: usize) {
         for hash in [step.exact, step.sense] {
-            if self.said.get(&hash) == Some(&place) {
-                self.said.remove(&hash);
+            if self.by_hash.get(&hash) == Some(&place) {
+                self.by_hash.remove(&hash);
             }
         }
         if self.gists.get(&step.gist) == Some(&place) {
@@ -150,7 +150,7 @@ struct Showing {
     new: Vec<Record>,
     items: Items,
     /// Hashes of the messages that left the path.
-    left: HashSet<u128>,
+    removed: HashSet<u128>,
     /// Place where an answer begins that no response has claimed yet.
     answer: Option<usize>,
 }
@@ -202,18 +202,18 @@ impl History {
     }
 
     /// Appends a message that a line of its own contains to the path.
-    pub fn say(&mut self, record: Record, spelling: &[u8]) -> Record {
-        self.say_hashed(record, spelling, digest(spelling))
+    pub fn append(&mut self, record: Record, spelling: &[u8]) -> Record {
+        self.append_hashed(record, spelling, digest(spelling))
     }
 
-    fn say_hashed(&mut self, record: Record, spelling: &[u8], exact: u128) -> Record {
+    fn append_hashed(&mut self, record: Record, spelling: &[u8], exact: u128) -> Record {
         let record = self.push(record, spelling, exact);
         self.unclaimed = self.path.len();
         record
     }
 
     /// Appends an answer that [`answer`](Self::answer) found to be new to the path.
-    pub fn say_known(&mut self, record: Record, known: Step) -> Record {
+    pub fn append_known(&mut self, record: Record, known: Step) -> Record {
         let record = self.push_known(record, known);
         self.unclaimed = self.path.len();
         record
@@ -231,7 +231,7 @@ impl History {
         let mut known = 0;
         for message in list {
             match self.path.get(known) {
-                Some(step) if self.says(step, message) => known += 1,
+                Some(step) if self.matches(step, message) => known += 1,
                 _ => break,
             }
         }
@@ -250,7 +250,7 @@ impl History {
         gone
     }
 
-    fn says(&self, step: &Step, message: &Json) -> bool {
+    fn matches(&self, step: &Step, message: &Json) -> bool {
         step.exact == digest(message.as_bytes()) || step.gist == gist_of(&spelled(message))
     }
 
@@ -262,7 +262,7 @@ impl History {
         let sense = sense_of(input, spelling, exact);
         let step = Step { exact, sense, gist: gist_of(input), id: Id::default() };
         let list: Vec<Json> = request.iter().filter(|m| !is_system(m)).cloned().collect();
-        let place = list.iter().rposition(|message| self.says(&step, message));
+        let place = list.iter().rposition(|message| self.matches(&step, message));
         let mut new = Vec::new();
         if let Some(before) = place.and_then(|place| list.get(..place)) {
             self.follow(before, &mut new);
@@ -332,10 +332,10 @@ impl History {
             list.at += 1;
             return;
         }
-        list.left.extend(self.cut(list.at).iter().map(|step| step.exact));
+        list.removed.extend(self.cut(list.at).iter().map(|step| step.exact));
         match &record.node {
             node if node.is(Field::Role, "user") => list.answer = None,
-            node if node.is(Field::Role, "assistant") && !list.left.contains(&exact) => {
+            node if node.is(Field::Role, "assistant") && !list.removed.contains(&exact) => {
                 list.answer.get_or_insert(list.at);
             }
             _ => {}
@@ -349,8 +349,8 @@ impl History {
     /// Ends the comparison of a list: the messages of the path behind it leave the path. Returns
     /// the new records and references to all messages.
     fn end(&mut self, mut list: Showing) -> (Vec<Record>, Json) {
-        list.left.extend(self.cut(list.at).iter().map(|step| step.exact));
-        if !list.left.is_empty() || self.unclaimed == list.begin {
+        list.removed.extend(self.cut(list.at).iter().map(|step| step.exact));
+        if !list.removed.is_empty() || self.unclaimed == list.begin {
             self.unclaimed = list.answer.unwrap_or(self.path.len());
         }
         self.run = self.run.min(self.path.len());
@@ -370,7 +370,7 @@ impl History {
                 self.unclaimed = place + 1;
                 continue;
             }
-            let record = self.say_hashed(spelled(message), message.as_bytes(), exact);
+            let record = self.append_hashed(spelled(message), message.as_bytes(), exact);
             items.add_id(self.path.last().map_or(Id::default(), |step| step.id));
             new.push(record);
         }
@@ -382,10 +382,10 @@ impl History {
     pub fn answer(&self, record: &Record, spelling: &[u8]) -> Answer {
         let (exact, gist) = (digest(spelling), gist_of(record));
         let sense = sense_of(record, spelling, exact);
-        let places = [exact, sense].into_iter().filter_map(|hash| self.places.said.get(&hash));
+        let places = [exact, sense].into_iter().filter_map(|hash| self.places.by_hash.get(&hash));
         let same = places.min().and_then(|place| self.path.get(*place));
         match same {
-            Some(step) => Answer::Said(id_json(step.id), step.exact == exact),
+            Some(step) => Answer::Known(id_json(step.id), step.exact == exact),
             None if self.places.gists.contains_key(&gist) => Answer::Otherwise,
             None => Answer::New(Step { exact, sense, gist, id: Id::default() }),
         }
@@ -454,7 +454,7 @@ pub fn prompt_message(prompt: &Json) -> Vec<u8> {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Answer {
     /// Known answer: its identifier, and whether it has the same spelling.
-    Said(Json, bool),
+    Known(Json, bool),
     /// Another answer to the same call is known.
     Otherwise,
     /// Unknown answer, with its hashes.

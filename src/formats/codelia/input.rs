@@ -33,7 +33,7 @@ fn only(input: &Json, name: &str) -> Option<Json> {
     members.next().is_none().then(|| Json::checked(input.bytes().slice_ref(value)))
 }
 
-/// Input of a run that a message stands for, as the run's first line spells it.
+/// Input of a run that a message represents, as the run's first line spells it.
 #[must_use]
 pub fn of_message(message: &Json) -> Option<Vec<u8>> {
     let content = message.member("content")?;

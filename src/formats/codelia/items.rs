@@ -39,7 +39,7 @@ impl Items {
         self.piece = Some((first, id));
     }
 
-    /// Appends a message that stands elsewhere than next on the path.
+    /// Appends a message that is elsewhere than next on the path.
     pub fn add_id(&mut self, id: Id) {
         self.flush();
         self.step(id);

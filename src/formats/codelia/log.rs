@@ -83,10 +83,10 @@ impl ReadLines for Messages<'_> {
             ready.push_back(Located { value: session, at });
         }
         let mut value = match check(&frame) {
-            _ if frame.blank => self.frames.kept(&frame),
+            _ if frame.blank => self.frames.record_of_line(&frame),
             Ok(message) => {
                 self.number += 1;
-                history.say(spelled(&message), message.as_bytes())
+                history.append(spelled(&message), message.as_bytes())
             }
             Err(error) => self.frames.damaged(&frame, error, self.cx)?,
         };
@@ -220,7 +220,7 @@ impl Writer for Log<'_> {
         if !self.begun {
             return Err(no_session(*at));
         }
-        if self.pen.kept(value)? {
+        if self.pen.write_unchanged(value)? {
             return Ok(());
         }
         match spelling(value, &mut || self.cx.raw_refused(*at)) {

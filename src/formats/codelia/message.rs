@@ -7,7 +7,7 @@
 //! | role `reasoning` | role `assistant` with one `thinking` block, layout `reasoning` |
 //! | `raw_item` of type `redacted_thinking` | `redacted`, with its `data` as signature |
 //! | role `tool` | one `tool_result` block |
-//! | part `image_url` with a `data:` URL | `image`; what stands beside the URL is `extra` |
+//! | part `image_url` with a `data:` URL | `image`; what is beside the URL is `extra` |
 //! | part `document` | `document` |
 //! | any other part | `opaque` |
 //! | `refusal`, `name`, `raw_item`, `output_ref`, `trimmed`, `provider_meta` and the like | `extra` |
@@ -21,13 +21,13 @@ use crate::mapping::{Extra, Object, Source, row, whole};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
-const SAID: Slot = Slot::Said("content");
-const SPEAKER: &[Slot] = &[SAID];
-const ASSISTANT: &[Slot] = &[SAID, Slot::Kept("tool_calls")];
+const CONTENT: Slot = Slot::Said("content");
+const SPEAKER: &[Slot] = &[CONTENT];
+const ASSISTANT: &[Slot] = &[CONTENT, Slot::Kept("tool_calls")];
 const TOOL: &[Slot] = &[
     Slot::Value(row("tool_call_id", Field::Call)),
     Slot::Value(row("tool_name", Field::Name)),
-    SAID,
+    CONTENT,
     Slot::Value(row("is_error", Field::IsError)),
 ];
 const REASONING: &[Slot] = &[Slot::Value(row("content", Field::Thinking))];
@@ -140,7 +140,9 @@ fn assistant(content: Option<Value>, extra: Option<Json>, node: &mut Node) -> Re
     let (mut blocks, layout) = match content {
         None => (Vec::new(), Some(ABSENT)),
         Some(Value::Nodes(parts)) => (parts, Some(PARTS)),
-        Some(Value::Json(said)) if !said.is_null() => (vec![block::text(said)], None),
+        Some(Value::Json(written_content)) if !written_content.is_null() => {
+            (vec![block::text(written_content)], None)
+        }
         Some(_) => (Vec::new(), None),
     };
     blocks.extend(calls);
@@ -265,7 +267,7 @@ fn image(url: &Json, node: &mut Node) -> bool {
     true
 }
 
-/// Writes the message that a record stands for; false if the record is not a message. A record that
+/// Writes the message that a record represents; false if the record is not a message. A record that
 /// is not `own`, but came from another format, is written only with the members that Codelia knows.
 pub fn write(record: &Record, own: bool, out: &mut Vec<u8>) -> bool {
     let node = &record.node;
@@ -294,18 +296,24 @@ pub fn write(record: &Record, own: bool, out: &mut Vec<u8>) -> bool {
         object.member("role", b"\"tool\"");
         let empty = Node::default();
         let result = first.filter(|b| b.is(Field::Type, block::TOOL_RESULT)).unwrap_or(&empty);
-        let said = said(result, result.nodes(Field::Content), own);
-        slots::write(TOOL, result, extra(result).as_ref(), said.as_deref(), &mut object);
+        let written_content = written_content(result, result.nodes(Field::Content), own);
+        slots::write(TOOL, result, extra(result).as_ref(), written_content.as_deref(), &mut object);
     } else {
         let role = node.json(Field::Role).map_or(&b"null"[..], Json::as_bytes);
         object.member("role", role);
-        let said = said(node, node.nodes(Field::Content), own);
+        let written_content = written_content(node, node.nodes(Field::Content), own);
         let mut calls = Extra::default();
         if let Some(list) = written_calls(blocks, own) {
             calls.add(b"\"tool_calls\"", &list);
         }
         extra(node).iter().for_each(|extra| calls.add_members(extra));
-        slots::write(ASSISTANT, node, calls.finish().as_ref(), said.as_deref(), &mut object);
+        slots::write(
+            ASSISTANT,
+            node,
+            calls.finish().as_ref(),
+            written_content.as_deref(),
+            &mut object,
+        );
     }
     object.close();
     true
@@ -316,7 +324,7 @@ fn is_call(node: &Node) -> bool {
 }
 
 /// Spells the content of a message or result as it was spelled, or else in the shape that fits.
-fn said(holder: &Node, blocks: Option<&[Node]>, own: bool) -> Option<Vec<u8>> {
+fn written_content(holder: &Node, blocks: Option<&[Node]>, own: bool) -> Option<Vec<u8>> {
     if let Some(content) = holder.json(Field::Content) {
         return Some(content.as_bytes().to_vec());
     }
@@ -347,7 +355,7 @@ fn said(holder: &Node, blocks: Option<&[Node]>, own: bool) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Whether a block can stand in a list of parts.
+/// Whether a block can be in a list of parts.
 #[must_use]
 pub fn is_part(node: &Node) -> bool {
     [block::TEXT, block::IMAGE, block::DOCUMENT, block::OPAQUE]
@@ -358,22 +366,22 @@ pub fn is_part(node: &Node) -> bool {
 /// Replaces the parts of a message from another format that Codelia's readers refuse by texts;
 /// `None` if there are no such parts. `lost` is called with the path of each.
 #[must_use]
-pub fn without_strange_parts(record: &Record, lost: &dyn Fn(&str)) -> Option<Record> {
+pub fn without_refused_parts(record: &Record, lost: &dyn Fn(&str)) -> Option<Record> {
     fn replaced(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
         let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else { return };
         for block in blocks {
-            if is_strange(block) {
+            if is_refused(block) {
                 lost(&format!("{path}.content.*.{}", block::OPAQUE));
-                *block = block::stand_in(block);
+                *block = block::placeholder(block);
             }
             replaced(block, &format!("{path}.content.*"), lost);
         }
     }
-    fn has_strange(node: &Node) -> bool {
+    fn has_refused(node: &Node) -> bool {
         let blocks = node.nodes(Field::Content).unwrap_or_default();
-        blocks.iter().any(|block| is_strange(block) || has_strange(block))
+        blocks.iter().any(|block| is_refused(block) || has_refused(block))
     }
-    has_strange(&record.node).then(|| {
+    has_refused(&record.node).then(|| {
         let mut record = record.clone();
         replaced(&mut record.node, record.kind.name(), lost);
         record
@@ -382,7 +390,7 @@ pub fn without_strange_parts(record: &Record, lost: &dyn Fn(&str)) -> Option<Rec
 
 /// Whether Codelia's readers refuse a block. They know the blocks that the model has, images by
 /// URL, and the parts that Codelia's adapters wrap.
-fn is_strange(block: &Node) -> bool {
+fn is_refused(block: &Node) -> bool {
     if !block.is(Field::Type, block::OPAQUE) {
         return false;
     }
@@ -465,7 +473,7 @@ pub fn gist(record: &Record) -> Vec<u8> {
                 fields.iter().for_each(|field| add(block.json(*field)));
             }
         }
-        Some(Value::Json(said)) => add(Some(said)),
+        Some(Value::Json(written_content)) => add(Some(written_content)),
         _ => {}
     }
     out

@@ -5,7 +5,7 @@
 //!
 //! | Codelia | canonical |
 //! |---|---|
-//! | `header` | `session`, and a `run` of layout `header` with what only the run says |
+//! | `header` | `session`, and a `run` of layout `header` with what only the run contains |
 //! | `run.start` | a `run` of layout `start`; its input is the `message` behind it |
 //! | `llm.request` | `request`; its `messages` refer to records, and hold by value what is none |
 //! | `llm.response` | `response`, its messages behind it |
@@ -27,13 +27,13 @@ mod input;
 mod items;
 mod log;
 mod message;
+mod message_store;
 mod names;
 mod prompt;
 mod read;
 mod repair;
 mod resolve;
 mod rows;
-mod shelf;
 mod slots;
 mod sniff;
 mod state;

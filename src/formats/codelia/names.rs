@@ -121,7 +121,7 @@ const SESSIONS: &str = "/sessions/";
 /// Returns the part and the session of a file below the folder of all sessions.
 #[must_use]
 pub fn member(path: &str, head: &mut dyn FnMut() -> Vec<u8>) -> Option<Member> {
-    // Most files stand elsewhere, and the search from the end is slow.
+    // Most files are elsewhere, and the search from the end is slow.
     let (_, below) = path.contains(SESSIONS).then(|| path.rsplit_once(SESSIONS))??;
     let part = format!("/sessions/{below}");
     if [DATABASE, DATABASE_LOG].contains(&part.as_str()) {
@@ -163,8 +163,8 @@ fn first_line(head: &[u8]) -> &[u8] {
 }
 
 /// Returns the session of the run with this beginning, which may follow lines that a crash tore; if
-/// the header is torn, the first line behind it that names the session. A run without a session is a
-/// session of its own.
+/// the header is torn, the first line behind it that names the session. A run without a session is
+/// a session of its own.
 fn session_of(head: &[u8]) -> Option<String> {
     let mut lines = sniff::lines_behind_tears(head);
     let first = Bytes::copy_from_slice(lines.next()?);

@@ -1,6 +1,6 @@
 //! Reader of a run's file as a stream of records.
 
-mod said;
+mod run_messages;
 mod stored;
 
 use super::answers::Answers;
@@ -60,7 +60,7 @@ struct Records<'a> {
     frames: FramedLines,
     part: u32,
     survey: Survey,
-    /// Answers of tools in parts, once an output has asked for them.
+    /// Answers of tools in parts, once an output needed them.
     answers: Option<Answers>,
     /// Runs that follow this one, and the places where the state is stored.
     runs: VecDeque<Place>,
@@ -258,7 +258,7 @@ impl Records<'_> {
             "agent.event" | "run.end" => (self.last_answer(&record.node), Vec::new()),
             _ => (Vec::new(), Vec::new()),
         };
-        // The time of a message stands only in the message's own record.
+        // Only the message's own record contains the time of a message.
         let time = record.node.json(Field::Time).cloned().filter(|_| !behind.is_empty());
         if time.is_some() {
             record.node.take(Field::Time);
@@ -283,7 +283,7 @@ impl Records<'_> {
 
     fn message(&mut self, value: Record, at: Position) {
         self.last = value.node.json(Field::Id).cloned();
-        self.run.answered = said::is_answer(&value);
+        self.run.answered = run_messages::is_answer(&value);
         self.ready.push_back(Located { value, at });
     }
 

@@ -1,9 +1,9 @@
-//! Resolution of the references in lines to the messages and values that they stand for.
+//! Resolution of the references in lines to the messages and values that they represent.
 
 use super::history::prompt_message;
 use super::message;
+use super::message_store::MessageStore;
 use super::read::SHARED;
-use super::shelf::Shelf;
 use crate::error::Result;
 use crate::format::Spool;
 use crate::json::{Json, text};
@@ -50,7 +50,7 @@ impl Headers {
 
 /// All messages and values that lines refer to.
 pub struct Sources {
-    shelf: Shelf,
+    store: MessageStore,
     /// System prompt and tools of the run.
     prompt: Option<Json>,
     tools: Option<Json>,
@@ -69,7 +69,7 @@ impl Sources {
     /// Creates an empty store that keeps messages in `spool`.
     #[must_use]
     pub fn new(spool: Box<dyn Spool>) -> Self {
-        Self { shelf: Shelf::new(spool), prompt: None, tools: None }
+        Self { store: MessageStore::new(spool), prompt: None, tools: None }
     }
 
     /// Begins a run with its own prompt and tools.
@@ -88,11 +88,11 @@ impl Sources {
         let node = &record.node;
         let Some(id) = node.json(Field::Id) else { return Ok(false) };
         let Some(spelling) = spelling(record, refused) else { return Ok(false) };
-        self.shelf.put(id, node.json(Field::Parent), &spelling)?;
+        self.store.put(id, node.json(Field::Parent), &spelling)?;
         Ok(true)
     }
 
-    /// Returns the messages that a list of references stands for.
+    /// Returns the messages that a list of references represents.
     ///
     /// # Errors
     /// If they cannot be read back.
@@ -105,7 +105,7 @@ impl Sources {
         Ok(Resolved { messages, missing })
     }
 
-    /// Passes the messages that a list of references stands for to `take`, one by one. Returns the
+    /// Passes the messages that a list of references represents to `take`, one by one. Returns the
     /// number of references that were not found.
     ///
     /// # Errors
@@ -128,19 +128,19 @@ impl Sources {
     /// # Errors
     /// If there is no room.
     pub fn labelled(&mut self, label: &Json, value: &Json) -> Result<()> {
-        self.shelf.put(label, None, value.as_bytes())
+        self.store.put(label, None, value.as_bytes())
     }
 
     /// Passes the messages of one reference to `take`; false if the reference cannot be resolved.
     fn item(&mut self, item: &Json, take: &mut dyn FnMut(Json) -> Result<()>) -> Result<bool> {
         let message = match item.as_bytes().first() {
-            Some(b'"') => self.shelf.get(item)?,
+            Some(b'"') => self.store.get(item)?,
             Some(b'[') => {
                 let ends: Vec<_> = item.elements().collect();
                 let [first, last] = ends.as_slice() else { return Ok(false) };
-                let Some(numbers) = self.shelf.path(first, last) else { return Ok(false) };
+                let Some(numbers) = self.store.path(first, last) else { return Ok(false) };
                 for number in numbers {
-                    take(self.shelf.read(number)?)?;
+                    take(self.store.read(number)?)?;
                 }
                 return Ok(true);
             }
@@ -158,7 +158,7 @@ impl Sources {
             return Ok(Some(message));
         }
         if let Some(label) = item.member("same") {
-            return self.shelf.get(&label);
+            return self.store.get(&label);
         }
         let prompt = self.prompt.as_ref().filter(|_| item.member("prompt").is_some());
         Ok(prompt.map(|prompt| Json::checked(prompt_message(prompt).into())))
@@ -177,7 +177,7 @@ impl Sources {
             return Ok(true);
         }
         let run = text::is(label.as_bytes(), "run");
-        let tools = if run { self.tools.clone() } else { self.shelf.get(&label)? };
+        let tools = if run { self.tools.clone() } else { self.store.get(&label)? };
         let found = tools.is_some();
         tools.into_iter().for_each(|tools| node.set(Field::Tools, tools));
         Ok(found)

@@ -51,7 +51,7 @@ pub struct State {
 }
 
 impl State {
-    /// Whether a byte order mark stands before the text.
+    /// Whether the text begins with a byte order mark.
     #[must_use]
     pub fn is_marked(&self) -> bool {
         self.file.as_ref().is_some_and(|file| file.get(Field::Bom).is_some())
@@ -163,7 +163,7 @@ impl Stored {
 /// Reads a state.
 ///
 /// # Errors
-/// If it cannot be read, or is no state.
+/// If it cannot be read, or is not a state.
 pub fn read(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Stored> {
     let State { file, text } = text_of(part, cx)?;
     let at = Position { line: 1, ..Position::default() };
@@ -239,7 +239,7 @@ impl List {
         Ok(Some(Self { flow, head, ended }))
     }
 
-    /// Returns the next message; `None` at the end, and where anything else stands.
+    /// Returns the next message; `None` at the end, and where there is anything else.
     fn next(&mut self) -> io::Result<Option<Json>> {
         if self.ended {
             return Ok(None);
@@ -268,7 +268,7 @@ fn list_of(head: &[u8]) -> Option<(Vec<u8>, usize)> {
 /// Opens a state for reading.
 ///
 /// # Errors
-/// If it cannot be read, or is no state.
+/// If it cannot be read, or is not a state.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut stored = read(parts.main()?, cx)?;
     let at = Position { line: 1, ..Position::default() };
@@ -278,7 +278,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     let mut records = vec![Located { value: session, at }];
     let mut ends: Option<(Json, Json)> = None;
     for (message, at) in stored.messages.iter().zip(stored.places()) {
-        let value = history.say(spelled(message), message.as_bytes());
+        let value = history.append(spelled(message), message.as_bytes());
         if let Some(id) = history.last() {
             let first = ends.take().map_or_else(|| id.clone(), |(first, _)| first);
             ends = Some((first, id));

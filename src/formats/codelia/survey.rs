@@ -179,7 +179,7 @@ pub fn answer(output: &Node) -> Option<(Record, Vec<u8>)> {
     Some((record, spelling))
 }
 
-/// Fills the fields of an output's record from the message that stands for the output.
+/// Fills the fields of an output's record from the message that represents the output.
 pub fn fill(output: &mut Node, message: &Json) {
     let Ok(record) = message::read(message.bytes()) else { return };
     let Some(result) = record.node.nodes(Field::Content).and_then(<[Node]>::first) else { return };

@@ -37,11 +37,11 @@ const MODEL: &[Slot] =
     &[Value(row("provider", Field::Provider)), Value(row("name", Field::Model)), LEVEL];
 const LEVEL: Slot = Value(row("reasoning", Field::ThinkingLevel));
 
-/// Layout of a record of the kind `run` that stands for a run's header.
+/// Layout of a record of the kind `run` that represents a run's header.
 pub const HEADER: &str = "header";
-/// Layout of a record of the kind `run` that stands for a run's first line after its header.
+/// Layout of a record of the kind `run` that represents a run's first line after its header.
 pub const START: &str = "start";
-/// Layout of a record of the kind `run` that stands for a run's last line.
+/// Layout of a record of the kind `run` that represents a run's last line.
 pub const END: &str = "end";
 
 /// Every type of line.
@@ -232,7 +232,7 @@ fn whole(text: &Bytes, name: Option<&str>) -> Result<Parsed, Fault> {
     Ok(Parsed { record: mapping::whole(text, name)?, of: None, said: None })
 }
 
-/// Returns the type of line that a record stands for.
+/// Returns the type of line that a record represents.
 #[must_use]
 pub fn type_of(record: &Record) -> Option<&'static Type> {
     let is = |layout| record.node.is(Field::Layout, layout);
@@ -240,7 +240,7 @@ pub fn type_of(record: &Record) -> Option<&'static Type> {
     TYPES.iter().find(fits)
 }
 
-/// Appends the line that a record stands for, with the value of its conversation member.
+/// Appends the line that a record represents, with the value of its conversation member.
 pub fn write(of: &Type, node: &Node, said: Option<&[u8]>, out: &mut Vec<u8>) {
     let mut object = Object::open(out);
     text::quote(of.wire, object.key("type"));

@@ -106,7 +106,7 @@ impl Writer for Run<'_> {
         }
         self.flush()?;
         if let Some(pen) = &mut self.pen
-            && pen.kept(record)?
+            && pen.write_unchanged(record)?
         {
             return Ok(());
         }

@@ -1,5 +1,5 @@
-//! History that stands in another rollout: a fork, and a segment behind turns that were taken back,
-//! name the rollout and the number of the line before which they go on.
+//! History in another rollout: a fork, and a segment behind turns that were taken back, name the
+//! rollout and the number of the line before which they continue.
 //!
 //! The other rollout is looked for among the sessions beside this one, and only read.
 
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::format::Parts;
 use crate::ids::is_uuid;
 use crate::json::Json;
-use crate::lines::{Kept, Lines};
+use crate::lines::{Lines, OwnedLine};
 use std::io::Read;
 
 /// Folders in which Codex keeps rollouts.
@@ -21,7 +21,7 @@ const DEEPEST: usize = 64;
 /// A rollout whose first lines are the history of another.
 struct Base {
     lines: Lines<Box<dyn Read>>,
-    /// The number of the first line that is no history.
+    /// The number of the first line that is not history.
     end: f64,
 }
 
@@ -45,13 +45,13 @@ impl Base {
     /// Returns the next line of the history, or the line about the session.
     fn next(&mut self) -> Result<Option<Json>> {
         loop {
-            let kept = match self.lines.kept() {
+            let kept = match self.lines.next_owned() {
                 Ok(Some(kept)) => kept,
                 Ok(None) => return Ok(None),
                 Err(error) if error.is_recoverable() => continue,
                 Err(error) => return Err(error),
             };
-            let Kept { bytes, .. } = kept;
+            let OwnedLine { bytes, .. } = kept;
             // Codex passes over what it cannot parse.
             let text = std::str::from_utf8(&bytes).is_ok();
             let Some(line) = value(&bytes).ok().filter(|_| text) else { continue };

@@ -1,4 +1,5 @@
-//! Links the items of a rollout as a tree: a list, in which turns that were taken back are branches.
+//! Links the items of a rollout as a tree: a list, in which turns that were taken back are
+//! branches.
 
 use crate::format::Cx;
 use crate::ids::Maker;
@@ -10,13 +11,13 @@ use crate::record::{Field, Kind, Node, Record};
 pub struct Chain {
     maker: Maker,
     made: u64,
-    /// Number of the node behind which the next one stands.
+    /// Number of the node behind which the next one comes.
     last: Option<u64>,
     /// Number of the last node of the conversation itself.
     talk: Option<u64>,
-    /// For each turn since the last compaction, the node behind which it stands.
+    /// For each turn since the last compaction, the node before it.
     turns: Vec<Option<u64>>,
-    /// Whether the last node is not the one behind which the next one would stand.
+    /// Whether the last node is not the one behind which the next one would come.
     moved: bool,
 }
 
@@ -36,7 +37,7 @@ impl Chain {
             Kind::Event => return self.roll_back(&record.node),
             Kind::Message | Kind::Extension | Kind::Compaction | Kind::ModelChange => {}
             Kind::Opaque if super::line::is_item(record) => {}
-            // An object that is no line stands on no path.
+            // An object that is not a line is on no path.
             Kind::Opaque if record.node.json(Field::Data).is_some() => {
                 self.moved = true;
                 return;
@@ -49,7 +50,7 @@ impl Chain {
         record.node.set(Field::IdMade, Json::constant("true"));
         let prompt = record.kind == Kind::Message && record.node.is(Field::Role, "user");
         if prompt {
-            // Codex takes back what it told the model before the turn, too, but not at the very
+            // Codex also takes back its own messages before the turn, but not at the very
             // beginning.
             self.turns.push(if self.turns.is_empty() { self.last } else { self.talk });
         }
@@ -77,7 +78,7 @@ impl Chain {
         }
     }
 
-    /// Returns the node at which the session stands, if it is not the last one.
+    /// Returns the leaf of the session, if it is not the last node.
     #[must_use]
     pub fn leaf(&self) -> Option<Json> {
         self.moved.then(|| self.name(self.last))

@@ -1,6 +1,6 @@
 //! Sessions of other formats, and of other versions, as a rollout.
 //!
-//! The items are what Codex sends; beside each stands the event by which Codex lists and shows the
+//! The items are what Codex sends; beside each is the event by which Codex lists and shows the
 //! session: a session without an event for its first question is in no list, and an answer without
 //! one is not on the screen. Identifiers of items are left out, because they belong to a server.
 //! Thoughts of other models are left out, too: only their provider can read them.
@@ -33,7 +33,7 @@ pub struct Foreign {
     /// Whether that rollout has events, which then keep their places; otherwise they are made.
     shows: bool,
     /// The last text of each speaker, for the events that repeat it.
-    said: [Option<Json>; 3],
+    last_texts: [Option<Json>; 3],
     session: Node,
     /// Whether the first line is still to be written.
     first: bool,
@@ -45,7 +45,7 @@ pub struct Foreign {
     waiting_size: usize,
     ordinal: u64,
     turn: Turn,
-    asked: Option<String>,
+    question: Option<String>,
 }
 
 impl Foreign {
@@ -55,7 +55,7 @@ impl Foreign {
         let own = session.text(Field::Source).is_some_and(|s| s.split('@').next() == Some(NAME));
         let told = [Field::Created, Field::Updated].map(|field| session.json(field));
         let time = told.into_iter().flatten().find_map(times::read);
-        let asked = cx.options.asked.clone();
+        let question = cx.options.question.clone();
         let mut session = session.clone();
         session.take(Field::Raw);
         if let Some(folder) = cx.options.folder.as_deref().filter(|_| own)
@@ -68,7 +68,7 @@ impl Foreign {
             version,
             own,
             shows: own && !session.is(Field::Source, "codex@1"),
-            said: [None, None, None],
+            last_texts: [None, None, None],
             session,
             first: true,
             time,
@@ -77,7 +77,7 @@ impl Foreign {
             waiting_size: 0,
             ordinal: 0,
             turn: Turn::default(),
-            asked,
+            question,
         }
     }
 
@@ -145,7 +145,7 @@ impl Foreign {
             return;
         }
         let mut node = std::mem::take(&mut self.session);
-        let id = uuid(&node, self.asked.as_deref());
+        let id = uuid(&node, self.question.as_deref());
         let created = self.now();
         node.set(Field::Id, Json::string(&id));
         if !self.own || node.json(Field::Created).is_none() {
@@ -201,7 +201,7 @@ impl Foreign {
         {
             self.turn.begin(data);
             if let Some((speaker, said)) = twin::of_event(data) {
-                let new = self.said.get(speaker as usize).and_then(Option::as_ref);
+                let new = self.last_texts.get(speaker as usize).and_then(Option::as_ref);
                 let said = new.filter(|_| node.is_true(Field::Derived)).unwrap_or(&said).clone();
                 if self.version == 1 {
                     return log.count(FieldOutcome::Derived, "event");
@@ -209,7 +209,7 @@ impl Foreign {
                 return self.event(speaker, &said, &twin::images(data), rest_of(node), to);
             }
         }
-        // A line of version 1 that is no item says nothing of the conversation.
+        // A line of version 1 that is not an item is not part of the conversation.
         let state = node.is(Field::Subtype, "state");
         let bare = data.filter(|data| state && data.member("type").is_none());
         if let Some(data) = bare {
@@ -249,7 +249,7 @@ impl Foreign {
             let said = twin::of_message(&piece).filter(|_| self.version > 1);
             match said {
                 Some((speaker, said)) if self.shows => {
-                    if let Some(last) = self.said.get_mut(speaker as usize) {
+                    if let Some(last) = self.last_texts.get_mut(speaker as usize) {
                         *last = Some(said);
                     }
                 }
@@ -264,7 +264,7 @@ impl Foreign {
     fn event(
         &mut self,
         speaker: Speaker,
-        said: &Json,
+        new_text: &Json,
         images: &Images,
         rest: Option<Json>,
         to: To<'_>,
@@ -277,7 +277,7 @@ impl Foreign {
             self.turn.turn = digits(&key);
         }
         let turn = Some(&self.turn).filter(|_| self.version == 3);
-        twin::write(speaker, said, images, turn, &mut payload);
+        twin::write(speaker, new_text, images, turn, &mut payload);
         self.payload(wire::EVENT, &payload, rest, to);
     }
 
@@ -396,9 +396,9 @@ fn members(node: &Node, version: u32, own: bool) -> Json {
 /// Returns the identifier of the session if it is a UUID, or else one that follows from the
 /// session.
 #[must_use]
-pub fn uuid(session: &Node, asked: Option<&str>) -> String {
+pub fn uuid(session: &Node, question: Option<&str>) -> String {
     let id = session.text(Field::Id).filter(|id| is_uuid(id));
-    id.unwrap_or_else(|| digits(&identity(session, asked)))
+    id.unwrap_or_else(|| digits(&identity(session, question)))
 }
 
 /// Returns a UUID that follows from a text.

@@ -103,7 +103,7 @@ fn part(given: &Node, images: bool, lose: &dyn Fn(&str)) -> Node {
         return node;
     }
     lose(&format!("content.*.{}", given.text(Field::Type).unwrap_or_default()));
-    block::stand_in(given)
+    block::placeholder(given)
 }
 
 fn call(given: &Node, lose: &dyn Fn(&str)) -> Node {

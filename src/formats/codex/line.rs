@@ -30,7 +30,7 @@ impl Envelope {
                     continue;
                 }
             };
-            // A member that stands twice can be read in two ways.
+            // A member that occurs twice can be read in two ways.
             if place.replace(value).is_some() {
                 return None;
             }
@@ -140,11 +140,11 @@ fn read_bare(line: &Json) -> Record {
     record
 }
 
-/// Subtype of lines of version 1 that are no items.
+/// Subtype of lines of version 1 that are not items.
 const STATE: &str = "state";
 
-/// Returns an item that is no message: a part of the conversation, or a notice where Codex does not
-/// send it to a model.
+/// Returns an item that is not a message: a part of the conversation, or a notice where Codex does
+/// not send it to a model.
 fn unread(item: &Json, subtype: &str) -> Record {
     let wire = item.member("type").and_then(|wire| wire.text());
     match wire.filter(|wire| responses::UNREAD.contains(&wire.as_str())) {
@@ -165,14 +165,14 @@ fn notice(subtype: &str, data: Json) -> Record {
     record
 }
 
-/// Keeps an object whole that is no line of Codex.
+/// Keeps an object whole that is not a line of Codex.
 fn opaque(line: &Json) -> Record {
     let mut record = Record::new(Kind::Opaque);
     record.node.set(Field::Data, line.clone());
     record
 }
 
-/// Reads an item: a message, or what Codex itself says to the model. `None` for any other item.
+/// Reads an item: a message, or a text of Codex itself for the model. `None` for any other item.
 #[must_use]
 pub fn read_item(item: &Json) -> Option<Record> {
     let message = responses::read(item)?;

@@ -4,8 +4,8 @@
 //! From version 2 on each line has a time, a type and a payload; the first has type `session_meta`.
 //! Version 3, which Codex calls paginated, numbers its lines and has other events.
 //!
-//! Only items are sent to a model. Events repeat them for the user interface, so that everything
-//! said stands twice.
+//! Only items are sent to a model. Events repeat them for the user interface, so that every text of
+//! the conversation occurs twice.
 //!
 //! | Codex | canonical |
 //! |---|---|
@@ -18,7 +18,7 @@
 //! | `event_msg` | `event`, `derived` if it repeats the item before it |
 //! | other lines with a payload, `state` of version 1 | `notice` |
 //! | objects without a payload | `opaque` |
-//! | `thread_rolled_back` | also a branch: what follows stands behind the turns that are left |
+//! | `thread_rolled_back` | also a branch: what follows is behind the turns that are left |
 //! | lines of the rollout to which `history_base` refers | their records, `synthesized` |
 //! | members without a field | `extra`; those of a payload below `extra.payload` |
 //!
@@ -120,14 +120,14 @@ fn native(named: &Named<'_>) -> String {
     let time = named.session.json(Field::Created).and_then(times::read).unwrap_or_default();
     let spelled = times::with_seconds(time);
     let (date, clock) = spelled.trim_end_matches('Z').split_once('T').unwrap_or_default();
-    let id = foreign::uuid(named.session, named.asked);
+    let id = foreign::uuid(named.session, named.question);
     format!("/{}/rollout-{date}T{}-{id}", date.replace('-', "/"), clock.replace(':', "-"))
 }
 
 /// Maximum number of lines that detection looks at.
 const SNIFFED: usize = 16;
 
-/// Detects a rollout: its first line is one that begins it, or one of its lines stands further on.
+/// Detects a rollout: its first line is one that begins it, or one of its lines comes later.
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     let called = Head::is_called(head.name, FORMAT.extensions);
     let mut clean = true;

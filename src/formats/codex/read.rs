@@ -34,7 +34,7 @@ pub const NOT_A_HEADER: &str = "the first record is not a session_meta with a st
 #[derive(Debug, Default)]
 pub struct State {
     model: Option<Json>,
-    said: [Option<Json>; 3],
+    last_texts: [Option<Json>; 3],
 }
 
 impl State {
@@ -54,13 +54,13 @@ impl State {
             }
             Kind::Message => {
                 if let Some((speaker, said)) = twin::of_message(&record.node) {
-                    *self.said_by(speaker) = Some(said);
+                    *self.last_text_of(speaker) = Some(said);
                 }
             }
             Kind::Event => {
                 let payload = record.node.json(Field::Data).and_then(twin::of_event);
                 let Some((speaker, said)) = payload else { return record };
-                let item = self.said_by(speaker).take();
+                let item = self.last_text_of(speaker).take();
                 if item.is_some_and(|item| item == said || item.text() == said.text()) {
                     record.node.set(Field::Derived, Json::constant("true"));
                 }
@@ -70,8 +70,8 @@ impl State {
         record
     }
 
-    fn said_by(&mut self, speaker: Speaker) -> &mut Option<Json> {
-        let [user, agent, thought] = &mut self.said;
+    fn last_text_of(&mut self, speaker: Speaker) -> &mut Option<Json> {
+        let [user, agent, thought] = &mut self.last_texts;
         match speaker {
             Speaker::User => user,
             Speaker::Agent => agent,
@@ -110,7 +110,7 @@ impl ReadLines for Records<'_> {
         let had_session = self.has_begun();
         let line = Line { at, ..frame.line() };
         let mut value = match frame.blank {
-            true => self.lines.kept(&frame),
+            true => self.lines.record_of_line(&frame),
             false => self
                 .parse(&line, &frame.bytes)
                 .or_else(|error| self.lines.damaged(&frame, error, self.cx))?,
@@ -141,7 +141,7 @@ impl ReadLines for Records<'_> {
 }
 
 impl Records<'_> {
-    /// Returns the next record of the history that stands in other rollouts.
+    /// Returns the next record of the history in other rollouts.
     fn inherited(&mut self) -> Result<Option<Located<Record>>> {
         let Some(session) = &mut self.session else { return Ok(None) };
         let line = self.history.next(self.parts, self.cx.options.max_line)?;

@@ -21,14 +21,14 @@ pub enum Speaker {
 #[must_use]
 pub fn of_event(payload: &Json) -> Option<(Speaker, Json)> {
     let text = |name| payload.member(name);
-    let (speaker, said) = match payload.member("type")?.text()?.as_str() {
+    let (speaker, words) = match payload.member("type")?.text()?.as_str() {
         "user_message" => (Speaker::User, text("message")?),
         "agent_message" => (Speaker::Agent, text("message")?),
         "agent_reasoning" => (Speaker::Thought, text("text")?),
         "item_completed" => of_item(&payload.member("item")?)?,
         _ => return None,
     };
-    said.as_bytes().starts_with(b"\"").then_some((speaker, said))
+    words.as_bytes().starts_with(b"\"").then_some((speaker, words))
 }
 
 /// Returns the speaker and the one text of a completed item.
@@ -130,7 +130,7 @@ impl Turn {
 /// turn. Version 3 shows reasoning that the model did not write as nothing, so it gets no event.
 pub fn write(
     speaker: Speaker,
-    said: &Json,
+    words: &Json,
     images: &Images,
     turn: Option<&Turn>,
     out: &mut Vec<u8>,
@@ -143,7 +143,7 @@ pub fn write(
             Speaker::Thought => ("agent_reasoning", "text"),
         };
         text::quote(kind, object.key("type"));
-        object.member(name, said.as_bytes());
+        object.member(name, words.as_bytes());
         if speaker == Speaker::User {
             object.member("images", &listed(&images.urls));
             if !images.paths.is_empty() {
@@ -160,7 +160,7 @@ pub fn write(
     let id = format!("item-{}", turn.item);
     let (kind, list) = match speaker {
         Speaker::User => {
-            let mut parts = one("text", said, ",\"text_elements\":[]");
+            let mut parts = one("text", words, ",\"text_elements\":[]");
             parts.pop();
             for (kind, name, list) in
                 [("image", "image_url", &images.urls), ("local_image", "path", &images.paths)]
@@ -176,8 +176,8 @@ pub fn write(
             parts.push(b']');
             ("UserMessage", parts)
         }
-        Speaker::Agent => ("AgentMessage", one("Text", said, "")),
-        Speaker::Thought => ("Reasoning", [b"[", said.as_bytes(), b"]"].concat()),
+        Speaker::Agent => ("AgentMessage", one("Text", words, "")),
+        Speaker::Thought => ("Reasoning", [b"[", words.as_bytes(), b"]"].concat()),
     };
     text::quote(kind, item.key("type"));
     text::quote(&id, item.key("id"));
@@ -192,8 +192,8 @@ pub fn write(
     object.close();
 }
 
-fn one(kind: &str, said: &Json, rest: &str) -> Vec<u8> {
-    let text = String::from_utf8_lossy(said.as_bytes());
+fn one(kind: &str, words: &Json, rest: &str) -> Vec<u8> {
+    let text = String::from_utf8_lossy(words.as_bytes());
     format!("[{{\"type\":\"{kind}\",\"text\":{text}{rest}}}]").into_bytes()
 }
 

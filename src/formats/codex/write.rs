@@ -29,7 +29,7 @@ pub fn open<'a>(
         session: None,
         lines: Lines::default(),
         state: State::default(),
-        said: [None, None, None],
+        last_texts: [None, None, None],
     }))
 }
 
@@ -45,7 +45,7 @@ struct Rollout<'a> {
     /// State in which stored lines are read.
     state: State,
     /// The last text of each speaker, for the events that repeat it.
-    said: [Option<Json>; 3],
+    last_texts: [Option<Json>; 3],
 }
 
 enum Session {
@@ -92,7 +92,9 @@ impl Writer for Rollout<'_> {
         let record = &located.value;
         match (&mut self.session, record.kind) {
             (None, Kind::Session) => self.header(located)?,
-            (None, Kind::Opaque) if record.node.line().is_some() => self.kept_line(&record.node),
+            (None, Kind::Opaque) if record.node.line().is_some() => {
+                self.unchanged_line(&record.node)
+            }
             (None, _) => return Err(no_session(located.at)),
             (Some(Session::Same), Kind::Session) => self.file(&record.node),
             (Some(Session::Same), _) => self.same(located),
@@ -132,7 +134,7 @@ impl Rollout<'_> {
         Ok(())
     }
 
-    fn kept_line(&mut self, node: &Node) {
+    fn unchanged_line(&mut self, node: &Node) {
         let line = node.line().unwrap_or_default();
         self.lines.begin(node).extend_from_slice(&line);
     }
@@ -186,7 +188,7 @@ impl Rollout<'_> {
         let record = &located.value;
         let is_line = record.node.json(Field::Text).or(record.node.json(Field::RawBytes));
         if record.kind == Kind::Opaque && is_line.is_some() {
-            return self.kept_line(&record.node);
+            return self.unchanged_line(&record.node);
         }
         if record.node.is_true(Field::Synthesized) {
             return;
@@ -213,13 +215,13 @@ impl Rollout<'_> {
         }
     }
 
-    /// Notes what is said; returns an event with the present text of the item that it repeats, if
-    /// the item was edited.
+    /// Notes the text of an item; returns an event with the present text of the item that it
+    /// repeats, if the item was edited.
     fn twin(&mut self, record: &Record) -> Option<Record> {
         if let Some((speaker, said)) =
             twin::of_message(&record.node).filter(|_| record.kind == Kind::Message)
         {
-            *self.said.get_mut(speaker as usize)? = Some(said);
+            *self.last_texts.get_mut(speaker as usize)? = Some(said);
             return None;
         }
         if record.kind != Kind::Event || !record.node.is_true(Field::Derived) {
@@ -227,7 +229,7 @@ impl Rollout<'_> {
         }
         let payload = record.node.json(Field::Data)?;
         let (speaker, old) = twin::of_event(payload)?;
-        let new = self.said.get(speaker as usize)?.as_ref()?;
+        let new = self.last_texts.get(speaker as usize)?.as_ref()?;
         if *new == old || new.text() == old.text() {
             return None;
         }

@@ -75,8 +75,8 @@ fn read(part: &Json, shape: &Shape) -> Option<Node> {
     Some(node)
 }
 
-/// Returns the members of an object other than `known`; `None` if a name stands twice, for then the
-/// object can be read in two ways.
+/// Returns the members of an object other than `known`; `None` if a name occurs twice, because then
+/// the object can be read in two ways.
 fn beside(object: &Json, known: &[&str]) -> Option<Extra> {
     let (mut rest, mut seen) = (Extra::default(), Vec::with_capacity(4));
     for (key, value) in object.members() {

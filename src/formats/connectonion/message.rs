@@ -4,7 +4,7 @@
 //! | ConnectOnion | canonical |
 //! |---|---|
 //! | `content` a string | the same |
-//! | `content` a list of parts | content blocks; a part that is no text, image or document is opaque; |
+//! | `content` a list of parts | content blocks; a part that is not a text, image or document is opaque; |
 //! | | from another format, a part that the interface does not know becomes a text that names it |
 //! | `tool_calls` | `tool_call` blocks behind the text; arguments stay the JSON text that they are |
 //! | role `tool` | one `tool_result` block |
@@ -82,7 +82,7 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         }
     }
     source.cursor.end()?;
-    // If a name stands twice, a reader takes the last member, but both must be restored.
+    // If a name occurs twice, a reader takes the last member, but both must be restored.
     if twice || source.ambiguous {
         return whole(text, Some("message"));
     }
@@ -90,7 +90,7 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
 }
 
 /// Reports a record that is not a message of a known shape.
-pub fn say_opaque(record: &Record, at: Position, cx: &Cx<'_>) {
+pub fn report_opaque(record: &Record, at: Position, cx: &Cx<'_>) {
     if record.kind == Kind::Opaque {
         cx.report(Diagnostic::new(Code::OddMessage, Code::OddMessage.title()).at(at));
     }
@@ -188,7 +188,9 @@ impl Parts {
                 let mut result = Node::with_capacity(3);
                 result.set(Field::Type, block::type_of(block::TOOL_RESULT));
                 self.call.into_iter().for_each(|call| result.set(Field::Call, call));
-                self.content.into_iter().for_each(|said| result.set(Field::Content, said));
+                self.content
+                    .into_iter()
+                    .for_each(|write_content| result.set(Field::Content, write_content));
                 Some(Value::Nodes(vec![result]))
             }
             (_, Some(calls)) => {
@@ -196,7 +198,9 @@ impl Parts {
                     node.set(Field::Layout, NULL);
                 }
                 let mut blocks = match self.content {
-                    Some(Value::Json(said)) if !said.is_null() => vec![block::text(said)],
+                    Some(Value::Json(write_content)) if !write_content.is_null() => {
+                        vec![block::text(write_content)]
+                    }
                     Some(Value::Nodes(parts)) => parts,
                     _ => Vec::new(),
                 };
@@ -213,7 +217,7 @@ impl Parts {
     }
 }
 
-/// Writes the message that a record stands for; false if the record stands for none. A record of
+/// Writes the message that a record represents; false if the record represents none. A record of
 /// another format, which is not `own`, is written in the shape that the real software uses.
 pub fn write(record: &Record, spacing: Spacing, own: bool, out: &mut Vec<u8>) -> bool {
     let node = &record.node;
@@ -234,13 +238,13 @@ pub fn write(record: &Record, spacing: Spacing, own: bool, out: &mut Vec<u8>) ->
     let result = blocks.and_then(<[Node]>::first);
     match result.filter(|block| block.is(Field::Type, block::TOOL_RESULT)) {
         Some(result) => {
-            said(result, result.nodes(Field::Content), spacing, own, &mut object);
+            write_content(result, result.nodes(Field::Content), spacing, own, &mut object);
             if let Some(call) = result.json(Field::Call) {
                 object.member("tool_call_id", call.as_bytes());
             }
         }
         None => {
-            said(node, blocks, spacing, own, &mut object);
+            write_content(node, blocks, spacing, own, &mut object);
             write_calls(blocks.unwrap_or_default(), spacing, &mut object);
         }
     }
@@ -260,7 +264,7 @@ fn is_part(node: &Node) -> bool {
 
 /// Writes the content of a message: as it was spelled, as the one text beside calls, or as a list
 /// of parts.
-fn said(
+fn write_content(
     holder: &Node,
     blocks: Option<&[Node]>,
     spacing: Spacing,
@@ -299,15 +303,15 @@ fn said(
 }
 
 /// Whether a block from another format is one that the interface would refuse.
-fn is_strange(node: &Node) -> bool {
+fn is_refused(node: &Node) -> bool {
     let data = node.json(Field::Data).filter(|_| node.is(Field::Type, block::OPAQUE));
     data.is_some_and(|part| !media::is_known(part))
 }
 
 /// Returns a block in the form in which it is written unchanged.
 fn spelled(node: &Node, spacing: Spacing, own: bool) -> Node {
-    if !own && is_strange(node) {
-        return block::stand_in(node);
+    if !own && is_refused(node) {
+        return block::placeholder(node);
     }
     let Some(part) = media::write(node, spacing, own) else { return node.clone() };
     let mut node = Node::with_capacity(2);
@@ -367,9 +371,9 @@ fn write_arguments(arguments: &Json, out: &mut Vec<u8>) {
     }
 }
 
-/// Counts a record that stands for no message.
+/// Counts a record that represents no message.
 pub fn lost(record: &Record, log: &Log) {
-    log.count(FieldOutcome::Dropped, &record.told());
+    log.count(FieldOutcome::Dropped, &record.description());
 }
 
 /// Counts the fields of a record that are missing from the message that [`write()`] made of it.
@@ -427,7 +431,7 @@ fn unwritable(node: &Node, path: &str, own: bool, count: &dyn Fn(&str)) {
             () if block.is(Field::Type, block::TEXT) => &[Field::Text, Field::Extra],
             () if is_media(block) && (own || has_detail(block)) => MEDIA,
             () if is_media(block) => MEDIA.get(1..).unwrap_or_default(),
-            () if is_part(block) && (own || !is_strange(block)) => &[Field::Data],
+            () if is_part(block) && (own || !is_refused(block)) => &[Field::Data],
             () => {
                 count(&path());
                 continue;

@@ -27,7 +27,7 @@ use crate::yaml::encoding::{self, Encoding, Found};
 use std::io::{self, Read};
 
 const NAME: &str = "connectonion";
-/// The subtype of notices that stand for comments and blank lines between records.
+/// The subtype of notices that represent comments and blank lines between records.
 const REMARK: &str = "comment";
 /// The version whose files are runs.
 const RUN: u32 = 3;
@@ -107,7 +107,7 @@ fn native(named: &Named<'_>) -> String {
     let name = plain(&name, 200, |c| c.is_ascii_alphanumeric());
     match named.version {
         RUN if of_runs(named.session).is_some() => summary(named),
-        RUN => format!("/evals/{}/run_{}", slug(named.asked.unwrap_or_default()), run(named)),
+        RUN => format!("/evals/{}/run_{}", slug(named.question.unwrap_or_default()), run(named)),
         1 => {
             let time = times::read(&Json::string(&text(Field::Created))).map(times::in_seconds);
             let time = time.unwrap_or_default().replace(':', "-").replace(' ', "_");
@@ -240,13 +240,13 @@ fn made(head: &str, whole: bool) -> Option<(Confidence, Made)> {
         }
         None => {
             let damaged = file::shape_of_turns(head).map(Made::File);
-            Some((Confidence::Strong, damaged.or_else(|| laid_anew(head))?))
+            Some((Confidence::Strong, damaged.or_else(|| relaid(head))?))
         }
     }
 }
 
 /// Returns the kind of a file whose keys are in quotes or that is in braces.
-fn laid_anew(head: &str) -> Option<Made> {
+fn relaid(head: &str) -> Option<Made> {
     let outline = file::outline(head)?;
     let run = || run::is_edited(&outline).then_some(Made::Run);
     file::shape(&outline).map(Made::File).or_else(run)

@@ -5,12 +5,13 @@
 //! line. The slot's title counts, not the header's. Further types of entries are `title_change`,
 //! `mode_change`, `session_init`, `model_usage`, `service_tier_change`, `ttsr_injection`,
 //! `credential_pin` and `reset_boundary`; they are kept as they are. Images of 1,024 bytes and more
-//! are `blob:sha256:HASH` and stand in `blobs/HASH` beside the folder `sessions`. Read in
+//! are `blob:sha256:HASH` and are in `blobs/HASH` beside the folder `sessions`. Read in
 //! `session-title-slot.ts`, `session-entries.ts`, `session-loader.ts` and `blob-store.ts` of
 //! release 18.3.4; the program itself was not run.
 //!
-//! Sources of the names: `newSession` of pi's `session-manager.ts`, 0.7.6 to 1.5.2, and of oh-my-pi 18.3.4;
-//! `resolveSessionTranscriptPath` of clawdbot 2026.1.24; `artifacts.ts` of OpenClaw 2026.9.6.
+//! Sources of the names: `newSession` of pi's `session-manager.ts`, 0.7.6 to 1.5.2, and of oh-my-pi
+//! 18.3.4; `resolveSessionTranscriptPath` of clawdbot 2026.1.24; `artifacts.ts` of OpenClaw
+//! 2026.9.6.
 //!
 //! | program | name |
 //! |---|---|
@@ -47,7 +48,7 @@ pub fn behind_slot<'a>(lines: impl Iterator<Item = &'a [u8]>) -> impl Iterator<I
     lines.filter(move |line| !(std::mem::take(&mut first) && is_slot(line)))
 }
 
-/// Sets a session's name from its title slot. An empty title says that there is none.
+/// Sets a session's name from its title slot. An empty title means that there is none.
 pub fn set_name(slot: &[u8], session: &mut Node) {
     let title =
         member(slot, "title").filter(|title| text::decode(title).is_some_and(|t| !t.is_empty()));
@@ -135,7 +136,7 @@ impl Iterator for Plain<'_> {
     }
 }
 
-/// Name of a session's file, as far as it tells of the session.
+/// Facts about a session from the name of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileName {
     /// The session's identifier.
@@ -188,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_all_programs_tell_the_identifier() {
+    fn file_name_of_each_program_contains_the_identifier() {
         let uuid = "11111111-2222-4333-8444-55555555555a";
         for behind in [
             "",

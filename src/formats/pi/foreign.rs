@@ -22,9 +22,9 @@ pub struct Foreign {
     last: Option<Json>,
     /// Leaf of the session, if the session names one.
     leaf: Option<Json>,
-    /// Entries that have no place in pi's files, and entries that stand beside the conversation,
-    /// each with its parent.
-    left_out: HashMap<Json, Json>,
+    /// Entries that have no place in pi's files, and entries beside the conversation, each with its
+    /// parent.
+    omitted: HashMap<Json, Json>,
     beside: HashMap<Json, Json>,
 }
 
@@ -48,7 +48,7 @@ impl Foreign {
             entries: HashSet::new(),
             last: None,
             leaf: session.json(Field::Leaf).cloned(),
-            left_out: HashMap::new(),
+            omitted: HashMap::new(),
             beside: HashMap::new(),
         }
     }
@@ -62,9 +62,9 @@ impl Foreign {
     }
 
     /// Notes an entry that was left out: its children follow its parent.
-    pub fn left_out(&mut self, entry: &Node) {
+    pub fn omit(&mut self, entry: &Node) {
         let Some(id) = entry.json(Field::Id) else { return };
-        self.left_out.insert(id.detached(), parent_of(entry).detached());
+        self.omitted.insert(id.detached(), parent_of(entry).detached());
     }
 
     /// Returns this entry, or the nearest one above it that pi's file has; with `conversation`, the
@@ -72,21 +72,21 @@ impl Foreign {
     fn written_above<'s>(&'s self, mut id: &'s Json, conversation: bool) -> &'s Json {
         let beside = |id| self.beside.get(id).filter(|_| conversation);
         // A longer path would lead in a circle.
-        for _ in 0..self.left_out.len() + self.beside.len() {
-            let Some(parent) = self.left_out.get(id).or_else(|| beside(id)) else { break };
+        for _ in 0..self.omitted.len() + self.beside.len() {
+            let Some(parent) = self.omitted.get(id).or_else(|| beside(id)) else { break };
             id = parent;
         }
         id
     }
 
-    /// Whether an entry stands elsewhere in pi's file than in the session.
+    /// Whether an entry is elsewhere in pi's file than in the session.
     #[must_use]
     pub fn moves(&self, record: &Record) -> bool {
         record.is_aside() || !self.beside.is_empty()
     }
 
     /// Gives an entry its parent. pi sends all messages on the path to the leaf, so messages that
-    /// no model receives stand beside the path, and their children follow their parents.
+    /// no model receives are beside the path, and their children follow their parents.
     pub fn link(&mut self, record: &mut Record) {
         let (aside, node) = (record.is_aside(), &mut record.node);
         if let Some(parent) = node.json(Field::Parent).cloned() {
@@ -109,7 +109,7 @@ impl Foreign {
     }
 
     /// Notes the leaf of the session.
-    pub fn stands_at(&mut self, leaf: Option<&Json>) {
+    pub fn set_leaf(&mut self, leaf: Option<&Json>) {
         self.leaf = leaf.cloned().or(self.leaf.take());
     }
 
@@ -117,7 +117,7 @@ impl Foreign {
     /// entry for the leaf. pi does not show it. `None` if the leaf is the last entry, or is not in
     /// the file.
     #[must_use]
-    pub fn stand(&mut self) -> Option<Record> {
+    pub fn leaf_entry(&mut self) -> Option<Record> {
         let leaf = self.written_above(self.leaf.as_ref().or(self.last.as_ref())?, true);
         if self.last.as_ref() == Some(leaf) {
             return None;
@@ -292,7 +292,7 @@ pub fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
             for strange in [block::DOCUMENT, block::OPAQUE] {
                 if block.is(Field::Type, strange) {
                     lost(&format!("{path}content.*.{strange}"));
-                    *block = block::stand_in(block);
+                    *block = block::placeholder(block);
                 }
             }
             adapt(block, &format!("{path}content.*."), lost);

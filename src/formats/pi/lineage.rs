@@ -25,7 +25,7 @@ pub struct Lineage {
 
 /// Meaning of a compaction's index in version 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum IndexMeaning {
     /// The entry of this identifier, and its record number.
     Entry(Id, u64),
     /// Header: version 1 kept everything, so the index means the first entry of all.
@@ -40,7 +40,7 @@ pub enum Kept {
     NoNumber,
 }
 
-impl Kept {
+impl IndexMeaning {
     /// The record number of the entry.
     #[must_use]
     pub fn number(self) -> Option<u64> {
@@ -110,40 +110,40 @@ impl Lineage {
 
     /// Returns the meaning of an index in the entry that was counted last.
     #[must_use]
-    pub fn kept(&self, index: &[u8]) -> Kept {
-        self.kept_by(self.records - 1, index)
+    pub fn first_kept(&self, index: &[u8]) -> IndexMeaning {
+        self.first_kept_by(self.records - 1, index)
     }
 
     /// Returns the meaning of an index in the entry that is counted next.
     #[must_use]
-    pub fn kept_by_next(&self, index: &[u8]) -> Kept {
-        self.kept_by(self.records, index)
+    pub fn next_first_kept(&self, index: &[u8]) -> IndexMeaning {
+        self.first_kept_by(self.records, index)
     }
 
     /// Returns the meaning of an index in the entry of number `own`.
-    fn kept_by(&self, own: u64, index: &[u8]) -> Kept {
+    fn first_kept_by(&self, own: u64, index: &[u8]) -> IndexMeaning {
         let Some(index) = Json::checked(index.to_vec().into()).float() else {
-            return Kept::NoNumber;
+            return IndexMeaning::NoNumber;
         };
         if index.fract() != 0.0 || index < 0.0 || index > own as f64 {
-            return Kept::Nowhere;
+            return IndexMeaning::Nowhere;
         }
         let index = index as u64;
         if self.others.binary_search(&index).is_ok() {
-            return Kept::Nowhere;
+            return IndexMeaning::Nowhere;
         }
         // Version 1 continued from the index to the end, past records that are not entries.
         let at = self.entry_behind(index.max(1)).min(own);
         let passed = self.passed.partition_point(|number| *number < at) as u64;
         let id = self.maker.id(at - passed);
         if index == 0 {
-            Kept::Header(id, at)
+            IndexMeaning::Header(id, at)
         } else if at == own {
-            Kept::Itself(id, own)
+            IndexMeaning::Itself(id, own)
         } else if at > index {
-            Kept::Behind(id, at)
+            IndexMeaning::Behind(id, at)
         } else {
-            Kept::Entry(id, at)
+            IndexMeaning::Entry(id, at)
         }
     }
 

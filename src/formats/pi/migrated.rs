@@ -1,6 +1,6 @@
 //! Notes of migration about a compaction's index, for the way back to version 1.
 
-use super::lineage::{Kept, Lineage};
+use super::lineage::{IndexMeaning, Lineage};
 use super::{was, wire};
 use crate::diagnostic::{FieldOutcome, Log};
 use crate::json::Json;
@@ -20,8 +20,8 @@ pub fn index_of(record: &Record, number: Option<u64>, before: &Lineage) -> Optio
     let note = of(extra, wire::NOTE)?;
     let migrated = of(&note, MIGRATED)?;
     let index = of(&migrated, wire::FIRST_KEPT_INDEX)?;
-    let means = match before.kept_by_next(index.as_bytes()) {
-        Kept::Nowhere => None,
+    let means = match before.next_first_kept(index.as_bytes()) {
+        IndexMeaning::Nowhere => None,
         kept => Some(kept.number()?),
     };
     if means != number || record.node.json(Field::FirstKept).is_some() != number.is_some() {
@@ -38,7 +38,9 @@ pub fn without_index(record: &Record, lineage: &Lineage, log: &Log) -> Option<Re
     let extra = record.node.json(Field::Extra).filter(|_| record.kind == Kind::Compaction)?;
     let index = wire::FIRST_KEPT_INDEX;
     // A value that is not a number means nothing in version 1 either.
-    extra.member(index).filter(|old| lineage.kept_by_next(old.as_bytes()) != Kept::NoNumber)?;
+    extra
+        .member(index)
+        .filter(|old| lineage.next_first_kept(old.as_bytes()) != IndexMeaning::NoNumber)?;
     let rest = without(extra, index);
     let mut record = record.clone();
     record.node.take(Field::Extra);

@@ -18,16 +18,17 @@
 //! | an entry's `timestamp`, a message's `timestamp` | `time`, `message_time` |
 //! | members without a row in `wire.rs` | `extra`; those of a message under `extra.message` |
 //!
-//! Lines that are blank, or damaged and kept, and oh-my-pi's title slot (`dialect.rs`) are `opaque` records with their `text`.
+//! Lines that are blank, or damaged and kept, and oh-my-pi's title slot (`dialect.rs`) are `opaque`
+//! records with their `text`.
 
 mod context;
 mod dialect;
 mod foreign;
-mod kept;
 mod lineage;
 mod migrated;
 mod needs;
 mod older;
+mod other_lines;
 mod read;
 mod reader;
 mod repair;
@@ -140,8 +141,8 @@ fn native(named: &Named<'_>) -> String {
     format!("/--{folder}--/{time}_{id}")
 }
 
-/// Returns the directory in which pi keeps its sessions: below its agent's folder, or where an
-/// environment variable says.
+/// Returns the directory in which pi keeps its sessions: below its agent's folder, or the folder in
+/// an environment variable.
 fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let set = |name| variable(name).filter(|value| !value.is_empty());
     let own = || set("HOME").or_else(|| set("USERPROFILE"));
@@ -157,10 +158,10 @@ fn plain(text: &str, longest: usize, spelled: fn(char) -> char) -> String {
 }
 
 /// Detects a session of pi: its first object is a header, or a header or lines that could be
-/// entries stand further on.
+/// entries follow later.
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     let called = Head::is_called(head.name, FORMAT.extensions);
-    // Whether nothing but entries, and what a crash leaves of records, stood there so far.
+    // Whether nothing but entries, and what a crash leaves of records, was there so far.
     let (mut messages, mut known, mut clean) = (0, 0, true);
     let placed = |clean, confidence| if clean { confidence } else { Confidence::Buried };
     let lines = || dialect::behind_slot(head.lines()).take(SNIFFED);

@@ -1,5 +1,5 @@
-//! Members without which pi ends with a TypeError when it opens a session, and values for them that
-//! say nothing.
+//! Members without which pi ends with a TypeError when it opens a session, and empty values for
+//! them.
 //!
 //! Source: releases 0.73.1 and 0.87.1, run in a terminal with sessions that lack one member each.
 
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_member_gets_a_value_that_says_nothing() {
+    fn needs_missing_member_gets_an_empty_value() {
         let both = completed(r#"{"role":"assistant"}"#);
         assert!(both.contains(&format!(r#""content":[],"usage":{USAGE}"#)), "{both}");
         let cost = completed(r#"{"role":"assistant","content":[],"usage":{"input":5}}"#);

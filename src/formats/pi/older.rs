@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_stands_where_pi_writes_it_and_a_role_has_its_old_name() {
+    fn older_index_has_its_place_and_role_its_old_name() {
         let new = br#"{"summary": "s", "tokensBefore": 1,"id":"b","firstKeptEntryId":"a"}"#;
         let old = br#"{"summary": "s", "firstKeptEntryIndex": 2, "tokensBefore": 1}"#;
         assert_eq!(entry(new, (3, 1), Some(b"2")).as_deref(), Some(&old[..]));

@@ -1,6 +1,6 @@
 //! Reading pi's lines as records.
 
-use super::lineage::{Kept, Lineage, quoted};
+use super::lineage::{IndexMeaning, Lineage, quoted};
 use super::version::{Named, TREE};
 use super::wire::{self, EntryType, Inner, Role};
 use crate::json::{Fault, Json, text};
@@ -9,7 +9,7 @@ use crate::members::Scan;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
-/// The layout in which pi's own migration leaves a line: the new members stand last.
+/// The layout in which pi's own migration leaves a line: the new members are last.
 const LATE: Json = Json::constant("\"late\"");
 const TRUE: Json = Json::constant("true");
 
@@ -19,14 +19,14 @@ pub struct Parsed {
     /// The record.
     pub record: Record,
     /// Record number of a compaction's first kept entry, in version 1.
-    pub kept: Option<u64>,
+    pub first_kept: Option<u64>,
 }
 
 /// Reads one line that is not the header. `version` is the version of the session. Without
 /// `contents`, the content and the usage of messages are left out.
 ///
 /// # Errors
-/// If the line is not one JSON value. A value that is no object is an opaque record.
+/// If the line is not one JSON value. A value that is not an object is an opaque record.
 pub fn entry(
     line: &Bytes,
     version: u32,
@@ -59,15 +59,15 @@ pub fn entry(
     let mut record = entry.finish(wire.as_deref());
     if version < TREE {
         made_ids(&mut record, id, before);
-        let kept = kept_entry(&mut record, lineage);
-        return Ok(Parsed { record, kept });
+        let first_kept = take_first_kept(&mut record, lineage);
+        return Ok(Parsed { record, first_kept });
     }
-    Ok(Parsed { record, kept: None })
+    Ok(Parsed { record, first_kept: None })
 }
 
 /// Keeps a line's one value as it is.
 fn whole(line: &Bytes) -> Result<Parsed, Fault> {
-    Ok(Parsed { record: mapping::whole(line, None)?, kept: None })
+    Ok(Parsed { record: mapping::whole(line, None)?, first_kept: None })
 }
 
 /// Keeps an entry whole that could be read in two ways, in its place in the tree.
@@ -101,20 +101,20 @@ fn made_ids(record: &mut Record, id: [u8; 8], before: Option<[u8; 8]>) {
 
 /// Converts version 1's index to the identifier that it means. An index that means none stays among
 /// the unnamed members.
-fn kept_entry(record: &mut Record, lineage: &Lineage) -> Option<u64> {
+fn take_first_kept(record: &mut Record, lineage: &Lineage) -> Option<u64> {
     let Some(Value::Json(index)) = record.node.take(Field::FirstKept) else {
         return None;
     };
-    match lineage.kept(index.as_bytes()) {
-        Kept::Entry(id, at)
-        | Kept::Header(id, at)
-        | Kept::Behind(id, at)
-        | Kept::Itself(id, at) => {
+    match lineage.first_kept(index.as_bytes()) {
+        IndexMeaning::Entry(id, at)
+        | IndexMeaning::Header(id, at)
+        | IndexMeaning::Behind(id, at)
+        | IndexMeaning::Itself(id, at) => {
             let json = Json::checked(Bytes::copy_from_slice(&quoted(id)));
             record.node.set(Field::FirstKept, json);
             Some(at)
         }
-        Kept::Nowhere | Kept::NoNumber => {
+        IndexMeaning::Nowhere | IndexMeaning::NoNumber => {
             let mut extra = Extra::default();
             let mut key = Vec::new();
             text::quote(wire::FIRST_KEPT_INDEX, &mut key);
@@ -394,8 +394,8 @@ pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
     }
     let named = Named::of(version);
     if let Some((key, value)) = parent {
-        // A version that stands last came with a migration, which does not rename the key of the
-        // version before. The usual key of this version says nothing then.
+        // A version in the last place came with a migration, which does not rename the key of the
+        // version before. The usual key of this version has no meaning then.
         let usual = Some(wire::parent_key(named.read_as())).filter(|_| !version_last);
         parent_session(key, value, usual, &mut node);
     }

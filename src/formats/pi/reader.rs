@@ -25,7 +25,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     Ok(Box::new(Records::open(parts, cx)?))
 }
 
-/// Opens a session at the record that stands at `from`.
+/// Opens a session at the record at `from`.
 ///
 /// # Errors
 /// If the part cannot be opened, or has no header any more.
@@ -83,7 +83,7 @@ impl ReadLines for Records<'_> {
             self.slot = Some(frame.bytes.clone());
         }
         let mut value = match frame.blank || slot {
-            true => self.lines.kept(&frame),
+            true => self.lines.record_of_line(&frame),
             false => self
                 .parse(&frame.line(), &frame.bytes)
                 .or_else(|error| self.lines.damaged(&frame, error, self.cx))?,
@@ -129,14 +129,14 @@ impl Records<'_> {
             if !self.cx.options.spelling {
                 return Ok(parsed.record);
             }
-            let kept = parsed.kept.map(Json::number);
+            let kept = parsed.first_kept.map(Json::number);
             write::entry(&parsed.record, version, kept.as_ref(), &mut self.scratch);
             parsed.record
         } else {
             let header = read::header(bytes, NAME).map_err(fault)?;
             let header = header.ok_or_else(|| no_header(line, NOT_A_HEADER))?;
             let version = header.named.read_as();
-            if let Some(found) = strange_version(header.named) {
+            if let Some(found) = unknown_version(header.named) {
                 self.cx.report(found.at(line.at));
             }
             let id = header.record.node.json(Field::Id).map_or(&b""[..], Json::as_bytes);
@@ -173,7 +173,8 @@ pub fn not_an_object(line: &Line<'_>) -> Error {
     Error::damaged(found.at(line.at).showing(line.bytes, 0))
 }
 
-/// Builds the finding about a header after the first, with the session and the folder that it names.
+/// Builds the finding about a header after the first, with the session and the folder that it
+/// names.
 #[must_use]
 pub fn further_header(line: &Line<'_>) -> Diagnostic {
     let named = |key| member(line.bytes, key).and_then(text::decode);
@@ -186,7 +187,7 @@ pub fn further_header(line: &Line<'_>) -> Diagnostic {
 
 /// Builds the finding about a version that copyist does not know.
 #[must_use]
-pub fn strange_version(named: Named) -> Option<Diagnostic> {
+pub fn unknown_version(named: Named) -> Option<Diagnostic> {
     match named {
         Named::Known(_) => None,
         Named::Newer(version) => {

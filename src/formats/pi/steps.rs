@@ -1,16 +1,16 @@
 //! Migration from version 1 to 2 to 3, line by line.
 //!
-//! Each step is a function of one line, of the line's numbers and of the session; it never looks at
+//! Each step is a function of one line, of the line's numbers and of the session; it never uses
 //! another line. It returns the changes, and everything else stays as it is, byte for byte. pi
 //! instead parses and rewrites every line, which changes long integers and the order of members. It
 //! does so in place, so that a crash destroys the file.
 //!
 //! Source: `migrateV1ToV2` and `migrateV2ToV3` of pi's `session-manager.ts`, the same in every
-//! release from 0.35 to 1.5.2. Where ours differs on purpose, [`to_v2`] says why.
+//! release from 0.35 to 1.5.2. Where ours differs on purpose, [`to_v2`] gives the reason.
 
-use super::lineage::{Kept, Lineage, quoted};
+use super::lineage::{IndexMeaning, Lineage, quoted};
 use super::migrated::MIGRATED;
-use super::reader::{NOT_A_HEADER, further_header, not_an_object, strange_version};
+use super::reader::{NOT_A_HEADER, further_header, not_an_object, unknown_version};
 use super::repair::entry::marks_of;
 use super::version::{NEWEST, Named, TREE};
 use super::{NAME, dialect, older, was, wire};
@@ -49,7 +49,7 @@ fn check(line: &Line<'_>, scan: &mut Scan) -> Result<bool> {
 /// Opens the byte plane on a session's first line.
 ///
 /// # Errors
-/// If the line is no header, or the target cannot be reached from its version.
+/// If the line is not a header, or the target cannot be reached from its version.
 fn open<'a>(line: &Line<'_>, target: Target, cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
     let mut scan = Scan::default();
     let object = check(line, &mut scan)?;
@@ -66,7 +66,7 @@ fn open<'a>(line: &Line<'_>, target: Target, cx: &'a Cx<'a>) -> Result<Box<dyn P
         to,
         lineage: Lineage::new(id, cx),
         first: true,
-        odd: false,
+        inexact: false,
         index: None,
         edits: Edits::default(),
         shape: tree::Shape::within(cx.options.index_memory),
@@ -76,7 +76,7 @@ fn open<'a>(line: &Line<'_>, target: Target, cx: &'a Cx<'a>) -> Result<Box<dyn P
 /// Returns the version that the session will have.
 fn reachable(named: Named, target: Target, line: &Line<'_>, cx: &Cx<'_>) -> Result<u32> {
     let from = named.read_as();
-    if let Some(found) = strange_version(named) {
+    if let Some(found) = unknown_version(named) {
         let mut found = found.at(line.at).showing(line.bytes, 0);
         let newer = matches!(named, Named::Newer(_));
         if newer && target != Target::Same && !cx.options.force_version {
@@ -105,7 +105,7 @@ struct Migration<'a> {
     /// Whether the header is still to come.
     first: bool,
     /// Whether the way back may fail to restore the line without a note.
-    odd: bool,
+    inexact: bool,
     /// The index by which the way back would name a compaction's first kept entry.
     index: Option<u64>,
     edits: Edits,
@@ -134,12 +134,12 @@ impl Plane for Migration<'_> {
         } else if self.from >= TREE {
             self.watch(line, scan);
         }
-        if self.edits.is_empty() && !self.odd {
+        if self.edits.is_empty() && !self.inexact {
             out.extend_from_slice(bytes);
         } else {
             let start = out.len();
             self.edits.apply(bytes, scan.close, scan.members == 0, out);
-            if std::mem::take(&mut self.odd) {
+            if std::mem::take(&mut self.inexact) {
                 self.keep(bytes, scan, start, out);
             }
             self.edits.clear();
@@ -165,7 +165,7 @@ impl Migration<'_> {
             self.cx.report(further_header(line));
         }
         if self.changes() {
-            self.odd = scan.version.is_some();
+            self.inexact = scan.version.is_some();
             let version = scan.version.map(|version| version.value);
             self.edits.set(version, "version", self.to.to_string().as_bytes());
         }
@@ -174,13 +174,13 @@ impl Migration<'_> {
     fn entry(&mut self, line: &Line<'_>, scan: &Scan) {
         if self.from < TREE {
             let index = scan.kept_index.filter(|_| scan.is(line.bytes, "compaction"));
-            self.odd = scan.id.is_some() || scan.parent.is_some() || index.is_some();
+            self.inexact = scan.id.is_some() || scan.parent.is_some() || index.is_some();
             self.index = to_v2(line, scan, index, &mut self.lineage, &mut self.edits, self.cx);
         } else {
             self.watch(line, scan);
         }
         if self.to >= NEWEST {
-            self.odd |= to_v3(line.bytes, scan, &mut self.edits);
+            self.inexact |= to_v3(line.bytes, scan, &mut self.edits);
         }
     }
 
@@ -279,14 +279,14 @@ fn first_kept(
 ) -> Option<u64> {
     let spelling = index.value.of(line.bytes);
     let shown = String::from_utf8_lossy(spelling);
-    let meant = lineage.kept(spelling);
+    let meant = lineage.first_kept(spelling);
     let (kept, code) = match meant {
-        Kept::Entry(id, _) => (Some(id), None),
-        Kept::Header(id, _) => (Some(id), Some(Code::KeptFromHeader)),
-        Kept::Behind(id, _) => (Some(id), Some(Code::KeptBehind)),
-        Kept::Itself(id, _) => (Some(id), Some(Code::KeptSelf)),
-        Kept::Nowhere => (None, Some(Code::KeptNowhere)),
-        Kept::NoNumber => (None, Some(Code::KeptNoNumber)),
+        IndexMeaning::Entry(id, _) => (Some(id), None),
+        IndexMeaning::Header(id, _) => (Some(id), Some(Code::KeptFromHeader)),
+        IndexMeaning::Behind(id, _) => (Some(id), Some(Code::KeptBehind)),
+        IndexMeaning::Itself(id, _) => (Some(id), Some(Code::KeptSelf)),
+        IndexMeaning::Nowhere => (None, Some(Code::KeptNowhere)),
+        IndexMeaning::NoNumber => (None, Some(Code::KeptNoNumber)),
     };
     if let Some(code) = code {
         let message = format!("{} `{shown}`: {}", wire::FIRST_KEPT_INDEX, code.title());

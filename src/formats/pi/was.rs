@@ -1,5 +1,5 @@
 //! Notes of migration about lines that the way back would not restore exactly: the text that the
-//! migration replaced. A note stands in the line itself, as a migration step knows no other line.
+//! migration replaced. A note is in the line itself, as a migration step knows no other line.
 
 use super::{older, wire};
 use crate::ids::hash;
@@ -12,7 +12,7 @@ use crate::record::{Field, Node};
 /// Name of the note with the earlier spelling of a line.
 pub const WAS: &str = "was";
 
-/// Adds a note to the notes that copyist has in a line, which stand at `present`.
+/// Adds a note to the notes that copyist has in a line, which are at `present`.
 pub fn note(line: &[u8], present: Option<Member>, name: &str, value: &str, edits: &mut Edits) {
     let note = format!("\"{name}\":{value}");
     match present.map(|member| member.value) {
@@ -90,7 +90,7 @@ pub fn without_note(node: &Node, name: &str) -> Option<Node> {
     Some(plain)
 }
 
-/// Returns a line without its note, and the note, if it stands as it was added.
+/// Returns a line without its note, and the note, if it is as it was added.
 pub fn taken(line: &[u8]) -> Option<(Vec<u8>, Json)> {
     let scan = Scan::of(line).ok()??;
     let object = scan.note?;
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_note_tells_how_the_line_was() {
+    fn was_note_restores_the_line() {
         let old = br#"{"id": 1, "a": "\u00e9"}"#;
         for (new, changes) in [
             (&br#"{"id": "x", "a": "\u00e9"}"#[..], vec![((7, 10), (7, 8))]),

@@ -28,7 +28,7 @@ pub fn header(node: &Node, version: u32, out: &mut Vec<u8>) {
     } else {
         object.rows(const { &[row("timestamp", Field::Created), row("cwd", Field::Cwd)] }, node);
         parent_session(parent, version, &mut object);
-        // The members that version 2 moved from the header into entries stand behind the header's
+        // The members that version 2 moved from the header into entries come behind the header's
         // own.
         let rows = if joined { wire::HEADER_JOINED } else { wire::HEADER };
         let rest = rows.get(2..).unwrap_or_default();
@@ -51,7 +51,7 @@ fn parent_session(parent: Option<&Node>, version: u32, object: &mut Object<'_>) 
     object.member(known.unwrap_or(wire::parent_key(version)), value.as_bytes());
 }
 
-/// Appends the entry that a record stands for; false if pi has no entry of its kind. `index` is the
+/// Appends the entry that a record represents; false if pi has no entry of its kind. `index` is the
 /// position of a compaction's first kept entry, which version 1 names instead of its identifier.
 pub fn entry(record: &Record, version: u32, index: Option<&Json>, out: &mut Vec<u8>) -> bool {
     let node = &record.node;
@@ -84,7 +84,7 @@ pub fn entry(record: &Record, version: u32, index: Option<&Json>, out: &mut Vec<
     if late && version >= TREE {
         object.rows(IDS, node);
         if record.kind == Kind::Compaction {
-            object.rows(KEPT, node);
+            object.rows(FIRST_KEPT, node);
         }
     }
     object.close();
@@ -99,7 +99,7 @@ fn entry_type(record: &Record) -> Option<&'static EntryType> {
 }
 
 const IDS: &[Row] = &[row("id", Field::Id), row("parentId", Field::Parent)];
-const KEPT: &[Row] = &[row(wire::FIRST_KEPT_ID, Field::FirstKept)];
+const FIRST_KEPT: &[Row] = &[row(wire::FIRST_KEPT_ID, Field::FirstKept)];
 
 fn base(node: &Node, version: u32, ids: bool, object: &mut Object<'_>) {
     if version >= TREE && ids {
@@ -155,7 +155,7 @@ pub fn message(node: &Node, version: u32, extra: Option<&Json>, out: &mut Vec<u8
     }
     match role {
         None => {
-            // The members that a fork adds stand before the time, where pi's own roles have their
+            // The members that a fork adds come before the time, where pi's own roles have their
             // members.
             let (content, time) = wire::OTHER_ROLE.split_at(1);
             object.rows(content, node);

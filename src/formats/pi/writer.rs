@@ -6,7 +6,7 @@ use super::foreign::{self, Foreign};
 use super::lineage::Lineage;
 use super::version::TREE;
 use super::wire::{self, BLOCKS};
-use super::{FORMAT, NAME, kept, migrated, read, was, write};
+use super::{FORMAT, NAME, migrated, other_lines, read, was, write};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -98,12 +98,12 @@ impl Writer for Entries<'_> {
                 let value = session.map(|session| session.foreign.named(record.clone()));
                 value.map_or(Ok(()), |value| self.entry(&Located { value, at: located.at }))?;
             }
-            // A record that is no node in another format is not an entry in pi.
+            // A record that is not a node in another format is not an entry in pi.
             Kind::Opaque if foreign => self.leave_out(record),
             kind if !record.is_node() && (foreign || !self.version.kinds.contains(&kind)) => {
                 self.cx.log.count(FieldOutcome::Dropped, kind.name());
             }
-            _ if kept::is_line(record) => self.kept_line(record),
+            _ if other_lines::is_line(record) => self.unchanged_line(record),
             _ => self.entry(located)?,
         }
         if self.out.len() >= CHUNK {
@@ -116,7 +116,7 @@ impl Writer for Entries<'_> {
         if self.session.is_none() {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         }
-        self.stand()?;
+        self.write_leaf_entry()?;
         if let Some(eol) = self.pending.take().filter(|_| self.final_newline) {
             self.out.extend_from_slice(eol);
         }
@@ -145,16 +145,16 @@ impl Entries<'_> {
     }
 
     /// Writes a last entry where the session's leaf would not be pi's leaf otherwise.
-    fn stand(&mut self) -> Result<()> {
+    fn write_leaf_entry(&mut self) -> Result<()> {
         let session = self.session.as_mut().filter(|_| self.version.tree);
-        let Some(value) = session.and_then(|session| session.foreign.stand()) else {
+        let Some(value) = session.and_then(|session| session.foreign.leaf_entry()) else {
             return Ok(());
         };
         self.entry(&Located { value, at: Position::default() })
     }
 
-    fn kept_line(&mut self, record: &Record) {
-        match kept::line_of(&record.node, self.session.is_some()) {
+    fn unchanged_line(&mut self, record: &Record) {
+        match other_lines::line_of(&record.node, self.session.is_some()) {
             Some(line) => {
                 self.begin_line(&record.node);
                 self.out.extend_from_slice(&line);
@@ -181,7 +181,7 @@ impl Entries<'_> {
             let own = node.text(Field::Source).is_some_and(|source| source.starts_with(NAME));
             let held =
                 if first { wire::HEADER_FIELDS.contains(&field) } else { field == Field::File };
-            // oh-my-pi's name stands in the title slot before the header.
+            // oh-my-pi's name is in the title slot before the header.
             let held = held && (own || ![Field::Extra, Field::Name].contains(&field));
             let held = held || (self.version.tree && field == Field::Leaf);
             if !held {
@@ -192,7 +192,7 @@ impl Entries<'_> {
             return self.header(located);
         }
         let leaf = node.json(Field::Leaf);
-        self.session.iter_mut().for_each(|session| session.foreign.stands_at(leaf));
+        self.session.iter_mut().for_each(|session| session.foreign.set_leaf(leaf));
         Ok(())
     }
 
@@ -201,7 +201,7 @@ impl Entries<'_> {
         let own = node
             .text(Field::Source)
             .is_some_and(|source| source == NAME || source.starts_with(&format!("{NAME}@")));
-        let mut foreign = with_id(node, self.cx.options.asked.as_deref());
+        let mut foreign = with_id(node, self.cx.options.question.as_deref());
         let known = Foreign::of(&foreign);
         known.header(&mut foreign);
         let node = if own { node } else { &foreign };
@@ -339,7 +339,7 @@ impl Entries<'_> {
     /// Leaves out a record that has no place in this version.
     fn leave_out(&mut self, record: &Record) {
         self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
-        self.session.iter_mut().for_each(|session| session.foreign.left_out(&record.node));
+        self.session.iter_mut().for_each(|session| session.foreign.omit(&record.node));
         let id = record.node.json(Field::Id).filter(|_| self.version.number < TREE);
         id.into_iter().for_each(|id| self.pass(id));
     }
@@ -421,13 +421,14 @@ impl Entries<'_> {
         if self.version.number >= TREE {
             return None;
         }
-        let kept = record.node.json(Field::FirstKept)?;
-        if record.node.json(Field::Id) == Some(kept) {
+        let other_lines = record.node.json(Field::FirstKept)?;
+        if record.node.json(Field::Id) == Some(other_lines) {
             return Some(self.numbers.len() as u64);
         }
-        let kept = hash(kept.as_bytes());
-        let number = self.numbers.iter().rposition(|id| *id == kept).map(|number| number as u64);
-        number.or_else(|| self.passed.get(&kept).copied())
+        let other_lines = hash(other_lines.as_bytes());
+        let number =
+            self.numbers.iter().rposition(|id| *id == other_lines).map(|number| number as u64);
+        number.or_else(|| self.passed.get(&other_lines).copied())
     }
 
     /// Notes that no record has this identifier: a compaction that keeps entries from it on begins
@@ -449,7 +450,7 @@ impl Entries<'_> {
         let mut lineage = self.session.as_ref()?.lineage.clone();
         let version = self.version.number;
         let parsed = read::entry(line, version, true, &mut lineage).ok()?;
-        (version >= TREE || parsed.kept == index).then_some(parsed.record)
+        (version >= TREE || parsed.first_kept == index).then_some(parsed.record)
     }
 
     fn refuse_raw(&self, located: &Located<Record>) {

@@ -91,7 +91,7 @@ fn both(low: u32, high: u32) -> u64 {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load(block: &[u8; WIDTH]) -> __m256i {
-    // SAFETY: the array has 32 bytes, and the instruction asks for no alignment.
+    // SAFETY: the array has 32 bytes, and the instruction needs no alignment.
     unsafe { _mm256_loadu_si256(block.as_ptr().cast()) }
 }
 

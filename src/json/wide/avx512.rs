@@ -87,7 +87,7 @@ static PLACES: [u8; BLOCK] = {
 #[inline]
 #[target_feature(enable = "avx512bw")]
 fn load(block: &[u8; BLOCK]) -> __m512i {
-    // SAFETY: the array has 64 bytes, and the instruction asks for no alignment.
+    // SAFETY: the array has 64 bytes, and the instruction needs no alignment.
     unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }
 }
 
@@ -95,7 +95,7 @@ fn load(block: &[u8; BLOCK]) -> __m512i {
 #[target_feature(enable = "avx512bw")]
 fn store<T: Into<u32>, const N: usize>(to: &mut [T; N], block: __m512i) {
     const { assert!(size_of::<[T; N]>() == BLOCK) };
-    // SAFETY: the array has 64 bytes, of numbers that may be any, and the instruction asks for no
+    // SAFETY: the array has 64 bytes, of numbers that may be any, and the instruction needs no
     // alignment.
     unsafe { _mm512_storeu_si512(to.as_mut_ptr().cast(), block) }
 }
@@ -132,7 +132,7 @@ fn by_table(block: __m512i, Table { lower, upper }: Table) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512bw")]
 fn four(row: [i8; 16]) -> __m512i {
-    // SAFETY: the array has 16 bytes, and the instruction asks for no alignment.
+    // SAFETY: the array has 16 bytes, and the instruction needs no alignment.
     let row: __m128i = unsafe { _mm_loadu_si128(row.as_ptr().cast()) };
     _mm512_broadcast_i32x4(row)
 }

@@ -35,7 +35,7 @@ impl Atom {
     }
 }
 
-/// Kind of a record: only records of one tag can stand for each other across formats.
+/// Kind of a record: only records of one tag can be matched across formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Tag(pub char);
 
@@ -114,7 +114,7 @@ pub fn atoms(record: &Record, number: u32, list: &mut Vec<Atom>) {
                 add(hash_of(tag, b""));
             }
         }
-        _ => add(hash_of(tag, &told(record))),
+        _ => add(hash_of(tag, &content_of(record))),
     }
 }
 
@@ -163,46 +163,46 @@ pub fn shown_blocks(message: &Node) -> Vec<Vec<u8>> {
 
 fn sorted(message: &Node) -> Node {
     let mut node = message.clone();
-    stand_in(&mut node);
+    replace_blocks(&mut node);
     if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
         blocks.sort_by_key(|block| !block.is(Field::Type, block::TEXT));
     }
     node
 }
 
-fn stand_in(node: &mut Node) {
+fn replace_blocks(node: &mut Node) {
     let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else { return };
     for block in blocks {
-        if is_odd(block) {
-            *block = block::stand_in(block);
+        if is_replaced(block) {
+            *block = block::placeholder(block);
         }
-        stand_in(block);
+        replace_blocks(block);
     }
 }
 
 /// Whether a block is a document or an opaque block, which have no place in some formats.
-fn is_odd(block: &Node) -> bool {
+fn is_replaced(block: &Node) -> bool {
     [block::DOCUMENT, block::OPAQUE].iter().any(|name| block.is(Field::Type, name))
 }
 
-/// Returns a message with stand-ins for blocks that some formats have no place for; few messages
+/// Returns a message with placeholders for blocks that some formats have no place for; few messages
 /// have such blocks.
 fn seen(message: &Node) -> Cow<'_, Node> {
-    fn has_odd(node: &Node) -> bool {
+    fn has_replaced(node: &Node) -> bool {
         let blocks = node.nodes(Field::Content).unwrap_or_default();
-        blocks.iter().any(|block| is_odd(block) || has_odd(block))
+        blocks.iter().any(|block| is_replaced(block) || has_replaced(block))
     }
-    if !has_odd(message) {
+    if !has_replaced(message) {
         return Cow::Borrowed(message);
     }
     let mut seen = message.clone();
-    stand_in(&mut seen);
+    replace_blocks(&mut seen);
     Cow::Owned(seen)
 }
 
 /// Content of a record that is not a session, turn or message, without the fields that formats
 /// spell differently.
-fn told(record: &Record) -> Vec<u8> {
+fn content_of(record: &Record) -> Vec<u8> {
     const APART: &[Field] = &[
         Field::Id,
         Field::Parent,

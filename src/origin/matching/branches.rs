@@ -24,7 +24,7 @@ struct Entries {
     aside: Vec<bool>,
 }
 
-/// Whether the new entries of a file stand on several paths: a cancelled run has calls that the
+/// Whether the new entries of a file are on several paths: a cancelled run has calls that the
 /// session's state leaves out.
 ///
 /// # Errors
@@ -78,8 +78,8 @@ pub fn behind(
             count += 1;
         }
     }
-    tell(count, entry(tree), cx);
-    tell(aside, ("message of a sub-agent", "messages of sub-agents"), cx);
+    report_lost(count, entry(tree), cx);
+    report_lost(aside, ("message of a sub-agent", "messages of sub-agents"), cx);
     Ok(())
 }
 
@@ -94,7 +94,7 @@ pub fn entry(tree: bool) -> (&'static str, &'static str) {
 }
 
 /// Reports how many entries are lost.
-pub fn tell(count: usize, (path, what): (&str, &str), cx: &Cx<'_>) {
+pub fn report_lost(count: usize, (path, what): (&str, &str), cx: &Cx<'_>) {
     (0..count).for_each(|_| cx.log.count(diagnostic::FieldOutcome::Dropped, path));
     if count > 0 {
         let message = format!("{what} have no place in the source format: {count}");

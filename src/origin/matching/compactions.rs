@@ -13,7 +13,7 @@ use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Returns a node for the place of a record that says nothing to a model.
+/// Returns a node for the place of a record that shows nothing to a model.
 #[must_use]
 pub fn passed(record: &Record) -> Record {
     let mut passed = Record::new(Kind::Extension);
@@ -27,24 +27,24 @@ pub fn passed(record: &Record) -> Record {
 #[derive(Default)]
 pub struct Summed {
     /// Records that a model would read in the place of the file's records without the compactions.
-    pub said: BTreeMap<u32, Record>,
+    pub replacements: BTreeMap<u32, Record>,
     /// Identifiers in the source of the first messages that compactions keep, by their identifiers
     /// in the file.
-    kept: HashMap<Json, Option<Json>>,
+    first_kept: HashMap<Json, Option<Json>>,
     /// Identifiers of the new compactions in the source.
     new: HashSet<Json>,
 }
 
 impl Summed {
     /// Whether the merge must find the message of the source for each message of the file.
-    pub fn asks(&self) -> bool {
-        !self.kept.is_empty()
+    pub fn needs_origins(&self) -> bool {
+        !self.first_kept.is_empty()
     }
 
     /// Notes that these messages of the file are this message of the source.
     pub fn place(&mut self, shown: &[Json], id: &Json) {
         for name in shown {
-            self.kept.get_mut(name).into_iter().for_each(|known| *known = Some(id.clone()));
+            self.first_kept.get_mut(name).into_iter().for_each(|known| *known = Some(id.clone()));
         }
     }
 
@@ -52,40 +52,43 @@ impl Summed {
     pub fn take(&mut self, compaction: &mut Record) {
         let id = compaction.node.json(Field::Id).cloned();
         let first = compaction.node.json(Field::FirstKept);
-        let kept = first.and_then(|first| self.kept.get(first)?.clone());
+        let first_kept = first.and_then(|first| self.first_kept.get(first)?.clone());
         // A compaction that keeps no earlier message names itself, as some files have to name
         // something.
-        let kept = kept.or(id.clone());
-        kept.into_iter().for_each(|kept| compaction.node.set(Field::FirstKept, kept));
+        let first_kept = first_kept.or(id.clone());
+        first_kept
+            .into_iter()
+            .for_each(|first_kept| compaction.node.set(Field::FirstKept, first_kept));
         self.new.extend(id);
     }
 
     /// Whether the source got a new compaction.
-    pub fn is_told(&self) -> bool {
+    pub fn has_new(&self) -> bool {
         !self.new.is_empty()
     }
 
-    /// Returns a node that says nothing, if a record of the source is a new compaction.
+    /// Returns a node without content, if a record of the source is a new compaction.
     pub fn passed(&self, record: &Record) -> Option<Record> {
         let id = record.node.json(Field::Id).filter(|_| record.kind == Kind::Compaction)?;
         self.new.contains(id).then(|| passed(record))
     }
 }
 
-/// Turns new summaries in a file of the format `abroad`, with the messages that they keep, into
-/// compactions.
+/// Turns new summaries in a file of the format `file_format`, with the messages that they keep,
+/// into compactions.
 ///
 /// # Errors
 /// If the records cannot be read back.
-pub fn said(
+pub fn find_new(
     now: &mut FileRecords,
     (outcomes, added): (&mut [Match], &mut Vec<u32>),
-    abroad: Option<Spec>,
-    home: Option<Spec>,
+    file_format: Option<Spec>,
+    source_format: Option<Spec>,
 ) -> Result<Summed> {
     let mut summed = Summed::default();
-    let native = home.map(|spec| spec.format.name) == abroad.map(|spec| spec.format.name);
-    let Some(open) = abroad.and_then(|spec| spec.format.context).filter(|_| !native) else {
+    let native =
+        source_format.map(|spec| spec.format.name) == file_format.map(|spec| spec.format.name);
+    let Some(open) = file_format.and_then(|spec| spec.format.context).filter(|_| !native) else {
         return Ok(summed);
     };
     let rules = open(&now.record(0)?);
@@ -116,15 +119,17 @@ pub fn said(
         }
     }
     added.retain(|number| walk.made.contains_key(number) || !walk.passed.contains_key(number));
-    for (number, (mut compaction, kept)) in walk.made {
-        if let Some(kept) = kept {
-            let kept = now.record(kept)?.node.json(Field::Id).cloned();
-            summed.kept.extend(kept.clone().map(|kept| (kept, None)));
-            kept.into_iter().for_each(|kept| compaction.node.set(Field::FirstKept, kept));
+    for (number, (mut compaction, first_kept)) in walk.made {
+        if let Some(first_kept) = first_kept {
+            let first_kept = now.record(first_kept)?.node.json(Field::Id).cloned();
+            summed.first_kept.extend(first_kept.clone().map(|first_kept| (first_kept, None)));
+            first_kept
+                .into_iter()
+                .for_each(|first_kept| compaction.node.set(Field::FirstKept, first_kept));
         }
-        now.instead.insert(number, compaction);
+        now.replacements.insert(number, compaction);
     }
-    summed.said = walk.passed;
+    summed.replacements = walk.passed;
     Ok(summed)
 }
 
@@ -146,7 +151,7 @@ struct Walk {
     open: Option<Summary>,
     /// Compactions, and the number of the first message that each keeps.
     made: BTreeMap<u32, (Record, Option<u32>)>,
-    /// Nodes that say nothing, in the place of summaries and copies.
+    /// Nodes without content, in the place of summaries and copies.
     passed: BTreeMap<u32, Record>,
     /// The numbers of copies and of their originals.
     copies: Vec<(u32, u32)>,
@@ -157,7 +162,7 @@ struct Step {
     number: u32,
     id: u64,
     words: u64,
-    asks: bool,
+    is_question: bool,
 }
 
 /// Summary that further messages may continue.
@@ -235,13 +240,17 @@ impl Walk {
         let answers = self.answers.contains(&name(&record.node, Field::Id));
         let Some(open) = self.open.as_mut().filter(|_| !answers) else { return false };
         let words = words(&record.node);
-        let asks = record.node.is(Field::Role, "user");
+        let is_question = record.node.is(Field::Role, "user");
         // An answer that calls tools is not kept, or without its calls.
         let place = match open.next {
-            None => self.path.iter().rposition(|step| step.asks && asks && step.words == words),
+            None => self
+                .path
+                .iter()
+                .rposition(|step| step.is_question && is_question && step.words == words),
             Some(next) => {
                 let mut rest = self.path.iter().enumerate().skip(next);
-                rest.find(|(_, step)| step.words == words && step.asks == asks).map(|(n, _)| n)
+                rest.find(|(_, step)| step.words == words && step.is_question == is_question)
+                    .map(|(n, _)| n)
             }
         };
         let Some((place, step)) = place.and_then(|place| Some((place, self.path.get(place)?)))
@@ -264,8 +273,9 @@ impl Walk {
         self.path.truncate(above.map_or(0, |above| above + 1));
         let words = words(&record.node);
         if words != hash(b"") && !record.node.is(Field::Role, "tool") {
-            let (id, asks) = (name(&record.node, Field::Id), record.node.is(Field::Role, "user"));
-            self.path.push(Step { number, id, words, asks });
+            let (id, is_question) =
+                (name(&record.node, Field::Id), record.node.is(Field::Role, "user"));
+            self.path.push(Step { number, id, words, is_question });
         } else if let Some(last) = self.path.last() {
             // Calls and results are not kept. Messages that follow them continue from here.
             self.alias.insert(name(&record.node, Field::Id), last.id);
@@ -286,10 +296,10 @@ fn name(node: &Node, field: Field) -> u64 {
 
 /// Hash of a message's content without calls, thoughts and tool results.
 fn words(message: &Node) -> u64 {
-    const KEPT_OUT: &[&str] = &[block::TOOL_CALL, block::TOOL_RESULT, block::THINKING];
+    const OMITTED: &[&str] = &[block::TOOL_CALL, block::TOOL_RESULT, block::THINKING];
     let mut message = message.clone();
     if let Some(Value::Nodes(blocks)) = message.get_mut(Field::Content) {
-        blocks.retain(|block| !KEPT_OUT.iter().any(|kind| block.is(Field::Type, kind)));
+        blocks.retain(|block| !OMITTED.iter().any(|kind| block.is(Field::Type, kind)));
     }
     let mut own = Node::default();
     message.get(Field::Content).into_iter().for_each(|v| own.set(Field::Content, v.clone()));

@@ -15,13 +15,15 @@ use std::collections::HashMap;
 ///
 /// # Errors
 /// If the records cannot be read back.
-pub fn said(
+pub fn apply(
     now: &mut FileRecords,
     (outcomes, added): (&mut [Match], &mut Vec<u32>),
-    home: Option<Spec>,
+    source_format: Option<Spec>,
     cx: &Cx<'_>,
 ) -> Result<()> {
-    if home.is_none_or(|home| home.version().kinds.contains(&Kind::ContextEdit)) {
+    if source_format
+        .is_none_or(|source_format| source_format.version().kinds.contains(&Kind::ContextEdit))
+    {
         return Ok(());
     }
     let mut edits: HashMap<String, Option<Node>> = HashMap::new();
@@ -47,7 +49,7 @@ pub fn said(
         match id.and_then(|id| edits.get(&id)) {
             Some(Some(replacement)) => {
                 block::replace(&mut record.node, replacement);
-                now.instead.insert(number, record);
+                now.replacements.insert(number, record);
             }
             Some(None) => gone.push(number),
             None => {}
@@ -55,7 +57,7 @@ pub fn said(
     }
     for found in outcomes.iter_mut() {
         match *found {
-            Match::Same(number) if now.instead.contains_key(&number) => {
+            Match::Same(number) if now.replacements.contains_key(&number) => {
                 *found = Match::Edited(number)
             }
             Match::Same(number) | Match::Edited(number) if gone.contains(&number) => {

@@ -73,8 +73,8 @@ pub fn renumbered(names: &[RecordKey], now: &mut FileRecords) -> Result<()> {
     Ok(())
 }
 
-/// Matches turns by content where their number changed, as their places say nothing then. The turn
-/// that shares the most content with an earlier turn is that turn, edited.
+/// Matches turns by content where their number changed, as their places have no meaning then. The
+/// turn that shares the most content with an earlier turn is that turn, edited.
 ///
 /// # Errors
 /// If the records cannot be read back.

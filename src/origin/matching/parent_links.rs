@@ -13,7 +13,7 @@ use std::collections::HashMap;
 #[derive(Default)]
 pub struct ParentLinks {
     /// Format and version of the file.
-    pub abroad: Option<Spec>,
+    pub file_format: Option<Spec>,
     /// Whether the file is a tree, or has new messages of a sub-agent.
     pub tree: bool,
     /// Rules by which the file's agent sends records to a model.
@@ -26,7 +26,7 @@ pub struct ParentLinks {
     /// Identifiers of new entries in the file and in the source.
     new: HashMap<Json, Json>,
     /// New leaf that the file names, by its identifiers in the file and in the source.
-    stands: Option<(Json, Option<Json>)>,
+    new_leaf: Option<(Json, Option<Json>)>,
 }
 
 impl ParentLinks {
@@ -35,34 +35,41 @@ impl ParentLinks {
     /// # Errors
     /// If the records cannot be read back.
     pub fn of(now: &mut FileRecords, new: &[u32]) -> Result<Self> {
-        let mut kin = Self::default();
+        let mut parent_links = Self::default();
         if new.is_empty() || now.names.is_empty() {
-            return Ok(kin);
+            return Ok(parent_links);
         }
         let session = now.record(0)?;
         let source = session.node.text(Field::Source);
-        kin.abroad = source.and_then(|source| Spec::parse(&source).ok());
-        kin.tree = kin.abroad.is_some_and(|spec| spec.version().tree);
-        kin.rules = kin.abroad.and_then(|spec| spec.format.context).map(|open| open(&session));
+        parent_links.file_format = source.and_then(|source| Spec::parse(&source).ok());
+        parent_links.tree = parent_links.file_format.is_some_and(|spec| spec.version().tree);
+        parent_links.rules = parent_links
+            .file_format
+            .and_then(|spec| spec.format.context)
+            .map(|open| open(&session));
         for number in new {
             let record = now.record(*number)?;
-            // Messages of a sub-agent stand beside the conversation.
-            kin.tree |= record.node.get(Field::ParentCall).is_some();
+            // Messages of a sub-agent are beside the conversation.
+            parent_links.tree |= record.node.get(Field::ParentCall).is_some();
         }
         for number in new {
             let record = now.record(*number)?;
             let leaf = record.node.json(Field::Leaf).filter(|_| record.kind == Kind::Session);
-            kin.stands = leaf.map(|leaf| (leaf.clone(), None)).or(kin.stands);
-            let parent = record.node.json(Field::Parent).filter(|_| kin.tree && record.is_node());
-            parent.into_iter().for_each(|parent| drop(kin.wanted.insert(parent.clone(), None)));
+            parent_links.new_leaf = leaf.map(|leaf| (leaf.clone(), None)).or(parent_links.new_leaf);
+            let parent =
+                record.node.json(Field::Parent).filter(|_| parent_links.tree && record.is_node());
+            parent
+                .into_iter()
+                .for_each(|parent| drop(parent_links.wanted.insert(parent.clone(), None)));
         }
         // Writers end a file with the leaf again, even where that is its last message.
-        let last = match &kin.stands {
+        let last = match &parent_links.new_leaf {
             Some(_) => last_node(now)?,
             None => None,
         };
-        kin.stands = kin.stands.filter(|(leaf, _)| last.as_ref() != Some(leaf));
-        Ok(kin)
+        parent_links.new_leaf =
+            parent_links.new_leaf.filter(|(leaf, _)| last.as_ref() != Some(leaf));
+        Ok(parent_links)
     }
 
     /// Converts a new record of the file to a form that other formats know, by what the file's
@@ -87,19 +94,19 @@ impl ParentLinks {
     pub fn place(&mut self, shown: &[Json], id: &Json) {
         for name in shown {
             self.wanted.get_mut(name).into_iter().for_each(|known| *known = Some(id.clone()));
-            let stands = self.stands.iter_mut().filter(|(leaf, _)| leaf == name);
-            stands.for_each(|(_, known)| *known = Some(id.clone()));
+            let new_leaf = self.new_leaf.iter_mut().filter(|(leaf, _)| leaf == name);
+            new_leaf.for_each(|(_, known)| *known = Some(id.clone()));
         }
     }
 
     /// Whether the file names a new leaf since it was made.
-    pub fn stands(&self) -> bool {
-        self.stands.is_some()
+    pub fn names_new_leaf(&self) -> bool {
+        self.new_leaf.is_some()
     }
 
     /// Returns the source's identifier of the new leaf.
     pub fn leaf(&self) -> Option<&Json> {
-        self.stands.as_ref()?.1.as_ref()
+        self.new_leaf.as_ref()?.1.as_ref()
     }
 
     /// Notes the source's identifier of a new entry.

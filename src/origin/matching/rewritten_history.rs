@@ -25,7 +25,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 #[derive(Default)]
 pub struct RewrittenHistory {
     /// Numbers of the messages that the history does not contain.
-    gone: BTreeSet<u32>,
+    absent: BTreeSet<u32>,
     /// Number of messages that the history drops or edits, and that the file did not have when it
     /// was made.
     lost: usize,
@@ -37,19 +37,27 @@ impl RewrittenHistory {
     ///
     /// # Errors
     /// If the records cannot be read back.
-    pub fn of(names: &[RecordKey], now: &mut FileRecords, home: Option<Spec>) -> Result<Self> {
+    pub fn of(
+        names: &[RecordKey],
+        now: &mut FileRecords,
+        source_format: Option<Spec>,
+    ) -> Result<Self> {
         if !now.branches {
             return Ok(Self::default());
         }
         let session = now.record(0)?;
         let source = session.node.text(Field::Source);
-        let abroad = source.and_then(|source| Spec::parse(&source).ok());
-        let native =
-            |abroad: &Spec| home.is_some_and(|home| home.format.name == abroad.format.name);
-        let Some(abroad) = abroad.filter(|abroad| !abroad.version().tree && !native(abroad)) else {
+        let file_format = source.and_then(|source| Spec::parse(&source).ok());
+        let native = |file_format: &Spec| {
+            source_format
+                .is_some_and(|source_format| source_format.format.name == file_format.format.name)
+        };
+        let Some(file_format) =
+            file_format.filter(|file_format| !file_format.version().tree && !native(file_format))
+        else {
             return Ok(Self::default());
         };
-        let rules = abroad.format.context.map(|open| open(&session));
+        let rules = file_format.format.context.map(|open| open(&session));
         let known = names.iter().map(|name| name.hash).collect();
         let mut walk = Walk { rules, known, ..Walk::default() };
         for number in 0..now.names.len() as u32 {
@@ -60,15 +68,15 @@ impl RewrittenHistory {
         }
         walk.close(now)?;
         if walk.names.is_empty() {
-            return Ok(walk.anew);
+            return Ok(walk.history);
         }
         walk.rename(now)?;
-        let named = abroad.format.links();
-        for (number, record) in &now.instead {
+        let named = file_format.format.links();
+        for (number, record) in &now.replacements {
             let name = now.names.get_mut(*number as usize);
             name.into_iter().for_each(|name| *name = RecordKey::of(record, named));
         }
-        Ok(walk.anew)
+        Ok(walk.history)
     }
 
     /// Removes the messages that the rewritten history does not contain. New ones are not added to
@@ -80,10 +88,10 @@ impl RewrittenHistory {
         (outcomes, added): (&mut [Match], &mut Vec<u32>),
         cx: &Cx<'_>,
     ) {
-        branches::tell(self.lost, branches::entry(false), cx);
-        added.retain(|number| !self.gone.contains(number) && !now.again.contains(number));
+        branches::report_lost(self.lost, branches::entry(false), cx);
+        added.retain(|number| !self.absent.contains(number) && !now.again.contains(number));
         for found in outcomes.iter_mut() {
-            if matches!(found, Match::Same(n) | Match::Edited(n) if self.gone.contains(n)) {
+            if matches!(found, Match::Same(n) | Match::Edited(n) if self.absent.contains(n)) {
                 *found = Match::Deleted;
             }
         }
@@ -98,11 +106,11 @@ struct Walk {
     known: HashSet<u64>,
     /// Messages of the conversation so far.
     path: Vec<Step>,
-    /// Place in the path from which the history is repeated, and the messages that stood there.
+    /// Place in the path from which the history is repeated, and the messages that were there.
     open: Option<(usize, Vec<Step>)>,
     /// Identifiers of repeated messages in the file, and of the earlier messages that they repeat.
     names: HashMap<Json, Json>,
-    anew: RewrittenHistory,
+    history: RewrittenHistory,
 }
 
 /// Message of the path, with the hash of its identifier.
@@ -111,7 +119,7 @@ struct Step {
     number: u32,
     id: u64,
     /// Whether the message has a line of its own with a time. A history shows messages without one.
-    said: bool,
+    has_own_line: bool,
 }
 
 impl Walk {
@@ -125,20 +133,24 @@ impl Walk {
             let parent = parent.map(|parent| name(self.names.get(parent).unwrap_or(parent)));
             let above = self.path.iter().rposition(|step| Some(step.id) == parent);
             let begin = above.map_or(0, |above| above + 1);
-            let left = self.path.split_off(begin);
+            let omitted = self.path.split_off(begin);
             // A message whose parent is unknown begins another conversation.
-            self.open = (above.is_some() || parent.is_none()).then_some((begin, left));
+            self.open = (above.is_some() || parent.is_none()).then_some((begin, omitted));
         }
-        let said = record.node.get(Field::Time).is_some();
-        self.path.push(Step { number, id: record.node.json(Field::Id).map_or(0, name), said });
+        let has_own_line = record.node.get(Field::Time).is_some();
+        self.path.push(Step {
+            number,
+            id: record.node.json(Field::Id).map_or(0, name),
+            has_own_line,
+        });
         Ok(())
     }
 
     /// Ends the open history: each earlier message takes the place of its repetition. A summary is
-    /// not such a history, as it stands for all earlier messages. A history that the file had when
+    /// not such a history, as it represents all earlier messages. A history that the file had when
     /// it was made stays as it is.
     fn close(&mut self, now: &mut FileRecords) -> Result<()> {
-        let Some((begin, left)) = self.open.take() else { return Ok(()) };
+        let Some((begin, omitted)) = self.open.take() else { return Ok(()) };
         let branch = self.path.get(begin..).unwrap_or_default().to_vec();
         let first = branch.first().map(|step| now.record(step.number)).transpose()?;
         let sums_up =
@@ -146,25 +158,25 @@ impl Walk {
         if first.as_ref().is_none_or(sums_up) || branch.iter().any(|step| self.knows(now, step)) {
             return Ok(());
         }
-        let mut out: BTreeSet<u32> = left.iter().map(|step| step.number).collect();
-        let shown = branch.iter().position(|step| step.said).unwrap_or(branch.len());
-        for (was, at, same) in pairs(now, &left, branch.get(..shown).unwrap_or_default())? {
-            let (Some(was), Some(is)) = (left.get(was), branch.get(at)) else { continue };
+        let mut out: BTreeSet<u32> = omitted.iter().map(|step| step.number).collect();
+        let shown = branch.iter().position(|step| step.has_own_line).unwrap_or(branch.len());
+        for (was, at, same) in pairs(now, &omitted, branch.get(..shown).unwrap_or_default())? {
+            let (Some(was), Some(is)) = (omitted.get(was), branch.get(at)) else { continue };
             let (old, new) = (now.record(was.number)?, now.record(is.number)?);
             let ends = [&new, &old].map(|record| record.node.json(Field::Id).map(detached));
             let [Some(name), Some(id)] = ends else { continue };
             self.names.insert(name, id);
             if !same {
-                now.instead.insert(was.number, placed(new, &old));
-                self.anew.lost += usize::from(!self.knows(now, was));
+                now.replacements.insert(was.number, placed(new, &old));
+                self.history.lost += usize::from(!self.knows(now, was));
             }
             now.again.insert(is.number);
             out.remove(&was.number);
             self.path.get_mut(begin + at).into_iter().for_each(|step| *step = *was);
         }
         let lost = |step: &&Step| out.contains(&step.number) && !self.knows(now, step);
-        self.anew.lost += left.iter().filter(lost).count();
-        self.anew.gone.extend(out);
+        self.history.lost += omitted.iter().filter(lost).count();
+        self.history.absent.extend(out);
         Ok(())
     }
 
@@ -188,7 +200,7 @@ impl Walk {
                 }
             }
             if changed {
-                now.instead.insert(number, record);
+                now.replacements.insert(number, record);
             }
         }
         Ok(())
@@ -204,7 +216,7 @@ fn detached(id: &Json) -> Json {
 /// Messages of different content are paired by their roles and in order.
 fn pairs(
     now: &mut FileRecords,
-    left: &[Step],
+    omitted: &[Step],
     branch: &[Step],
 ) -> Result<Vec<(usize, usize, bool)>> {
     let mut words = |steps: &[Step]| -> Result<Vec<u64>> {
@@ -212,7 +224,7 @@ fn pairs(
             steps.iter().map(|step| Ok(record_hash::of(&words_of(now.record(step.number)?))));
         each.collect()
     };
-    let (before, after) = (words(left)?, words(branch)?);
+    let (before, after) = (words(omitted)?, words(branch)?);
     let (mut pairs, mut apart) = (Vec::new(), Vec::new());
     matched(&before, &after, &mut |same, a, b| match same {
         true => pairs.extend(a.zip(b).map(|(a, b)| (a, b, true))),
@@ -220,7 +232,8 @@ fn pairs(
     });
     for (a, b) in apart {
         let name = |step: &Step| Some((step.number, *now.names.get(step.number as usize)?));
-        let old: Vec<_> = left.get(a.clone()).unwrap_or_default().iter().filter_map(name).collect();
+        let old: Vec<_> =
+            omitted.get(a.clone()).unwrap_or_default().iter().filter_map(name).collect();
         let numbers = branch.get(b.clone()).unwrap_or_default().iter().map(|step| step.number);
         let new: Vec<_> = numbers.collect();
         let found = in_order(&old, &new, &now.names).unwrap_or_default().into_iter();

@@ -21,8 +21,8 @@ pub struct Shares {
     /// The messages of the source, by the answer.
     answers: HashMap<u32, Vec<u32>>,
     /// Hashes of the content of each of these messages.
-    told: HashMap<u32, Vec<u64>>,
-    /// Last answer that was divided: messages that share one mostly stand next to each other.
+    hashes: HashMap<u32, Vec<u64>>,
+    /// Last answer that was divided: messages that share one are mostly next to each other.
     last: Option<Shared>,
 }
 
@@ -89,7 +89,7 @@ impl Shares {
         let shared: BTreeSet<u32> = shares.answers.values().flatten().copied().collect();
         for atom in source {
             if let Some(number) = atom.answer().filter(|number| shared.contains(number)) {
-                shares.told.entry(number).or_default().push(atom.hash());
+                shares.hashes.entry(number).or_default().push(atom.hash());
             }
         }
         shares
@@ -99,7 +99,7 @@ impl Shares {
     /// the answer is not shared. `line` reads the answer.
     ///
     /// # Errors
-    /// If the line cannot be read, or is no record.
+    /// If the line cannot be read, or is not a record.
     pub fn take(
         &mut self,
         number: u32,
@@ -127,15 +127,15 @@ impl Shares {
     fn owned(&self, numbers: &[u32], answer: &Blocks) -> HashMap<u32, Vec<usize>> {
         let mut left: HashMap<u64, VecDeque<(usize, usize)>> = HashMap::new();
         for (order, number) in numbers.iter().enumerate() {
-            for (at, hash) in self.told.get(number).into_iter().flatten().enumerate() {
+            for (at, hash) in self.hashes.get(number).into_iter().flatten().enumerate() {
                 left.entry(*hash).or_default().push_back((order, at));
             }
         }
         let (mut owner, mut places) = (numbers.first(), HashMap::<_, Vec<_>>::new());
         for (place, block) in answer.iter().enumerate() {
             let prints = prints_of(block, &answer.rest.node);
-            let told = prints.iter().filter_map(|hash| Some((*left.get(hash)?.front()?, hash)));
-            if let Some(((order, _), hash)) = told.min() {
+            let hashes = prints.iter().filter_map(|hash| Some((*left.get(hash)?.front()?, hash)));
+            if let Some(((order, _), hash)) = hashes.min() {
                 left.get_mut(hash).and_then(VecDeque::pop_front);
                 owner = numbers.get(order);
             }
@@ -169,13 +169,13 @@ fn together(pairs: &mut Vec<(u32, u32)>, pieces: &[(u32, u32)], is_written: &dyn
     }
     let head_of = |number: &u32| *heads.get(number).unwrap_or(number);
     // Many pairs are of one answer and the same record.
-    let told: BTreeSet<_> = pairs
+    let hashes: BTreeSet<_> = pairs
         .iter()
         .filter(|(_, base)| is_written(*base))
         .map(|(number, base)| (head_of(number), *base))
         .collect();
     let mut more = Vec::new();
-    for (head, base) in told {
+    for (head, base) in hashes {
         let pieces = all.get(&head).into_iter().flatten();
         more.extend(pieces.map(|piece| (*piece, base)));
     }
@@ -226,7 +226,7 @@ pub enum Part {
     /// Part whose blocks are other ones.
     Edited,
     /// Part without any block left.
-    Gone,
+    Empty,
 }
 
 impl Parted {
@@ -278,7 +278,7 @@ impl Whole {
         let same = left.iter().copied().eq(own.iter().map(|(_, hash)| hash));
         let part = match () {
             () if same => Part::Same,
-            () if places.is_empty() => Part::Gone,
+            () if places.is_empty() => Part::Empty,
             () => Part::Edited,
         };
         (self.answer.at(&places), part)

@@ -19,17 +19,20 @@ use std::collections::BTreeMap;
 pub fn taken(
     now: &mut FileRecords,
     added: &mut Vec<u32>,
-    home: Option<Spec>,
+    source_format: Option<Spec>,
     cx: &Cx<'_>,
 ) -> Result<BTreeMap<u32, Record>> {
     let mut said = BTreeMap::new();
-    if added.is_empty() || home.is_none_or(|home| home.version().tree) {
+    if added.is_empty() || source_format.is_none_or(|source_format| source_format.version().tree) {
         return Ok(said);
     }
     let source = now.record(0)?.node.text(Field::Source);
-    let abroad = source.and_then(|source| Spec::parse(&source).ok());
-    let other = |abroad: Spec| home.is_some_and(|home| home.format.name != abroad.format.name);
-    if abroad.is_none_or(|abroad| !other(abroad) || abroad.version().tree) {
+    let file_format = source.and_then(|source| Spec::parse(&source).ok());
+    let other = |file_format: Spec| {
+        source_format
+            .is_some_and(|source_format| source_format.format.name != file_format.format.name)
+    };
+    if file_format.is_none_or(|file_format| !other(file_format) || file_format.version().tree) {
         return Ok(said);
     }
     let mut stands = None;
@@ -50,7 +53,7 @@ pub fn taken(
     Ok(said)
 }
 
-/// Whether entries stand behind this entry, all of them are new, and each follows the one before.
+/// Whether entries follow this entry, all of them are new, and each follows the one before.
 fn goes_on(now: &mut FileRecords, added: &[u32], leaf: &Json) -> Result<bool> {
     let (mut last, mut more) = (None, false);
     for number in 0..now.names.len() as u32 {

@@ -3,8 +3,8 @@
 
 use super::Merger;
 use super::message_edits::{Agreed, Answer, agree, edited as edited_value, edits, unknown};
-use super::native_form::{at_home, call_of, mend, whole};
-use super::wording::heard;
+use super::native_form::{call_of, in_source_format, mend, whole};
+use super::wording::reword;
 use crate::diagnostic::{self, Code};
 use crate::error::Result;
 use crate::origin::matching::align::Tag;
@@ -43,7 +43,7 @@ impl Merger<'_> {
         }
         if now.kind == Kind::Turn {
             let turn = self.turn(&now, number);
-            self.turned.take(turn, &was, &mut record);
+            self.edited_turns.take(turn, &was, &mut record);
             // A turn shows its calls in short; the messages hold them.
             record.node.take(Field::ToolsCalled);
         }
@@ -67,7 +67,7 @@ impl Merger<'_> {
         if let (Some(share), [found @ (Match::Same(number) | Match::Edited(number))]) =
             (share, outcomes)
             && let Some((base, part)) = self.parted.held(*number, share)
-            && self.turned.is_empty()
+            && self.edited_turns.is_empty()
         {
             return Ok((vec![base], matches!(found, Match::Edited(_)), *number, Some(part)));
         }
@@ -89,21 +89,21 @@ impl Merger<'_> {
             let (kind, name) = (now.kind.name(), field.name());
             self.drop(&format!("{kind}.{name}"));
             let message = format!("`{name}` of the {kind} has no place in the source format");
-            self.say(Code::Dropped, &message, Some(number));
+            self.report(Code::Dropped, &message, Some(number));
         }
     }
 
     /// Notes an entry that the target's writer computed: it is not in the source, but a new entry
     /// may follow it.
     fn pass(&mut self, number: u32) -> Result<()> {
-        if self.kin.tree {
-            self.kin.pass(&self.now.record(number)?);
+        if self.parent_links.tree {
+            self.parent_links.pass(&self.now.record(number)?);
         }
         Ok(())
     }
 
     /// Writes a record of the source that the file shows, with the edits of the file.
-    pub(super) fn told(
+    pub(super) fn write_shown(
         &mut self,
         mut source: Record,
         (of, share): (&[u32], Option<&Share>),
@@ -112,11 +112,11 @@ impl Merger<'_> {
         let (bases, mut edited, last, part) = self.shown_by(share, outcomes)?;
         self.flush(last)?;
         self.show(&bases, last);
-        if part == Some(Part::Gone) {
+        if part == Some(Part::Empty) {
             return self.deleted(&source);
         }
-        if self.kin.tree && !source.is_node() {
-            bases.iter().for_each(|base| self.kin.pass(base));
+        if self.parent_links.tree && !source.is_node() {
+            bases.iter().for_each(|base| self.parent_links.pass(base));
         }
         let first = outcomes.iter().position(|found| *found != Match::Deleted).unwrap_or(0);
         let (Some(base), Some(was), true) = (bases.get(first), of.get(first), edited) else {
@@ -132,7 +132,7 @@ impl Merger<'_> {
         let mut edits = edits(&was, base, Some(&source.node));
         if source.kind == Kind::Session && is_forked(&edits, base) {
             edits.retain(|field| base.node.get(*field).is_some());
-            self.left_out(&mut source.node, (&was.node, &base.node), last);
+            self.remove_omitted(&mut source.node, (&was.node, &base.node), last);
         }
         if source.kind == Kind::Session && edits.contains(&Field::Id) {
             let id = |node: &Node| node.json(Field::Id).cloned();
@@ -168,14 +168,14 @@ impl Merger<'_> {
     /// Gives a record the content of the file's records. Returns the blocks that come from the
     /// source, if the record got others.
     fn agree(&self, source: &mut Record, bases: &[Record], number: u32) -> Option<Vec<Node>> {
-        if self.home.is_some_and(|home| heard(source, bases, home)) {
+        if self.source_format.is_some_and(|source_format| reword(source, bases, source_format)) {
             return None;
         }
         let Agreed { unsigned, command, held } = agree(source, bases);
         (0..unsigned).for_each(|_| self.drop("message.content.*.signature"));
         if unsigned > 0 {
             let message = "the signature belongs to a text that was edited, and is left out";
-            self.say(Code::Dropped, message, Some(number));
+            self.report(Code::Dropped, message, Some(number));
         }
         if let Some(Value::Node(command)) = command {
             let fields: Vec<_> = command.fields().map(Field::name).collect();
@@ -184,7 +184,7 @@ impl Merger<'_> {
                 "the text of a command was edited and is no longer a command; its {} are lost",
                 fields.join(", ")
             );
-            self.say(Code::Dropped, &message, Some(number));
+            self.report(Code::Dropped, &message, Some(number));
         }
         held
     }
@@ -195,7 +195,7 @@ impl Merger<'_> {
 
     /// Removes the fields from the session that its head contained before it was forked and no
     /// longer contains, and reports them.
-    fn left_out(&mut self, session: &mut Node, (was, head): (&Node, &Node), number: u32) {
+    fn remove_omitted(&mut self, session: &mut Node, (was, head): (&Node, &Node), number: u32) {
         let gone = |field: &Field| was.get(*field).is_some() && head.get(*field).is_none();
         for field in session.fields().filter(gone).collect::<Vec<_>>() {
             session.take(field);
@@ -206,18 +206,21 @@ impl Merger<'_> {
             self.cx.log.count(diagnostic::FieldOutcome::Dropped, &format!("session.{name}"));
             let message =
                 format!("a fork of the session does not contain its {name}, which is lost");
-            self.say(Code::Dropped, &message, Some(number));
+            self.report(Code::Dropped, &message, Some(number));
         }
     }
 
     /// Notes that the file shows the next record by these records, up to number `last`.
     fn show(&mut self, bases: &[Record], last: u32) {
         self.shown = (Vec::new(), None);
-        if self.kin.tree || self.kin.stands() || self.summed.asks() {
+        if self.parent_links.tree
+            || self.parent_links.names_new_leaf()
+            || self.summed.needs_origins()
+        {
             let names = bases.iter().filter_map(|base| base.node.json(Field::Id).cloned());
-            // A new entry before an answer stands before its first part.
+            // A new entry before an answer comes before its first part.
             let first = bases.first().filter(|_| self.last != Some(last));
-            let before = first.and_then(|base| self.kin.new_before(base));
+            let before = first.and_then(|base| self.parent_links.new_before(base));
             self.shown = (names.collect(), before.cloned());
         }
         self.last = Some(last);
@@ -226,12 +229,14 @@ impl Merger<'_> {
     /// Completes an edited message with the fields that the source's agent requires. `held`
     /// contains the blocks that come from the source, if the message got others.
     fn mend(&self, source: &mut Record, held: Option<&[Node]>) {
-        if !self.retold.tells(source) {
+        if !self.restored_texts.has_edits_for(source) {
             source.node.take(Field::Synthesized);
         }
-        let home = self.home.filter(|_| source.kind == Kind::Message);
+        let source_format = self.source_format.filter(|_| source.kind == Kind::Message);
         let call = call_of(&source.node, &self.called);
-        let made = home.map(|home| at_home(home, call, source)).unwrap_or_default();
+        let made = source_format
+            .map(|source_format| in_source_format(source_format, call, source))
+            .unwrap_or_default();
         if let Some(made) = whole(made) {
             mend(source, &made, held);
         }
@@ -240,8 +245,8 @@ impl Merger<'_> {
     fn edited(&self, record: &Record, number: u32, edits: &[Field]) {
         let names: Vec<_> = edits.iter().map(|field| field.name()).collect();
         let what = if names.is_empty() { String::new() } else { format!(": {}", names.join(", ")) };
-        let message = format!("{} was edited{what}", record.told());
-        self.say(Code::OriginEdited, &message, Some(number));
+        let message = format!("{} was edited{what}", record.description());
+        self.report(Code::OriginEdited, &message, Some(number));
     }
 }
 

@@ -102,7 +102,7 @@ struct Pairs<'b> {
     by: Vec<Option<usize>>,
     /// Whether each block of the source stays as it is: the file has no place for it, or has joined
     /// it with others.
-    kept: Vec<bool>,
+    unchanged: Vec<bool>,
 }
 
 impl<'b> Pairs<'b> {
@@ -112,14 +112,14 @@ impl<'b> Pairs<'b> {
         // A file that shows thoughts shows all.
         let thinks = file.iter().any(|block| block.is(block::THINKING));
         let unsaid = |b: &Block<'_>| b.hash.is_empty() || (b.is(block::THINKING) && !thinks);
-        let kept = own.iter().map(unsaid).collect();
-        Self { by: vec![None; own.len()], own, file, kept }
+        let unchanged = own.iter().map(unsaid).collect();
+        Self { by: vec![None; own.len()], own, file, unchanged }
     }
 
     /// Pairs blocks that are alike and not paired yet, in their order.
     fn pair(&mut self, alike: &dyn Fn(&Block<'_>, &Block<'_>) -> bool) {
-        let blocks = self.own.iter_mut().zip(&mut self.by).zip(&self.kept);
-        for ((own, by), _) in blocks.filter(|((own, _), kept)| !own.paired && !**kept) {
+        let blocks = self.own.iter_mut().zip(&mut self.by).zip(&self.unchanged);
+        for ((own, by), _) in blocks.filter(|((own, _), unchanged)| !own.paired && !**unchanged) {
             let found = self.file.iter().position(|file| !file.paired && alike(own, file));
             if let Some(file) = found.and_then(|place| self.file.get_mut(place)) {
                 (own.paired, file.paired, *by) = (true, true, found);
@@ -146,23 +146,23 @@ impl<'b> Pairs<'b> {
         self.by.get_mut(*first).into_iter().for_each(|by| *by = Some(*one));
         for place in several {
             self.own.get_mut(place).into_iter().for_each(|own| own.paired = true);
-            self.kept.get_mut(place).into_iter().for_each(|kept| *kept = true);
+            self.unchanged.get_mut(place).into_iter().for_each(|unchanged| *unchanged = true);
         }
     }
 
     fn met(&self) -> Met {
         let (mut met, mut begun) = (Met::default(), false);
-        for ((own, by), kept) in self.own.iter().zip(&self.by).zip(&self.kept) {
+        for ((own, by), unchanged) in self.own.iter().zip(&self.by).zip(&self.unchanged) {
             if by.is_some() && !begun {
                 begun = true;
                 self.put_new(0, &mut met.blocks);
             }
             match by.and_then(|by| self.file.get(by)) {
-                Some(file) if !*kept && own.hash != file.hash => {
-                    let mended = mended(own.node, file.node, &mut met.unsigned);
-                    met.hold(mended);
+                Some(file) if !*unchanged && own.hash != file.hash => {
+                    let edited = edited(own.node, file.node, &mut met.unsigned);
+                    met.hold(edited);
                 }
-                None if !*kept => met.unsigned += usize::from(self.is_swallowed(own)),
+                None if !*unchanged => met.unsigned += usize::from(self.is_swallowed(own)),
                 _ => met.hold(own.node.clone()),
             }
             by.iter().for_each(|by| self.put_new(by + 1, &mut met.blocks));
@@ -175,12 +175,12 @@ impl<'b> Pairs<'b> {
 
     /// Whether a signed text may have become a part of the one that the file has in its place.
     fn is_swallowed(&self, own: &Block<'_>) -> bool {
-        let edited = |((own, by), kept): ((&Block<'_>, &Option<usize>), &bool)| {
+        let edited = |((own, by), unchanged): ((&Block<'_>, &Option<usize>), &bool)| {
             let file = by.and_then(|by| self.file.get(by));
-            own.is(block::TEXT) && !kept && file.is_some_and(|file| file.hash != own.hash)
+            own.is(block::TEXT) && !unchanged && file.is_some_and(|file| file.hash != own.hash)
         };
         let signed = own.is(block::TEXT) && own.node.get(Field::Signature).is_some();
-        signed && self.own.iter().zip(&self.by).zip(&self.kept).any(edited)
+        signed && self.own.iter().zip(&self.by).zip(&self.unchanged).any(edited)
     }
 
     /// Adds the new blocks of the file from this place on.
@@ -191,7 +191,7 @@ impl<'b> Pairs<'b> {
 }
 
 /// Returns a block of the source with the edits of the file.
-fn mended(own: &Node, file: &Node, unsigned: &mut usize) -> Node {
+fn edited(own: &Node, file: &Node, unsigned: &mut usize) -> Node {
     let mut node = own.clone();
     let same_call = block::arguments(own).0.normal() == block::arguments(file).0.normal();
     for (field, value) in file.iter() {

@@ -18,13 +18,13 @@ pub struct Deletions {
     last: usize,
     shorter: bool,
     /// Identifiers of deleted messages, and the parents of entries from the first deleted one on.
-    gone: HashSet<Json>,
+    deleted: HashSet<Json>,
     parents: HashMap<Json, Json>,
     outputs: Outputs,
     /// Numbers of messages of each turn that are left and that are deleted; and number of turns
     /// merged.
     turns: HashMap<Turn, [u64; 2]>,
-    told: u64,
+    turns_seen: u64,
     /// Whether the session's prompt was removed, and whether the current run has a prompt of its
     /// own.
     unprompted: bool,
@@ -38,7 +38,7 @@ pub struct Deletions {
     prompt: [bool; 2],
     ended: HashSet<usize>,
     /// Remains of each run, in order; and number of runs merged.
-    said: Vec<Said>,
+    run_remains: Vec<RunRemains>,
     begun_runs: usize,
     /// Last run that is left, and the removed runs.
     run: Option<Json>,
@@ -49,21 +49,21 @@ pub struct Deletions {
 
 /// Remains of a run.
 #[derive(Default)]
-struct Said {
+struct RunRemains {
     /// Identifier of the question, and whether the question was deleted.
     question: Option<Json>,
-    asked: bool,
+    question_deleted: bool,
     /// Whether any message that the file showed is left.
-    left: bool,
+    has_messages: bool,
 }
 
 /// Numbers of tool outputs.
 #[derive(Default)]
 struct Outputs {
     /// Outputs that the source contains.
-    told: usize,
+    in_source: usize,
     /// Outputs whose messages were the last ones, and were deleted.
-    gone: usize,
+    deleted_last: usize,
     /// Outputs that were merged.
     taken: usize,
 }
@@ -74,7 +74,7 @@ impl Deletions {
     pub fn look(&mut self, source: &Record, tag: Option<Tag>, outcomes: &[Match]) {
         self.seen += 1;
         let kind = source.kind;
-        self.outputs.told += usize::from(kind == Kind::ToolOutput);
+        self.outputs.in_source += usize::from(kind == Kind::ToolOutput);
         // Copies a value, so that it does not keep its line in memory.
         let own = |field| {
             let value: Option<&Json> = source.node.json(field);
@@ -82,20 +82,20 @@ impl Deletions {
         };
         let (id, parent) = (own(Field::Id), own(Field::Parent));
         let gone = !outcomes.is_empty() && outcomes.iter().all(|found| *found == Match::Deleted);
-        if gone || !self.gone.is_empty() {
+        if gone || !self.deleted.is_empty() {
             self.parents.extend(id.clone().zip(parent));
         }
         if kind == Kind::Run && source.node.is(Field::Layout, "header") {
-            self.said.push(Said::default());
+            self.run_remains.push(RunRemains::default());
         }
-        if let (Some(run), true) = (self.said.last_mut(), kind == Kind::Run) {
-            let asked = own(Field::Messages).and_then(|list| list.elements().next());
-            run.question = asked.or(run.question.take());
+        if let (Some(run), true) = (self.run_remains.last_mut(), kind == Kind::Run) {
+            let question_deleted = own(Field::Messages).and_then(|list| list.elements().next());
+            run.question = question_deleted.or(run.question.take());
         }
         if kind == Kind::Result && std::mem::take(&mut self.prompt) == [false, true] {
             self.ended.insert(self.seen);
         }
-        self.gone.extend(id.clone().filter(|_| gone));
+        self.deleted.extend(id.clone().filter(|_| gone));
         if outcomes.is_empty() || kind != Kind::Message {
             return;
         }
@@ -105,13 +105,13 @@ impl Deletions {
             let counts = self.turns.entry(turn.to_bits()).or_default();
             counts[usize::from(gone)] += 1;
         }
-        if let Some(run) = self.said.last_mut() {
-            run.left |= !gone;
-            run.asked |= gone && id.is_some() && run.question == id;
+        if let Some(run) = self.run_remains.last_mut() {
+            run.has_messages |= !gone;
+            run.question_deleted |= gone && id.is_some() && run.question == id;
         }
         self.shorter = gone;
         let output = usize::from(tag == Some(Tag('t')));
-        self.outputs.gone = if gone { self.outputs.gone + output } else { 0 };
+        self.outputs.deleted_last = if gone { self.outputs.deleted_last + output } else { 0 };
         if !gone {
             self.last = self.seen;
         }
@@ -148,12 +148,13 @@ impl Deletions {
     pub fn takes(&mut self, record: &Record, tree: bool) -> bool {
         let header = record.kind == Kind::Run && record.node.is(Field::Layout, "header");
         self.begun_runs += usize::from(header);
-        let begins = header || record.kind == Kind::Response || self.asks_what_is_gone(record);
+        let begins = header || record.kind == Kind::Response || self.begins_with_deleted(record);
         self.begun |= begins && self.is_behind();
         let goes = match record.kind {
             Kind::Turn => {
-                self.told += 1;
-                let turn = restored_texts::number(record, Field::Number).unwrap_or(nth(self.told));
+                self.turns_seen += 1;
+                let turn =
+                    restored_texts::number(record, Field::Number).unwrap_or(nth(self.turns_seen));
                 let counts = self.turns.get(&turn);
                 let goes = counts.is_some_and(|[left, gone]| *left == 0 && *gone > 0);
                 self.numbers.extend(Some(f64::from_bits(turn)).filter(|_| goes));
@@ -161,21 +162,21 @@ impl Deletions {
             }
             Kind::ToolOutput => {
                 self.outputs.taken += 1;
-                let last = self.outputs.taken + self.outputs.gone > self.outputs.told;
-                last || self.is_of_a_gone_run() || self.is_of_what_is_gone(record)
+                let last = self.outputs.taken + self.outputs.deleted_last > self.outputs.in_source;
+                last || self.is_of_deleted_run() || self.names_only_deleted(record)
             }
             Kind::Session | Kind::Snapshot => false,
             // A label or an edit of the context means nothing if its target was deleted.
             Kind::Label | Kind::ContextEdit => {
                 let target = record.node.json(Field::Target);
-                target.is_some_and(|target| self.gone.contains(target))
+                target.is_some_and(|target| self.deleted.contains(target))
             }
             Kind::Result if self.ended.contains(&self.taken) => !tree,
-            Kind::Opaque => self.is_of_a_gone_run() && !tree,
-            _ => (self.begun || self.is_of_a_gone_run()) && !(tree && record.is_node()),
+            Kind::Opaque => self.is_of_deleted_run() && !tree,
+            _ => (self.begun || self.is_of_deleted_run()) && !(tree && record.is_node()),
         };
         if let Some(id) = record.node.json(Field::Id).filter(|_| goes && record.is_node()) {
-            self.gone.insert(id.clone());
+            self.deleted.insert(id.clone());
         }
         self.headless = if header { goes } else { self.headless };
         if let Some(run) = record.node.json(Field::Run).filter(|_| header) {
@@ -189,7 +190,7 @@ impl Deletions {
 
     /// Returns the name under which a removed record is reported: a run has several records, and is
     /// reported as one.
-    pub fn told(&self, record: &Record) -> Option<&'static str> {
+    pub fn reported_name(&self, record: &Record) -> Option<&'static str> {
         let header = record.node.is(Field::Layout, "header");
         match record.kind {
             Kind::Run if header => Some("run"),
@@ -200,21 +201,21 @@ impl Deletions {
     }
 
     /// Whether a run begins with questions that were all deleted.
-    fn asks_what_is_gone(&self, record: &Record) -> bool {
-        record.kind == Kind::Run && self.is_of_what_is_gone(record)
+    fn begins_with_deleted(&self, record: &Record) -> bool {
+        record.kind == Kind::Run && self.names_only_deleted(record)
     }
 
     /// Whether a record names only messages that were deleted.
-    fn is_of_what_is_gone(&self, record: &Record) -> bool {
+    fn names_only_deleted(&self, record: &Record) -> bool {
         let list = record.node.json(Field::Messages);
-        list.is_some_and(|list| list.elements().all(|id| self.gone.contains(&id)))
+        list.is_some_and(|list| list.elements().all(|id| self.deleted.contains(&id)))
     }
 
     /// Whether the question of the current run was deleted, and no message of the run that the file
     /// showed is left: its other records belong to nothing else.
-    fn is_of_a_gone_run(&self) -> bool {
-        let run = self.begun_runs.checked_sub(1).and_then(|run| self.said.get(run));
-        run.is_some_and(|run| run.asked && !run.left)
+    fn is_of_deleted_run(&self) -> bool {
+        let run = self.begun_runs.checked_sub(1).and_then(|run| self.run_remains.get(run));
+        run.is_some_and(|run| run.question_deleted && !run.has_messages)
     }
 
     /// Removes references to deleted messages from a record. `above` returns the message itself, or
@@ -229,7 +230,7 @@ impl Deletions {
             Kind::Snapshot,
             Kind::Compaction,
         ];
-        let whole = self.gone.is_empty() && !self.unprompted;
+        let whole = self.deleted.is_empty() && !self.unprompted;
         if whole || !refers.contains(&record.kind) {
             return;
         }
@@ -238,7 +239,7 @@ impl Deletions {
             return self.keep_next(node);
         }
         let list = node.json(Field::Messages).filter(|list| list.as_bytes().starts_with(b"["));
-        if let Some(list) = list.map(|list| (list.clone(), self.left(list, above)))
+        if let Some(list) = list.map(|list| (list.clone(), self.remaining(list, above)))
             && list.0 != list.1
         {
             node.set(Field::Messages, list.1);
@@ -288,26 +289,26 @@ impl Deletions {
     /// Moves the start of a compaction whose first kept message was deleted to the next message
     /// that is left, or to the compaction itself.
     fn keep_next(&self, node: &mut Node) {
-        let Some(first) = node.json(Field::FirstKept).filter(|first| self.gone.contains(*first))
+        let Some(first) = node.json(Field::FirstKept).filter(|first| self.deleted.contains(*first))
         else {
             return;
         };
         let Some(own) = node.json(Field::Id) else { return };
-        let next = self.parents.get(own).and_then(|last| self.left_below(first, last));
+        let next = self.parents.get(own).and_then(|last| self.first_remaining(first, last));
         let next = next.unwrap_or_else(|| own.clone());
         node.set(Field::FirstKept, next);
         unspelled(node);
     }
 
     /// Returns the first message that is left on the path from a deleted one to this one.
-    fn left_below(&self, first: &Json, last: &Json) -> Option<Json> {
+    fn first_remaining(&self, first: &Json, last: &Json) -> Option<Json> {
         let (mut found, mut at) = (None, last);
         // A longer path would lead in a circle of the origin.
         for _ in 0..self.parents.len() {
             if at == first {
                 break;
             }
-            found = Some(at).filter(|at| !self.gone.contains(*at)).or(found);
+            found = Some(at).filter(|at| !self.deleted.contains(*at)).or(found);
             at = self.parents.get(at)?;
         }
         found.cloned()
@@ -315,7 +316,7 @@ impl Deletions {
 
     /// Returns references without deleted messages. Each reference is an identifier or the two ends
     /// of a path.
-    fn left(&self, list: &Json, above: &dyn Fn(&Json) -> Json) -> Json {
+    fn remaining(&self, list: &Json, above: &dyn Fn(&Json) -> Json) -> Json {
         let mut items = Vec::new();
         for item in list.elements() {
             let ends: Vec<_> = match item.as_bytes().first() {
@@ -324,8 +325,8 @@ impl Deletions {
             };
             match ends.as_slice() {
                 [first, last] => {
-                    let first = match self.gone.contains(first) {
-                        true => self.left_below(first, last),
+                    let first = match self.deleted.contains(first) {
+                        true => self.first_remaining(first, last),
                         false => Some(first.clone()),
                     };
                     let Some(first) = first else { continue };
@@ -335,7 +336,7 @@ impl Deletions {
                         false => [b"[", first.as_bytes(), b",", last.as_bytes(), b"]"].concat(),
                     });
                 }
-                _ if self.gone.contains(&item) => {}
+                _ if self.deleted.contains(&item) => {}
                 _ if self.is_lost_prompt(&item) => {}
                 _ => items.push(item.as_bytes().to_vec()),
             }

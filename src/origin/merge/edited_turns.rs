@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::json::Json;
 use crate::origin::matching::align::Tag;
-use crate::origin::merge::message_edits::say;
+use crate::origin::merge::message_edits::set_text;
 use crate::origin::merge::restored_texts::{Turn, number};
 use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Node, Record, Value, block};
@@ -24,7 +24,7 @@ struct Edit {
 /// Texts of the file's messages that their turns repeat: a question, and the last answer.
 #[derive(Default)]
 pub struct Repeated {
-    /// The messages' numbers, once a turn was asked for.
+    /// The messages' numbers, once a turn was requested.
     messages: Option<HashMap<Turn, [Option<u32>; 2]>>,
 }
 
@@ -41,7 +41,7 @@ impl Repeated {
         let mut texts = Vec::new();
         for (field, number) in REPEATED.into_iter().zip(messages.copied().unwrap_or_default()) {
             let Some(number) = number else { continue };
-            texts.extend(block::said(&now.record(number)?.node).map(|text| (field, text)));
+            texts.extend(block::message_text(&now.record(number)?.node).map(|text| (field, text)));
         }
         Ok(texts)
     }
@@ -56,8 +56,8 @@ impl Repeated {
                 _ => continue,
             };
             let message = now.record(place)?;
-            let turn =
-                number(&message, Field::Turn).filter(|_| block::said(&message.node).is_some());
+            let turn = number(&message, Field::Turn)
+                .filter(|_| block::message_text(&message.node).is_some());
             let Some(turn) = turn else { continue };
             let [question, answer] = found.entry(turn).or_default();
             match asks {
@@ -78,9 +78,9 @@ impl EditedTurns {
         self.0.is_empty()
     }
 
-    /// Notes the edits of a turn of the file whose messages have the texts `said`.
-    pub fn look(&mut self, turn: Turn, was: &Record, now: &Record, said: &[(Field, Json)]) {
-        for (field, text) in said {
+    /// Notes the edits of a turn of the file whose messages have the texts `texts`.
+    pub fn look(&mut self, turn: Turn, was: &Record, now: &Record, texts: &[(Field, Json)]) {
+        for (field, text) in texts {
             let text_of = |turn: &Record| turn.node.json(*field).cloned().map(text_of);
             let (was, now) = (text_of(was), text_of(now));
             if let (Some(was), Some(now)) = (was, now)
@@ -115,11 +115,11 @@ impl EditedTurns {
         // The content of a message is a text or null.
         let edit = edit.filter(|edit| matches!(edit.now.as_bytes().first(), Some(b'"' | b'n')));
         let Some(edit) = edit else { return false };
-        let own = block::said(&message.node);
+        let own = block::message_text(&message.node);
         let is =
             |text: &Option<Json>, other: &Json| text.as_ref().is_some_and(|t| is_same(t, other));
         if is(&own, &edit.was) && !is(&own, &Json::constant("\"\"")) {
-            say(&mut message.node, &edit.now);
+            set_text(&mut message.node, &edit.now);
             edit.found = true;
             return true;
         }
@@ -128,7 +128,7 @@ impl EditedTurns {
     }
 
     /// Returns the edits that no message contains, as turns without other fields.
-    pub fn left(self) -> Vec<Record> {
+    pub fn unplaced(self) -> Vec<Record> {
         let mut turns: BTreeMap<Turn, Record> = BTreeMap::new();
         for ((turn, field), edit) in self.0.into_iter().filter(|(_, edit)| !edit.found) {
             let record = turns.entry(turn).or_insert_with(|| {

@@ -30,7 +30,9 @@ pub fn agree(source: &mut Record, bases: &[Record]) -> Agreed {
         told.flat_map(|base| block_edits::of(base.node.get(Field::Content))).collect();
     let own = block_edits::of(source.node.get(Field::Content));
     let thinks = file.iter().any(|block| block.is(Field::Type, block::THINKING));
-    let says = |blocks: &[Node]| (said(blocks), if thinks { thoughts(blocks) } else { Vec::new() });
+    let says = |blocks: &[Node]| {
+        (shown_content(blocks), if thinks { thoughts(blocks) } else { Vec::new() })
+    };
     if says(&own) == says(&file) {
         fail(source, &file);
         return agreed;
@@ -77,14 +79,14 @@ fn thoughts(blocks: &[Node]) -> Vec<Vec<u8>> {
 }
 
 /// Returns the content of blocks as any format shows it.
-fn said(blocks: &[Node]) -> Vec<Vec<u8>> {
+fn shown_content(blocks: &[Node]) -> Vec<Vec<u8>> {
     let mut node = Node::default();
     node.set(Field::Content, blocks.to_vec());
     shown_blocks(&node)
 }
 
 /// Replaces the text of a message.
-pub fn say(node: &mut Node, text: &Json) {
+pub fn set_text(node: &mut Node, text: &Json) {
     let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else {
         return node.set(Field::Content, text.clone());
     };
@@ -141,8 +143,8 @@ impl Answer {
     }
 
     /// Returns the new text in the place of this text, if this was the old text.
-    fn instead(&self, old: &Json) -> Option<Json> {
-        let said = |record: &Record| block::said(Self::holder(&mut record.node.clone())?);
+    fn new_text(&self, old: &Json) -> Option<Json> {
+        let said = |record: &Record| block::message_text(Self::holder(&mut record.node.clone())?);
         let (was, now) = (said(&self.was)?, said(&self.now)?);
         (now != *old && was.normal() == old.normal()).then_some(now)
     }
@@ -153,7 +155,7 @@ impl Answer {
         let mut edits = Vec::new();
         for field in [Field::Result, Field::Final] {
             let own = record.node.json(field).filter(|_| record.kind != Kind::Event);
-            edits.extend(own.and_then(|old| Some((field, self.instead(old)?))));
+            edits.extend(own.and_then(|old| Some((field, self.new_text(old)?))));
         }
         let data = record.node.json(Field::Data).filter(|_| record.kind == Kind::Event);
         edits.extend(data.and_then(|data| Some((Field::Data, self.shown(data)?))));
@@ -167,7 +169,7 @@ impl Answer {
     fn shown(&self, data: &Json) -> Option<Json> {
         let members = data.pairs();
         let mut texts = members.iter().enumerate().filter(|(_, (_, value))| is_text(value));
-        let (place, new) = texts.find_map(|(n, (_, value))| Some((n, self.instead(value)?)))?;
+        let (place, new) = texts.find_map(|(n, (_, value))| Some((n, self.new_text(value)?)))?;
         let mut out = Vec::new();
         let mut object = Object::open(&mut out);
         for (n, (key, value)) in members.iter().enumerate() {
@@ -183,7 +185,7 @@ fn is_text(value: &Json) -> bool {
     value.as_bytes().first() == Some(&b'"')
 }
 
-/// Whether a new record says nothing of the session: a blank line, or how the file ends.
+/// Whether a new record is not content of the session: a blank line, or how the file ends.
 pub fn is_nothing(record: &mut Record) -> bool {
     match record.kind {
         Kind::Session => {
@@ -247,7 +249,7 @@ pub fn edits(was: &Record, now: &Record, source: Option<&Node>) -> Vec<Field> {
     edits
 }
 
-/// Whether two values say the same, however they are spelled.
+/// Whether two values are equal, however they are spelled.
 fn is_same(a: Option<&Value>, b: Option<&Value>) -> bool {
     match (a, b) {
         (Some(Value::Json(a)), Some(Value::Json(b))) => a == b || a.normal() == b.normal(),

@@ -47,7 +47,7 @@ pub struct Merger<'n> {
     /// New records of the file in their order, and edits of records that the target's writer
     /// computed.
     news: BTreeMap<u32, Option<Record>>,
-    shelf: RecordStore,
+    store: RecordStore,
     cx: &'n Cx<'n>,
     changed: bool,
     /// The parents of nodes that were deleted.
@@ -56,7 +56,7 @@ pub struct Merger<'n> {
     tip: Option<Json>,
     /// Last node of the source, or the new node behind it: the leaf of a session that names none.
     end: Option<Json>,
-    says_leaf: bool,
+    has_leaf: bool,
     /// Last time of a record.
     time: Option<Json>,
     /// New compactions of the file, and records of the file that count as edited because another
@@ -65,17 +65,17 @@ pub struct Merger<'n> {
     /// Two nodes, of which the second is new: nodes that followed the first one follow the second
     /// one.
     bent: Option<(Option<Json>, Json)>,
-    turned: EditedTurns,
+    edited_turns: EditedTurns,
     repeated: Repeated,
-    retold: RestoredTexts,
+    restored_texts: RestoredTexts,
     repeats: Repeats,
     /// The last answer that was edited.
     answer: Option<Answer>,
     called: Called,
-    asked: NewTurns,
+    new_turns: NewTurns,
     tail: Tail,
     cut: Deletions,
-    kin: ParentLinks,
+    parent_links: ParentLinks,
     parted: Parted,
     models: Models,
     whole: Option<Answers>,
@@ -84,7 +84,7 @@ pub struct Merger<'n> {
     /// Identifiers in the file of the next record, and the new entry before that.
     shown: (Vec<Json>, Option<Json>),
     /// Source format and its version.
-    home: Option<Spec>,
+    source_format: Option<Spec>,
     /// Findings that are reported once, and their number of occurrences.
     often: Vec<(Code, String, u64)>,
     /// Old and new identifier of the session.
@@ -103,13 +103,13 @@ pub struct Done {
 }
 
 impl<'n> Merger<'n> {
-    /// Creates a merger that stands before the first item.
+    /// Creates a merger before its first item.
     pub fn new(
         (now, base): (&'n mut FileRecords, &'n mut Base),
-        kin: ParentLinks,
+        parent_links: ParentLinks,
         (outcomes, added): (Vec<Match>, Vec<u32>),
         summed: Summed,
-        shelf: RecordStore,
+        store: RecordStore,
         cx: &'n Cx<'n>,
     ) -> Self {
         let changed = !added.is_empty();
@@ -119,24 +119,24 @@ impl<'n> Merger<'n> {
             base,
             outcomes,
             news,
-            shelf,
+            store,
             cx,
             changed,
             moved: HashMap::new(),
             tip: None,
             end: None,
-            says_leaf: false,
+            has_leaf: false,
             time: None,
             summed,
             bent: None,
-            turned: EditedTurns::default(),
+            edited_turns: EditedTurns::default(),
             repeated: Repeated::default(),
-            retold: RestoredTexts::default(),
+            restored_texts: RestoredTexts::default(),
             repeats: Repeats::default(),
             answer: None,
             called: Called::default(),
-            asked: NewTurns::default(),
-            kin,
+            new_turns: NewTurns::default(),
+            parent_links,
             parted: Parted::default(),
             models: Models::default(),
             whole: None,
@@ -144,7 +144,7 @@ impl<'n> Merger<'n> {
             shown: (Vec::new(), None),
             tail: Tail::default(),
             cut: Deletions::default(),
-            home: None,
+            source_format: None,
             renamed: None,
             often: Vec::new(),
         }
@@ -169,7 +169,7 @@ impl<'n> Merger<'n> {
     }
 
     /// Looks at an item before all are merged: an edit of a text that a turn repeats is an edit of
-    /// the turn, which stands before it.
+    /// the turn, which comes before it.
     fn look(&mut self, item: &Item) -> Result<()> {
         let Some(source) = &item.source else { return Ok(()) };
         let is_turn = source.kind == Kind::Turn;
@@ -189,7 +189,7 @@ impl<'n> Merger<'n> {
         if gone && (asked || restored) {
             let turn = source.node.json(Field::Turn);
             let turn = turn.filter(|_| asked || tag == Some(Tag('a')));
-            turn.into_iter().for_each(|turn| self.retold.erase(turn, asked));
+            turn.into_iter().for_each(|turn| self.restored_texts.erase(turn, asked));
             return Ok(());
         }
         if !(is_turn || restored) {
@@ -201,15 +201,15 @@ impl<'n> Merger<'n> {
             let (was, now) = (self.base.record(*base)?, self.now.record(*number)?);
             let turn = self.turn(&now, *number);
             let said = self.repeated.of(turn, self.now)?;
-            self.turned.look(turn, &was, &now, &said);
+            self.edited_turns.look(turn, &was, &now, &said);
         }
         let (bases, edited, _) = self.bases(&outcomes)?;
         if is_turn {
-            self.retold.look(Some(source));
+            self.restored_texts.look(Some(source));
         } else if edited {
             let mut source = source.clone();
             agree(&mut source, &bases);
-            self.retold.edited(&source);
+            self.restored_texts.edited(&source);
         }
         Ok(())
     }
@@ -232,9 +232,9 @@ impl<'n> Merger<'n> {
             let mut base = self.now.record(number)?;
             let own = matches!(found, Match::Edited(_));
             edited |= own;
-            if self.turned.edit(&mut base, own) {
+            if self.edited_turns.edit(&mut base, own) {
                 edited = true;
-                self.summed.said.insert(number, base.clone());
+                self.summed.replacements.insert(number, base.clone());
             }
             bases.push(base);
             last = number;
@@ -252,49 +252,51 @@ impl<'n> Merger<'n> {
         };
         self.cut.next();
         if outcomes.is_empty() {
-            let tree = self.home.is_none_or(|home| home.format.links());
+            let tree = self.source_format.is_none_or(|source_format| source_format.format.links());
             if !self.cut.takes(&source, tree) {
                 return self.put(source, false);
             }
             self.move_up(source.node.json(Field::Id).cloned(), source.node.json(Field::Parent));
             self.changed = true;
-            return self.cut.told(&source).map_or(Ok(()), |what| self.lost(what));
+            return self.cut.reported_name(&source).map_or(Ok(()), |what| self.lost(what));
         }
         if outcomes.iter().all(|found| *found == Match::Deleted) {
             return self.deleted(&source);
         }
-        self.told(source, (&bases, share.as_ref()), &outcomes)
+        self.write_shown(source, (&bases, share.as_ref()), &outcomes)
     }
 
     /// Writes the remaining records behind the last item.
     fn finish(mut self) -> Result<Done> {
         self.flush(u32::MAX)?;
-        if let Some(leaf) = self.kin.leaf().filter(|leaf| self.tip.as_ref() != Some(*leaf)) {
-            self.tail.stands_at(leaf);
-            self.say(
+        if let Some(leaf) = self.parent_links.leaf().filter(|leaf| self.tip.as_ref() != Some(*leaf))
+        {
+            self.tail.set_leaf(leaf);
+            self.report(
                 Code::OriginAdded,
                 "the session continues at an entry before the newest records",
                 None,
             );
         }
-        self.stand();
-        self.say_often();
-        let mut tail = self.tail.end(&self.asked, self.time.as_ref());
+        self.settle_leaf();
+        self.report_counted();
+        let mut tail = self.tail.end(&self.new_turns, self.time.as_ref());
         tail.iter_mut().for_each(|record| self.cut.unprompt(record));
-        let mut left = self.asked.left();
-        left.extend(self.turned.left());
-        tail.iter().chain(&left).try_for_each(|record| self.shelf.add(record))?;
-        Ok(Done { store: self.shelf, changed: self.changed, summed: self.summed })
+        let mut left = self.new_turns.without_messages();
+        left.extend(self.edited_turns.unplaced());
+        tail.iter().chain(&left).try_for_each(|record| self.store.add(record))?;
+        Ok(Done { store: self.store, changed: self.changed, summed: self.summed })
     }
 
-    /// Sets the leaf of a session whose last node was deleted to the nearest node above it that is
-    /// left, so that it is not on another branch that is the last one now.
-    fn stand(&mut self) {
-        let says = self.says_leaf || self.kin.stands();
-        let tree = self.home.is_some_and(|home| home.version().tree);
+    /// Sets the leaf of a session whose last node was deleted to the nearest node above it that
+    /// remains, so that it is not on another branch that is the last one now.
+    fn settle_leaf(&mut self) {
+        let says = self.has_leaf || self.parent_links.names_new_leaf();
+        let tree = self.source_format.is_some_and(|source_format| source_format.version().tree);
         let gone = self.end.as_ref().filter(|end| tree && !says && self.moved.contains_key(*end));
-        if let Some(left) = gone.map(|end| self.left_above(end)).filter(|left| !left.is_null()) {
-            self.tail.stands_at(&left);
+        if let Some(left) = gone.map(|end| self.remaining_above(end)).filter(|left| !left.is_null())
+        {
+            self.tail.set_leaf(&left);
         }
     }
 
@@ -335,9 +337,9 @@ impl<'n> Merger<'n> {
         {
             record.node.set(Field::Session, new.clone());
         }
-        if let (Kind::Session, None) = (record.kind, self.home) {
+        if let (Kind::Session, None) = (record.kind, self.source_format) {
             let source = record.node.text(Field::Source);
-            self.home = source.and_then(|source| Spec::parse(&source).ok());
+            self.source_format = source.and_then(|source| Spec::parse(&source).ok());
             self.look_ahead(&mut record.node)?;
             let created = record.node.json(Field::Created).filter(|_| self.time.is_none());
             self.time = created.cloned().or(self.time.take());
@@ -347,8 +349,8 @@ impl<'n> Merger<'n> {
                 self.answer.iter().for_each(|answer| answer.repeat(&mut record));
             }
             Kind::Turn => {
-                self.changed |= self.retold.retell(&mut record);
-                let turn = self.retold.now(&record);
+                self.changed |= self.restored_texts.retell(&mut record);
+                let turn = self.restored_texts.now(&record);
                 self.changed |= turn.is_some_and(|turn| self.repeats.retell(turn, &mut record));
             }
             Kind::Message => pass(&record.node, &mut self.called),
@@ -357,7 +359,7 @@ impl<'n> Merger<'n> {
         if record.is_node() {
             self.end = record.node.json(Field::Id).or(self.end.as_ref()).cloned();
             let parent = record.node.json(Field::Parent);
-            let mut parent = parent.map(|parent| self.left_above(parent));
+            let mut parent = parent.map(|parent| self.remaining_above(parent));
             if shown
                 && let Some((from, to)) = &self.bent
                 && parent.as_ref().filter(|id| !id.is_null()) == from.as_ref()
@@ -370,7 +372,7 @@ impl<'n> Merger<'n> {
             parent.into_iter().for_each(|parent| record.node.set(Field::Parent, parent));
             if shown {
                 record.node.json(Field::Id).into_iter().for_each(|id| {
-                    self.kin.place(&names, id);
+                    self.parent_links.place(&names, id);
                     self.summed.place(&names, id);
                 });
                 self.tip = record.node.json(Field::Id).cloned();
@@ -378,20 +380,20 @@ impl<'n> Merger<'n> {
             }
         }
         self.cut.pass(&record);
-        self.cut.mend(&mut record, &|id| self.left_above(id));
+        self.cut.mend(&mut record, &|id| self.remaining_above(id));
         if let Some(leaf) = record.node.json(Field::Leaf).filter(|_| record.kind == Kind::Session) {
-            self.says_leaf = true;
-            let leaf = self.left_above(leaf);
+            self.has_leaf = true;
+            let leaf = self.remaining_above(leaf);
             record.node.set(Field::Leaf, leaf);
         }
-        self.asked.told(&record);
-        self.models.told(&record);
+        self.new_turns.note(&record);
+        self.models.note(&record);
         let ready = self.tail.take(record);
-        ready.iter().try_for_each(|record| self.shelf.add(record))
+        ready.iter().try_for_each(|record| self.store.add(record))
     }
 
     /// Returns this node of the source, or the nearest one above it that was not deleted.
-    fn left_above(&self, id: &Json) -> Json {
+    fn remaining_above(&self, id: &Json) -> Json {
         let mut id = id.clone();
         // A longer path would lead in a circle of the origin.
         for _ in 0..self.moved.len() {
@@ -401,7 +403,7 @@ impl<'n> Merger<'n> {
         id
     }
 
-    fn say(&self, code: Code, message: &str, number: Option<u32>) {
+    fn report(&self, code: Code, message: &str, number: Option<u32>) {
         let place = number.and_then(|number| self.now.places.get(number as usize).copied());
         let found = Diagnostic::new(code, message);
         self.cx.report(place.into_iter().fold(found, |found, place| found.at(place)));

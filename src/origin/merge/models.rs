@@ -14,7 +14,7 @@ pub struct Models {
 
 impl Models {
     /// Notes the model that a record of the source names.
-    pub fn told(&mut self, record: &Record) {
+    pub fn note(&mut self, record: &Record) {
         let node = &record.node;
         let names = match record.kind {
             Kind::Session | Kind::ModelChange => true,

@@ -43,16 +43,20 @@ pub fn placed(said: Record, place: &Record) -> Record {
     placed
 }
 
-/// Converts a message of another format to the message or messages that `home` makes of it. The
-/// writer of `home` does this, as it knows what its agent requires. The message stands behind
-/// `call`, which has the call that it answers. Empty if the writer makes anything else of the
-/// message.
-pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Vec<Record> {
+/// Converts a message of another format to the message or messages that `source_format` makes of
+/// it. The writer of `source_format` does this, as it knows what its agent requires. The message
+/// comes behind `call`, which has the call that it answers. Empty if the writer makes anything else
+/// of the message.
+pub fn in_source_format(
+    source_format: Spec,
+    call: Option<Record>,
+    message: &Record,
+) -> Vec<Record> {
     let before = usize::from(call.is_some());
     let mut session = Record::new(Kind::Session);
     session.node.set(Field::Id, Json::constant("\"s\""));
     let messages = call.into_iter().chain([message.clone()]);
-    let read = read_back(home, session, messages).unwrap_or_default();
+    let read = read_back(source_format, session, messages).unwrap_or_default();
     let messages = read.into_iter().filter(|r| r.kind == Kind::Message && !r.is_restored());
     let mut made: Vec<_> = messages.skip(before).collect();
     let role = message.node.json(Field::Role);
@@ -80,9 +84,9 @@ pub fn at_home(home: Spec, call: Option<Record>, message: &Record) -> Vec<Record
     made
 }
 
-/// Writes messages into a session of `home`, and reads back its records.
+/// Writes messages into a session of `source_format`, and reads back its records.
 pub fn read_back(
-    home: Spec,
+    source_format: Spec,
     session: Record,
     messages: impl IntoIterator<Item = Record>,
 ) -> Option<Vec<Record>> {
@@ -90,7 +94,8 @@ pub fn read_back(
     let cx = Cx { options: &options, log: &log };
     let mut buffer = Buffer::default();
     {
-        let mut writer = (home.format.write)(&mut buffer, home.version(), &cx).ok()?;
+        let mut writer =
+            (source_format.format.write)(&mut buffer, source_format.version(), &cx).ok()?;
         let mut put =
             |value| writer.record(&Located { value, at: Position::default() }).map_err(drop);
         put(session).ok()?;
@@ -98,7 +103,7 @@ pub fn read_back(
         writer.finish().ok()?;
     }
     let mut parts = buffer.into_parts();
-    let records = (home.format.read)(&mut parts, &cx).ok()?.map_while(Result::ok);
+    let records = (source_format.format.read)(&mut parts, &cx).ok()?.map_while(Result::ok);
     Some(records.map(|at| at.value).collect())
 }
 
@@ -117,7 +122,8 @@ fn is_poorer(made: &Record, message: &Record) -> bool {
     count(made) < count(message)
 }
 
-/// Joins the messages that `home` makes of one message, as an existing message has one place.
+/// Joins the messages that `source_format` makes of one message, as an existing message has one
+/// place.
 pub fn whole(made: Vec<Record>) -> Option<Record> {
     let several = made.len() > 1;
     let blocks: Vec<_> =
@@ -129,9 +135,9 @@ pub fn whole(made: Vec<Record>) -> Option<Record> {
     Some(first)
 }
 
-/// Completes an edited message with what `home` made of it: content that came from the file, token
-/// counts, which are unknown, and fields that the agent expects in every message. Blocks in `held`
-/// stay as they are; without this list, all blocks stay.
+/// Completes an edited message with what `source_format` made of it: content that came from the
+/// file, token counts, which are unknown, and fields that the agent expects in every message.
+/// Blocks in `held` stay as they are; without this list, all blocks stay.
 pub fn mend(message: &mut Record, made: &Record, held: Option<&[Node]>) {
     let poorer = is_poorer(made, message);
     for (field, value) in made.node.iter() {
@@ -151,8 +157,8 @@ pub fn mend(message: &mut Record, made: &Record, held: Option<&[Node]>) {
     }
 }
 
-/// Replaces the blocks of a message with those that `home` made of them, except for blocks that are
-/// its own already and blocks that it has no place for.
+/// Replaces the blocks of a message with those that `source_format` made of them, except for blocks
+/// that are its own already and blocks that it has no place for.
 fn formed(own: &[Node], made: &[Node], held: Option<&[Node]>) -> Vec<Node> {
     let form = |(place, block): (usize, &Node)| {
         let alike = |other: &&Node| other.json(Field::Type) == block.json(Field::Type);

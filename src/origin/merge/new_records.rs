@@ -8,7 +8,7 @@ use crate::ids::hash;
 use crate::json::Json;
 use crate::origin::matching::compactions::passed;
 use crate::origin::merge::message_edits::{edit_extra, is_nothing, respelled};
-use crate::origin::merge::native_form::{at_home, call_of, pass};
+use crate::origin::merge::native_form::{call_of, in_source_format, pass};
 use crate::origin::merge::new_turns::is_question;
 use crate::origin::merge::restored_texts::{self, Turn};
 use crate::position::{Located, Position};
@@ -31,11 +31,11 @@ fn update(session: &mut Node, last: &Json) {
 #[derive(PartialEq)]
 enum Place {
     /// Among the records of the source format.
-    Home,
+    Source,
     /// Into the origin of the restored session: details of another agent's run.
-    Residue,
+    Origin,
     /// Nowhere, as the record sums up messages that the source has in full.
-    Abroad,
+    SummedUp,
     /// Nowhere: pi shows nothing of a line that is not an entry, and a log holds only the records
     /// of its own program.
     Nowhere,
@@ -56,9 +56,9 @@ impl Merger<'_> {
             }
             let place = self.place_of(&record);
             if fresh {
-                if !matches!(place, Place::Residue | Place::Nowhere) {
-                    let message = format!("{} is new", record.told());
-                    self.say(Code::OriginAdded, &message, Some(number));
+                if !matches!(place, Place::Origin | Place::Nowhere) {
+                    let message = format!("{} is new", record.description());
+                    self.report(Code::OriginAdded, &message, Some(number));
                 }
                 // The source's agent restores none of these records.
                 [Field::Synthesized, Field::Derived]
@@ -66,24 +66,26 @@ impl Merger<'_> {
                     .for_each(|f| drop(record.node.take(*f)));
             }
             match place {
-                Place::Abroad => {
+                Place::SummedUp => {
                     self.leave(&record, number);
                     continue;
                 }
                 // Values that the file's agent computes are computed again.
-                Place::Residue if !fresh => continue,
+                Place::Origin if !fresh => continue,
                 Place::Nowhere => {
                     self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
-                    let told =
-                        format!("{} has no place in the session's own format", record.told());
+                    let told = format!(
+                        "{} has no place in the session's own format",
+                        record.description()
+                    );
                     self.again(Code::Dropped, told);
                     continue;
                 }
-                Place::Residue | Place::Home => {}
+                Place::Origin | Place::Source => {}
             }
             if fresh && record.kind == Kind::Turn {
                 let turn = self.turn(&record, number);
-                self.asked.keep(turn, record);
+                self.new_turns.keep(turn, record);
                 self.changed = true;
                 continue;
             }
@@ -93,7 +95,7 @@ impl Merger<'_> {
                     self.cx.log.count(FieldOutcome::Dropped, "message that is not sent");
                     let message =
                         format!("{what} is not sent, and has no place in the source format");
-                    self.say(Code::Dropped, &message, Some(number));
+                    self.report(Code::Dropped, &message, Some(number));
                 }
             }
         }
@@ -106,10 +108,12 @@ impl Merger<'_> {
     /// answers.
     fn take_whole(&mut self, value: Record, number: u32) -> Result<()> {
         let at = Position { record: number.into(), ..Position::default() };
-        let (home, same) = (self.home, self.is_native());
+        let (source_format, same) = (self.source_format, self.is_native());
         let whole = self.whole.get_or_insert_with(|| {
-            let joins = home.is_some_and(|home| home.format.whole_answers);
-            let responses = home.is_none_or(|h| h.version().kinds.contains(&Kind::Response));
+            let joins =
+                source_format.is_some_and(|source_format| source_format.format.whole_answers);
+            let responses =
+                source_format.is_none_or(|h| h.version().kinds.contains(&Kind::Response));
             Answers::new(joins && !same, responses || same, HashSet::new())
         });
         let ready = whole.take(Located { value, at });
@@ -136,32 +140,32 @@ impl Merger<'_> {
             let kind = now.kind.name();
             self.cx.log.count(FieldOutcome::Dropped, &format!("{kind}.extra.{name}"));
             let message = format!("`{name}` of the {kind} has no place in the source format");
-            self.say(Code::Dropped, &message, Some(number));
+            self.report(Code::Dropped, &message, Some(number));
         }
     }
 
     /// Reports the counted findings, each with its number of occurrences.
-    pub(super) fn say_often(&self) {
+    pub(super) fn report_counted(&self) {
         for (code, what, times) in &self.often {
             let times = if *times > 1 { format!(" ({times} times)") } else { String::new() };
-            self.say(*code, &format!("{what}{times}"), None);
+            self.report(*code, &format!("{what}{times}"), None);
         }
     }
 
     /// Decides the destination of a record that the source does not have.
     fn place_of(&self, record: &Record) -> Place {
-        let Some(home) = self.home else { return Place::Home };
-        let held = home.version().kinds.contains(&record.kind);
+        let Some(source_format) = self.source_format else { return Place::Source };
+        let held = source_format.version().kinds.contains(&record.kind);
         if record.kind == Kind::Compaction && !held {
-            return Place::Abroad;
+            return Place::SummedUp;
         }
         let own = record.is_node() || matches!(record.kind, Kind::Session | Kind::Turn);
-        match home.format.links() && !own {
+        match source_format.format.links() && !own {
             true if held => Place::Nowhere,
-            true => Place::Residue,
+            true => Place::Origin,
             // A notice about the lines of a file means nothing in another format.
             false if record.kind == Kind::Notice && !self.is_native() => Place::Nowhere,
-            false => Place::Home,
+            false => Place::Source,
         }
     }
 
@@ -170,16 +174,16 @@ impl Merger<'_> {
     fn leave(&mut self, record: &Record, number: u32) {
         self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
         let message = "a compaction has no place in the source format, which keeps the messages that it summarizes";
-        self.say(Code::Dropped, message, Some(number));
-        self.kin.pass(record);
-        self.summed.said.insert(number, passed(record));
+        self.report(Code::Dropped, message, Some(number));
+        self.parent_links.pass(record);
+        self.summed.replacements.insert(number, passed(record));
         self.changed = true;
     }
 
     /// Whether the file has the source format.
     fn is_native(&self) -> bool {
         let name = |spec: Option<Spec>| spec.map(|spec| spec.format.name);
-        name(self.home) == name(self.kin.abroad)
+        name(self.source_format) == name(self.parent_links.file_format)
     }
 
     /// Converts a new record to a form that other formats know. The error describes a record that
@@ -188,8 +192,8 @@ impl Merger<'_> {
         if self.is_native() {
             return Ok(record);
         }
-        let what = record.told();
-        self.kin.plain(record).ok_or(what)
+        let what = record.description();
+        self.parent_links.plain(record).ok_or(what)
     }
 
     /// Adds a new record to the source.
@@ -198,7 +202,7 @@ impl Merger<'_> {
         let before = self.time.clone();
         let is_said = record.kind == Kind::Message;
         let mut turn = None;
-        if is_said && !self.asked.native {
+        if is_said && !self.new_turns.native {
             turn = restored_texts::number(&record, Field::Turn);
             record.node.take(Field::Turn);
         }
@@ -206,15 +210,19 @@ impl Merger<'_> {
             self.date(&mut record.node, turn);
         }
         let call = call_of(&record.node, &self.called);
-        let home = self.home.filter(|_| is_said);
-        if home.is_some_and(|home| home.version().kinds.contains(&Kind::ModelChange)) {
+        let source_format = self.source_format.filter(|_| is_said);
+        if source_format
+            .is_some_and(|source_format| source_format.version().kinds.contains(&Kind::ModelChange))
+        {
             self.models.complete(&mut record.node);
         }
-        let made = home.map(|home| at_home(home, call, &record)).unwrap_or_default();
+        let made = source_format
+            .map(|source_format| in_source_format(source_format, call, &record))
+            .unwrap_or_default();
         pass(&record.node, &mut self.called);
-        let before_it = self.kin.before(&record).cloned();
+        let before_it = self.parent_links.before(&record).cloned();
         let branches = before_it.is_some() && before_it != self.tip;
-        if branches || (is_said && self.asked.ends_before(&record)) {
+        if branches || (is_said && self.new_turns.ends_before(&record)) {
             self.settle()?;
         }
         if branches {
@@ -224,11 +232,11 @@ impl Merger<'_> {
         let mut all = if made.is_empty() { vec![record.clone()] } else { made };
         for (place, record) in all.iter_mut().enumerate() {
             self.identify(record, number, place)?;
-            if record.kind == Kind::Compaction && !self.asked.native {
+            if record.kind == Kind::Compaction && !self.new_turns.native {
                 self.summed.take(record);
             }
         }
-        self.tip.iter().for_each(|id| self.kin.add(&record, id));
+        self.tip.iter().for_each(|id| self.parent_links.add(&record, id));
         let name = record.node.json(Field::Id).cloned();
         self.tip
             .iter()
@@ -236,21 +244,21 @@ impl Merger<'_> {
             .for_each(|(id, name)| self.summed.place(std::slice::from_ref(name), id));
         self.changed = true;
         if is_said {
-            self.asked.add(turn, record, all, before);
+            self.new_turns.add(turn, record, all, before);
             return Ok(());
         }
         for record in all {
-            let alone = self.asked.behind(record);
-            alone.iter().try_for_each(|record| self.shelf.add(record))?;
+            let alone = self.new_turns.behind(record);
+            alone.iter().try_for_each(|record| self.store.add(record))?;
         }
         Ok(())
     }
 
     /// Writes the open new messages, with the records that the source format has around them.
     fn settle(&mut self) -> Result<()> {
-        let all = self.asked.settle(self.home);
+        let all = self.new_turns.settle(self.source_format);
         all.iter().for_each(|record| self.cut.pass(record));
-        all.iter().try_for_each(|record| self.shelf.add(record))
+        all.iter().try_for_each(|record| self.store.add(record))
     }
 
     /// Gives a record that is made of new record `number` an identifier and a parent: the last node
@@ -261,16 +269,16 @@ impl Merger<'_> {
         }
         let mut line = self.now.store.line(number)?.to_vec();
         line.extend(std::iter::repeat_n(b' ', place));
-        let own = record.node.json(Field::Id).filter(|_| self.asked.native).cloned();
+        let own = record.node.json(Field::Id).filter(|_| self.new_turns.native).cloned();
         let id = own.unwrap_or_else(|| Json::string(&format!("{:08x}", hash(&line) >> 32)));
         // In a file of the source format, the state names the new messages, too.
-        if !self.asked.native {
-            self.tail.said(record.kind, &id);
+        if !self.new_turns.native {
+            self.tail.note(record.kind, &id);
         }
         self.end = Some(id.clone());
         let before = self.tip.replace(id.clone());
         let parent = before.clone().unwrap_or(Json::constant("null"));
-        if !self.kin.tree {
+        if !self.parent_links.tree {
             self.bent = Some((self.bent.take().map_or(before, |(from, _)| from), id.clone()));
         }
         record.node.take(Field::IdMade);
@@ -284,7 +292,7 @@ impl Merger<'_> {
     pub(super) fn date(&mut self, node: &mut Node, turn: Option<Turn>) {
         if node.json(Field::Time).is_none() {
             let last = self.time.as_ref().and_then(times::read);
-            let own = self.asked.time_of(turn).and_then(times::read);
+            let own = self.new_turns.time_of(turn).and_then(times::read);
             let next = last.map(times::after);
             let next = own.filter(|own| next.is_none_or(|next| *own > next)).or(next);
             let next = next.map(|next| Json::string(&times::with_millis(next)));
@@ -298,13 +306,17 @@ impl Merger<'_> {
     /// place for a new question, and becomes a session of several runs. A file of the source format
     /// has its own records around a question.
     pub(super) fn look_ahead(&mut self, session: &mut Node) -> Result<()> {
-        let Some(home) = self.home else { return Ok(()) };
-        let same = self.kin.abroad.is_some_and(|abroad| abroad.format.name == home.format.name);
+        let Some(source_format) = self.source_format else { return Ok(()) };
+        let same = self
+            .parent_links
+            .file_format
+            .is_some_and(|file_format| file_format.format.name == source_format.format.name);
         let mut last = None;
         for number in self.news.keys() {
             let record = self.now.record(*number)?;
-            self.asked.native |= same && record.kind == Kind::Run;
-            let one = home.format.one_run.is_some_and(|one| session.is(Field::Layout, one));
+            self.new_turns.native |= same && record.kind == Kind::Run;
+            let one =
+                source_format.format.one_run.is_some_and(|one| session.is(Field::Layout, one));
             if one && is_question(&record) {
                 session.take(Field::Layout);
             }

@@ -25,9 +25,9 @@ pub struct NewTurns {
     /// Time of the record before the open question.
     before: Option<Json>,
     /// The open question and its answers.
-    open: Vec<Said>,
+    open: Vec<NewMessage>,
     /// New turns of the file by their numbers, and the new turn of the open question.
-    abroad: BTreeMap<Turn, Record>,
+    file_turns: BTreeMap<Turn, Record>,
     turn: Option<Record>,
     /// Whether the file has the source format, and its own records around a question.
     pub native: bool,
@@ -38,7 +38,7 @@ pub struct NewTurns {
 }
 
 /// New message of the file.
-struct Said {
+struct NewMessage {
     /// Message in the form of the file.
     shown: Record,
     /// Messages in the form of the source format.
@@ -48,7 +48,7 @@ struct Said {
 }
 
 /// Fields that a turn of another format knows better than a turn that is made of its messages.
-const TOLD: &[Field] = &[
+const TURN_FIELDS: &[Field] = &[
     Field::Time,
     Field::Model,
     Field::Duration,
@@ -69,7 +69,7 @@ pub fn is_question(record: &Record) -> bool {
 
 impl NewTurns {
     /// Notes a record that the source contains or gets.
-    pub fn told(&mut self, record: &Record) {
+    pub fn note(&mut self, record: &Record) {
         let node = &record.node;
         match record.kind {
             Kind::Session if self.session.is_empty() => self.session = node.clone(),
@@ -99,12 +99,12 @@ impl NewTurns {
 
     /// Keeps a new turn of the file, which has number `turn` there.
     pub fn keep(&mut self, turn: Turn, record: Record) {
-        self.abroad.insert(turn, record);
+        self.file_turns.insert(turn, record);
     }
 
     /// Returns the time of a turn of the file if it is new, or else of the open question's turn.
     pub fn time_of(&self, turn: Option<Turn>) -> Option<&Json> {
-        let kept = turn.and_then(|turn| self.abroad.get(&turn)).or(self.turn.as_ref());
+        let kept = turn.and_then(|turn| self.file_turns.get(&turn)).or(self.turn.as_ref());
         kept?.node.json(Field::Time)
     }
 
@@ -119,9 +119,9 @@ impl NewTurns {
     ) {
         if self.open.is_empty() {
             self.before = before;
-            self.turn = turn.and_then(|turn| self.abroad.remove(&turn));
+            self.turn = turn.and_then(|turn| self.file_turns.remove(&turn));
         }
-        self.open.push(Said { shown, made, behind: Vec::new() });
+        self.open.push(NewMessage { shown, made, behind: Vec::new() });
     }
 
     /// Adds a record behind the last open message that is not a message. Returns it where no
@@ -137,14 +137,15 @@ impl NewTurns {
     }
 
     /// Returns the new turns of the file that have no messages of their own.
-    pub fn left(&mut self) -> Vec<Record> {
-        std::mem::take(&mut self.abroad).into_values().collect()
+    pub fn without_messages(&mut self) -> Vec<Record> {
+        std::mem::take(&mut self.file_turns).into_values().collect()
     }
 
-    /// Ends the open question. Returns its messages with all records that `home` has of it.
-    pub fn settle(&mut self, home: Option<Spec>) -> Vec<Record> {
+    /// Ends the open question. Returns its messages with all records that `source_format` has of
+    /// it.
+    pub fn settle(&mut self, source_format: Option<Spec>) -> Vec<Record> {
         let open = std::mem::take(&mut self.open);
-        let told = self.turn.take();
+        let file_turn = self.turn.take();
         let (mut shown, mut made, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
         for said in open {
             shown.push(said.shown);
@@ -156,12 +157,14 @@ impl NewTurns {
             );
             waiting.extend(said.behind);
         }
-        let home = home.filter(|_| !self.native);
-        let all = home.and_then(|home| self.at_home(home, shown, &made, told.as_ref()));
+        let source_format = source_format.filter(|_| !self.native);
+        let all = source_format.and_then(|source_format| {
+            self.with_source_records(source_format, shown, &made, file_turn.as_ref())
+        });
         let ended = waiting.iter().any(|record: &Record| record.kind == Kind::Result);
         let mut waiting = waiting.into_iter();
         // A turn without a place in the source format stays in the stream.
-        let mut out: Vec<_> = told.into_iter().filter(|_| self.turns.is_none()).collect();
+        let mut out: Vec<_> = file_turn.into_iter().filter(|_| self.turns.is_none()).collect();
         for (record, behind) in all.unwrap_or(made) {
             // The file has its own record of how the prompt ended.
             if record.kind != Kind::Result || !ended {
@@ -182,40 +185,41 @@ impl NewTurns {
     }
 
     /// Whether the source has records of this kind for a question.
-    fn tells_of(&self, kind: Kind, home: Spec) -> bool {
+    fn has_records_of(&self, kind: Kind, source_format: Spec) -> bool {
         match kind {
             Kind::Turn => self.turns.is_some(),
             Kind::Session | Kind::Snapshot | Kind::Message => false,
             // Agents that record how a prompt ended do so for each one.
-            _ => self.over.is_some() || home.version().kinds.contains(&Kind::Result),
+            _ => self.over.is_some() || source_format.version().kinds.contains(&Kind::Result),
         }
     }
 
-    /// Returns messages with the records that `home` has around them. The writer of `home` makes
-    /// these. It gets the messages behind another question, as a session begins in other ways than
-    /// it continues.
-    fn at_home(
+    /// Returns messages with the records that `source_format` has around them. The writer of
+    /// `source_format` makes these. It gets the messages behind another question, as a session
+    /// begins in other ways than it continues.
+    fn with_source_records(
         &mut self,
-        home: Spec,
+        source_format: Spec,
         shown: Vec<Record>,
         made: &[(Record, usize)],
-        told: Option<&Record>,
+        file_turn: Option<&Record>,
     ) -> Option<Vec<(Record, usize)>> {
         let asks = is_question(shown.first()?);
-        let tells = [Kind::Turn, Kind::Run].iter().any(|kind| self.tells_of(*kind, home));
+        let tells =
+            [Kind::Turn, Kind::Run].iter().any(|kind| self.has_records_of(*kind, source_format));
         if !tells || (!asks && self.over == Some(true)) {
             return None;
         }
         let session = self.session(&made.first()?.0);
         let first = self.before(asks);
-        let alone = read_back(home, session.clone(), first.clone())?;
-        let all = read_back(home, session, first.into_iter().chain(shown))?;
+        let alone = read_back(source_format, session.clone(), first.clone())?;
+        let all = read_back(source_format, session, first.into_iter().chain(shown))?;
         let (from, to) = (state(&alone), state(&all));
         let new = behind(&alone, all);
         let ids = |records: &mut dyn Iterator<Item = &Record>| -> Vec<_> {
             records.filter_map(|record| record.node.json(Field::Id).cloned()).collect()
         };
-        let old = ids(&mut new.iter().filter(|record| is_said(record)));
+        let old = ids(&mut new.iter().filter(|record| is_message(record)));
         let own = ids(&mut made.iter().map(|(record, _)| record));
         if old.len() != made.len() || own.len() != made.len() {
             return None;
@@ -227,26 +231,26 @@ impl NewTurns {
         let mut out = Vec::new();
         for mut record in new {
             let mut behind = 0;
-            if is_said(&record) {
+            if is_message(&record) {
                 let turn = record.node.take(Field::Turn);
                 (record, behind) = made.next()?.clone();
                 turn.into_iter().for_each(|turn| record.node.set(Field::Turn, turn));
-            } else if !self.tells_of(record.kind, home) {
+            } else if !self.has_records_of(record.kind, source_format) {
                 continue;
             } else {
                 self.adopt(&mut record, &names);
-                told.into_iter().for_each(|told| tell(&mut record, told));
+                file_turn.into_iter().for_each(|file_turn| complete_turn(&mut record, file_turn));
             }
             number(&mut record.node, before);
-            self.told(&record);
+            self.note(&record);
             out.push((record, behind));
         }
         self.remember(from, to, asks);
         Some(out)
     }
 
-    /// Returns the session record for the writer of `home`, with an identifier that nothing else
-    /// has.
+    /// Returns the session record for the writer of `source_format`, with an identifier that
+    /// nothing else has.
     fn session(&self, first: &Record) -> Record {
         let mut session = Record { kind: Kind::Session, node: self.session.clone() };
         [Field::Source, Field::Layout, Field::File, Field::Leaf, Field::IdMade]
@@ -272,7 +276,7 @@ impl NewTurns {
         roles.iter().map(|role| said(role)).collect()
     }
 
-    /// Adapts a record that `home` has around messages to this session.
+    /// Adapts a record that `source_format` has around messages to this session.
     fn adopt(&self, record: &mut Record, names: &HashMap<Json, Json>) {
         let node = &mut record.node;
         [Field::Raw, Field::RawBytes, Field::Eol].iter().for_each(|f| drop(node.take(*f)));
@@ -304,18 +308,18 @@ impl NewTurns {
 }
 
 /// Gives a turn the fields that a turn of another format contains.
-fn tell(turn: &mut Record, told: &Record) {
-    for field in TOLD.iter().filter(|_| turn.kind == Kind::Turn) {
-        let value = told.node.get(*field).filter(|value| !says_nothing(value));
+fn complete_turn(turn: &mut Record, file_turn: &Record) {
+    for field in TURN_FIELDS.iter().filter(|_| turn.kind == Kind::Turn) {
+        let value = file_turn.node.get(*field).filter(|value| !is_empty_text(value));
         value.into_iter().for_each(|value| turn.node.set(*field, value.clone()));
     }
 }
 
 /// Whether a value is an empty text, or holds nothing else.
-fn says_nothing(value: &Value) -> bool {
+fn is_empty_text(value: &Value) -> bool {
     match value {
         Value::Json(json) => json.as_bytes() == b"\"\"",
-        Value::Node(node) => node.iter().all(|(_, value)| says_nothing(value)),
+        Value::Node(node) => node.iter().all(|(_, value)| is_empty_text(value)),
         Value::Nodes(nodes) => nodes.is_empty(),
     }
 }
@@ -327,7 +331,7 @@ fn state(records: &[Record]) -> Option<Node> {
 }
 
 /// Whether a record is a message that no reader restored.
-fn is_said(record: &Record) -> bool {
+fn is_message(record: &Record) -> bool {
     record.kind == Kind::Message && !record.is_restored()
 }
 

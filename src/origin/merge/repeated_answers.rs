@@ -31,7 +31,7 @@ struct Edit {
 impl Edit {
     /// Whether the message had this text before the edit.
     fn was(&self, old: &Json) -> bool {
-        let said = self.known.as_ref().map(|was| block::said(&was.node));
+        let said = self.known.as_ref().map(|was| block::message_text(&was.node));
         said.is_none_or(|said| said.is_some_and(|said| said.normal() == old.normal()))
     }
 }
@@ -105,7 +105,7 @@ impl Merger<'_> {
             (Match::Edited(number), 1) => Some(self.now.record(number)?),
             _ => None,
         };
-        let said = |record: &Record| block::said(&record.node).filter(is_text);
+        let said = |record: &Record| block::message_text(&record.node).filter(is_text);
         let own = now.as_ref().and_then(said);
         if is_question {
             if let Some(text) = own {
@@ -122,10 +122,10 @@ impl Merger<'_> {
         let known = if own.is_some() || deleted { Some(self.base.record(first)?) } else { None };
         let gone = known.is_none() && there.is_some() && outcomes.len() > 1;
         let text = match there.or(before.1).filter(|_| !gone) {
-            Some(from) => self.said_behind(from)?.or(own),
+            Some(from) => self.last_answer_behind(from)?.or(own),
             None => own,
         };
-        // A user who deletes an answer does not want to read it in its turn.
+        // An answer that the user deletes is deleted from its turn, too.
         let text = text.or_else(|| deleted.then_some(Json::constant("\"\"")));
         let edit = text.map(|text| (turn, Edit { field: Field::Result, text, known }));
         self.repeats.answer = edit;
@@ -142,7 +142,7 @@ impl Merger<'_> {
     }
 
     /// The text of the last new answer behind record `from` of the file, before the next question.
-    fn said_behind(&mut self, from: u32) -> Result<Option<Json>> {
+    fn last_answer_behind(&mut self, from: u32) -> Result<Option<Json>> {
         let mut said = None;
         for number in from + 1..self.now.names.len() as u32 {
             let tag = self.now.names.get(number as usize).map(|name| name.tag);
@@ -152,7 +152,10 @@ impl Merger<'_> {
             if tag.is_some_and(|tag| tag.is_answer()) && self.news.contains_key(&number) {
                 let answer = self.now.record(number)?;
                 let text = Some(answer).filter(|answer| !answer.is_aside());
-                said = text.and_then(|answer| block::said(&answer.node)).filter(is_text).or(said);
+                said = text
+                    .and_then(|answer| block::message_text(&answer.node))
+                    .filter(is_text)
+                    .or(said);
             }
         }
         Ok(said)

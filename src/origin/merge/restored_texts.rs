@@ -27,7 +27,7 @@ pub struct RestoredTexts {
     /// turns written.
     turns: HashMap<Turn, u64>,
     seen: u64,
-    told: u64,
+    written: u64,
 }
 
 impl RestoredTexts {
@@ -38,23 +38,24 @@ impl RestoredTexts {
         *self.turns.entry(turn.unwrap_or(nth(self.seen))).or_default() += 1;
     }
 
-    /// Notes the new text of a message that stands for a text of its turn.
+    /// Notes the new text of a message that represents a text of its turn.
     pub fn edited(&mut self, message: &Record) {
         let field = match message.node.text(Field::Role).as_deref() {
             Some("user") => Field::Input,
             Some("assistant") => Field::Result,
             _ => return,
         };
-        if let (Some(turn), Some(text)) = (number(message, Field::Turn), block::said(&message.node))
+        if let (Some(turn), Some(text)) =
+            (number(message, Field::Turn), block::message_text(&message.node))
         {
             self.edits.entry(turn).or_default().push((field, text));
         }
     }
 
-    /// Notes that a message that stood for a text of its turn was deleted: one of the user, if
-    /// `asked`, or an answer.
-    pub fn erase(&mut self, turn: &Json, asked: bool) {
-        let field = if asked { Field::Input } else { Field::Result };
+    /// Notes that a message that represented a text of its turn was deleted: one of the user, if
+    /// `question`, or an answer.
+    pub fn erase(&mut self, turn: &Json, question: bool) {
+        let field = if question { Field::Input } else { Field::Result };
         if let Some(turn) = turn.float() {
             let edits = self.edits.entry(turn.to_bits()).or_default();
             edits.push((field, Json::constant("\"\"")));
@@ -69,19 +70,19 @@ impl RestoredTexts {
 
     /// Returns the number of the turn that was written last, if only one turn has it.
     pub fn now(&self, turn: &Record) -> Option<Turn> {
-        let turn = number(turn, Field::Number).unwrap_or(nth(self.told));
+        let turn = number(turn, Field::Number).unwrap_or(nth(self.written));
         Some(turn).filter(|turn| self.turns.get(turn) == Some(&1))
     }
 
     /// Whether the turn of this message contains edits.
-    pub fn tells(&self, message: &Record) -> bool {
+    pub fn has_edits_for(&self, message: &Record) -> bool {
         self.of(number(message, Field::Turn)).is_some()
     }
 
     /// Gives the next turn its edited question and answer; false if neither was edited.
     pub fn retell(&mut self, turn: &mut Record) -> bool {
-        self.told += 1;
-        let number = number(turn, Field::Number).unwrap_or(nth(self.told));
+        self.written += 1;
+        let number = number(turn, Field::Number).unwrap_or(nth(self.written));
         let Some(edits) = self.of(Some(number)) else { return false };
         for (field, text) in edits {
             turn.node.set(*field, text.clone());

@@ -34,13 +34,13 @@ impl Tail {
         ready
     }
 
-    /// Forgets the new entries at a message of the source, as they stand on the path to it.
+    /// Forgets the new entries at a message of the source, as they are on the path to it.
     pub fn shown(&mut self) {
         (self.new, self.leaf) = (None, None);
     }
 
     /// Notes a new entry. The state names messages only.
-    pub fn said(&mut self, kind: Kind, id: &Json) {
+    pub fn note(&mut self, kind: Kind, id: &Json) {
         self.leaf = Some(id.clone());
         if kind != Kind::Message {
             return;
@@ -50,7 +50,7 @@ impl Tail {
     }
 
     /// Sets the leaf of the session to an entry with others behind it.
-    pub fn stands_at(&mut self, leaf: &Json) {
+    pub fn set_leaf(&mut self, leaf: &Json) {
         self.leaf = Some(leaf.clone());
         let says = |record: &Record| {
             record.kind == Kind::Session && record.node.get(Field::Leaf).is_some()

@@ -11,16 +11,19 @@ use crate::record::{Field, Kind, Node, Record, Value, block};
 const PARTS: &[&[Field]] =
     &[&[Field::Summary], &[Field::Output], &[Field::Command], &[Field::Command, Field::Output]];
 
-/// Gives a record the content of these messages of the file, if `home` sends it in such words.
-/// Returns whether the words fit.
-pub fn heard(source: &mut Record, bases: &[Record], home: Spec) -> bool {
+/// Gives a record the content of these messages of the file, if `source_format` sends it in such
+/// words. Returns whether the words fit.
+pub fn reword(source: &mut Record, bases: &[Record], source_format: Spec) -> bool {
     let summary = matches!(source.kind, Kind::Compaction | Kind::BranchSummary);
-    let Some(open) = home.format.context.filter(|_| summary || holder(source).is_some()) else {
+    let Some(open) = source_format.format.context.filter(|_| summary || holder(source).is_some())
+    else {
         return false;
     };
     let mut told = bases.iter().filter(|base| base.kind == Kind::Message);
     let (Some(base), None) = (told.next(), told.next()) else { return false };
-    let Some(now) = block::said(&base.node).and_then(|text| text.text()) else { return false };
+    let Some(now) = block::message_text(&base.node).and_then(|text| text.text()) else {
+        return false;
+    };
     let mut words = Words { rules: open(&Record::new(Kind::Session)), now };
     words.are(source) || PARTS.iter().any(|parts| words.make(source, parts))
 }
@@ -34,7 +37,7 @@ struct Words {
 impl Words {
     /// Returns the words in which a record is sent to a model.
     fn of(&mut self, record: &Record) -> Option<String> {
-        block::said(&self.rules.sent(record)?)?.text()
+        block::message_text(&self.rules.sent(record)?)?.text()
     }
 
     fn are(&mut self, record: &Record) -> bool {

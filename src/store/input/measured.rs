@@ -10,11 +10,11 @@ use std::rc::Rc;
 pub type End = Rc<Cell<Option<Fingerprint>>>;
 
 /// A regular file, read from its beginning. If a read returns fewer bytes than the buffer holds,
-/// and the total is the known size, that is the end of the file. The system is then not asked
-/// again.
+/// and the total is the known size, that is the end of the file. No further system call is made
+/// then.
 pub struct Measured {
     file: File,
-    left: u64,
+    remaining: u64,
     over: bool,
     end: End,
 }
@@ -23,7 +23,7 @@ impl Measured {
     /// Creates a reader for a file of `size` bytes. The fingerprint at the end of the file is
     /// stored in `end`.
     pub fn new(file: File, size: u64, end: End) -> Self {
-        Self { file, left: size, over: false, end }
+        Self { file, remaining: size, over: false, end }
     }
 }
 
@@ -33,13 +33,13 @@ impl Read for Measured {
             return Ok(0);
         }
         let read = self.file.read(buffer)?;
-        let left = self.left.checked_sub(read as u64);
-        self.over = read < buffer.len() && left == Some(0);
+        let remaining = self.remaining.checked_sub(read as u64);
+        self.over = read < buffer.len() && remaining == Some(0);
         if self.over {
             self.end.set(Fingerprint::of_open(&self.file).ok());
         }
         // A file that grows meanwhile is read to its new end.
-        self.left = left.unwrap_or(u64::MAX);
+        self.remaining = remaining.unwrap_or(u64::MAX);
         Ok(read)
     }
 }
@@ -50,7 +50,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn a_file_that_grows_is_read_to_its_end_which_is_not_told() {
+    fn measured_file_that_grows_is_read_to_its_end() {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(b"eleven long").expect("written");
         for (size, told) in [(11, true), (10, false), (12, false)] {

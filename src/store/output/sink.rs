@@ -5,7 +5,7 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Change, Out, Same, Sink, Spool};
 use crate::repair::QUARANTINE;
-use crate::store::check::{Stands, is_same_file};
+use crate::store::check::{Existing, is_same_file};
 use crate::store::destination::Destination;
 use crate::store::origin::origin_of;
 use crate::store::sealed::Meets;
@@ -26,27 +26,27 @@ impl Sink for Output {
     }
 
     fn create_for_any(&mut self, name: &str) -> Result<Out<'static>> {
-        let (target, stands): (Option<Arc<Path>>, _) = match name {
+        let (target, existing): (Option<Arc<Path>>, _) = match name {
             "" if self.is_native() => {
                 let message = "the session has no name that its software would give it";
                 return Err(Error::request(Code::NoName, message));
             }
-            "" => (self.target().map(Arc::from), self.stands),
+            "" => (self.target().map(Arc::from), self.existing),
             _ => {
                 let mut target = self.part(name)?;
                 if name == QUARANTINE && self.quarantine.is_none() {
                     target = target.map(|path| self.claim_quarantine(&path));
                 }
-                let stands = target.as_ref().map(|target| self.check(target)).transpose()?;
-                (target.map(Arc::from), stands.unwrap_or(Stands::Nothing))
+                let existing = target.as_ref().map(|target| self.check(target)).transpose()?;
+                (target.map(Arc::from), existing.unwrap_or(Existing::Nothing))
             }
         };
-        target.iter().try_for_each(|target| self.claim(target, stands))?;
+        target.iter().try_for_each(|target| self.claim(target, existing))?;
         self.created.extend(target.clone());
         match target {
             _ if self.policy.dry => Ok(Out::Anywhere(Box::new(io::sink()))),
             Some(target) => {
-                let file = self.stage(Arc::clone(&target), stands, Meets::Stop)?;
+                let file = self.stage(Arc::clone(&target), existing, Meets::Stop)?;
                 if let Some(staged) = self.staged.last_mut() {
                     staged.aside = name == QUARANTINE;
                 }
@@ -72,15 +72,15 @@ impl Sink for Output {
         if self.policy.dry || self.staged.iter().any(|staged| staged.target == target) {
             return Ok(true);
         }
-        let stands = self.check(&target)?;
+        let existing = self.check(&target)?;
         self.created.push(Arc::clone(&target));
-        let written = self.stage(target, stands, Meets::Stays)?.write_all(contents);
+        let written = self.stage(target, existing, Meets::Stays)?.write_all(contents);
         written.map(|()| true).map_err(|error| Error::io("cannot write", error))
     }
 
     fn origin(&mut self) -> Result<Option<Box<dyn Write>>> {
         let one = matches!(&self.destination, Destination::File(_) | Destination::Files { .. });
-        if !(one || self.is_native()) || self.stands == Stands::Special {
+        if !(one || self.is_native()) || self.existing == Existing::Special {
             // If nothing is written, it does not matter that there is no place for the origin.
             let nowhere = self.destination == Destination::Nowhere;
             return Ok(nowhere.then(|| Box::new(io::sink()) as Box<dyn Write>));
@@ -132,7 +132,7 @@ impl Sink for Output {
         self.claims.wait(self.destination.turn());
         let mut n = self.claims.untaken(&first);
         while let Some(target) = self.part(&nth(n))? {
-            if Stands::at(&target) != Stands::Nothing {
+            if Existing::at(&target) != Existing::Nothing {
                 self.claims.check(&target)?;
             }
             if self.claims.take(&target, self.owner) {
@@ -169,7 +169,7 @@ impl Sink for Output {
     fn mark(&mut self) -> bool {
         let Self { staged, changes, created, packed, .. } = self;
         let mark = [staged.len(), changes.len(), created.len(), packed.len()];
-        let gone = self.destination == Destination::Stdout || self.stands == Stands::Special;
+        let gone = self.destination == Destination::Stdout || self.existing == Existing::Special;
         self.mark = Some(mark).filter(|_| !gone);
         self.forgets()
     }

@@ -6,7 +6,7 @@ use crate::position::Position;
 
 /// Number of bytes that may still be copied.
 ///
-/// An alias costs three bytes and can stand for a megabyte, which can itself contain aliases. Code
+/// An alias costs three bytes and can represent a megabyte, which can itself contain aliases. Code
 /// that copies anchored nodes subtracts each copy.
 ///
 /// ```

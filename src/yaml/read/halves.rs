@@ -4,8 +4,8 @@ use super::source::MARK;
 use crate::json::text::push_wtf8;
 use crate::yaml::Text;
 
-/// Returns the text with its marks replaced: in double quotes by the half for which the escape
-/// stands, in other scalars by the two characters of the original. `None` if an escape lacks
+/// Returns the text with its marks replaced: in double quotes by the half that the escape
+/// represents, in other scalars by the two characters of the original. `None` if an escape lacks
 /// digits.
 pub fn restore(text: String, escapes: bool) -> Option<Text<'static>> {
     if !text.contains(MARK) {

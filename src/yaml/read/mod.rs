@@ -24,7 +24,7 @@ pub use breaks::restore_breaks;
 pub use budget::Budget;
 pub use granit_parser::{ScalarStyle, StructureStyle as Layout};
 use parsed::Parsed;
-use plain::{Plain, Said};
+use plain::{Plain, Scanned};
 use std::io::Read;
 use window::Rest;
 
@@ -78,12 +78,12 @@ pub enum What {
     Comment {
         /// Text of the comment, without its `#`.
         text: String,
-        /// Whether the comment stands alone on its line.
+        /// Whether the comment is alone on its line.
         own_line: bool,
     },
 }
 
-/// Properties that can stand before a node.
+/// Properties that can precede a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Node {
     /// The anchor, numbered: a name can be given twice, and an alias means the last one.
@@ -143,9 +143,9 @@ impl<R: Read> Events<R> {
     pub fn next(&mut self) -> Result<Option<Event>> {
         if let Way::Plain(plain) = &mut self.way {
             match plain.next() {
-                Said::Event(event) => return Ok(Some(event)),
-                Said::End => self.way = Way::Ended,
-                Said::Unsure => self.hand_over(),
+                Scanned::Event(event) => return Ok(Some(event)),
+                Scanned::End => self.way = Way::Ended,
+                Scanned::Unsure => self.hand_over(),
             }
         }
         let Way::Parser(parser) = &mut self.way else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! A scanner for the layout in which PyYAML writes: block mappings, sequences that stand no deeper
+//! A scanner for the layout in which PyYAML writes: block mappings, sequences that are no deeper
 //! than their keys, scalars without quotes and in quotes, `[]` and `{}`.
 //!
 //! The scanner is several times as fast as the parser and returns the very same events. All other
@@ -95,7 +95,7 @@ struct Place {
 }
 
 /// Result of a step of the scanner.
-pub enum Said {
+pub enum Scanned {
     Event(Event),
     /// The document is at its end.
     End,
@@ -120,16 +120,16 @@ impl<R: Read> Plain<R> {
     }
 
     #[inline]
-    pub fn next(&mut self) -> Said {
+    pub fn next(&mut self) -> Scanned {
         loop {
             if let Some(event) = self.ready.pop_front() {
-                return Said::Event(event);
+                return Scanned::Event(event);
             }
             if self.ended {
-                return Said::End;
+                return Scanned::End;
             }
             if !self.entry() {
-                return Said::Unsure;
+                return Scanned::Unsure;
             }
         }
     }
@@ -237,7 +237,7 @@ impl Reader<'_> {
         while let Some(level) = self.state.open.pop() {
             self.close(level);
         }
-        self.say(What::DocumentEnd);
+        self.add(What::DocumentEnd);
         Ok(true)
     }
 
@@ -247,7 +247,7 @@ impl Reader<'_> {
             if column > 0 || item {
                 return Err(Stop::Unsure);
             }
-            self.say(What::DocumentStart);
+            self.add(What::DocumentStart);
             self.open_mapping(0);
             return Ok(());
         };
@@ -257,7 +257,7 @@ impl Reader<'_> {
                 (true, column) if column == top.column => {
                     self.state.open.push(Level { mapping: false, column });
                     self.scan.at += 2;
-                    self.say(What::SequenceStart(Layout::Block, Node::default()));
+                    self.add(What::SequenceStart(Layout::Block, Node::default()));
                     self.scan.at -= 2;
                     Ok(())
                 }
@@ -291,7 +291,7 @@ impl Reader<'_> {
                 let (text, spelling) = self.quoted(column)?;
                 if self.scan.peek()? == b'\n' {
                     self.scan.end_line()?;
-                    return self.said(text, spelling, at);
+                    return self.add_quoted(text, spelling, at);
                 }
                 true
             }
@@ -334,14 +334,14 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads a value that ends its line; lines in which it continues stand deeper than `column`.
+    /// Reads a value that ends its line; lines in which it continues are deeper than `column`.
     fn value(&mut self, column: usize) -> Result<(), Stop> {
         let at = self.scan.position();
         match self.scan.peek()? {
             b'\'' | b'"' => {
                 let (text, spelling) = self.quoted(column)?;
                 self.scan.end_line()?;
-                self.said(text, spelling, at)
+                self.add_quoted(text, spelling, at)
             }
             bracket @ (b'[' | b'{') => self.empty(bracket),
             _ => {
@@ -363,7 +363,12 @@ impl Reader<'_> {
     }
 
     /// Adds a quoted scalar whose line was ended.
-    fn said(&mut self, text: Vec<u8>, spelling: ScalarStyle, at: Position) -> Result<(), Stop> {
+    fn add_quoted(
+        &mut self,
+        text: Vec<u8>,
+        spelling: ScalarStyle,
+        at: Position,
+    ) -> Result<(), Stop> {
         let what = What::Scalar(Text::from_wtf8(text), spelling, Node::default());
         let end = self.scan.line_before();
         self.events.push_back(Event { what, at, end });
@@ -391,15 +396,15 @@ impl Reader<'_> {
 
     fn open_mapping(&mut self, column: usize) {
         self.state.open.push(Level { mapping: true, column });
-        self.say(What::MappingStart(Layout::Block, Node::default()));
+        self.add(What::MappingStart(Layout::Block, Node::default()));
     }
 
     fn close(&mut self, level: Level) {
-        self.say(if level.mapping { What::MappingEnd } else { What::SequenceEnd });
+        self.add(if level.mapping { What::MappingEnd } else { What::SequenceEnd });
     }
 
     /// Adds an event without extent.
-    fn say(&mut self, what: What) {
+    fn add(&mut self, what: What) {
         self.push(what, self.scan.position());
     }
 

@@ -121,7 +121,7 @@ impl<'t> Scan<'t> {
         Ok(Some(key))
     }
 
-    /// Returns text without quotes and its end; lines in which it continues stand deeper than
+    /// Returns text without quotes and its end; lines in which it continues are deeper than
     /// `column`.
     pub fn plain(&mut self, column: usize) -> Read<(Vec<u8>, Position)> {
         if !self.begins_plain()? {

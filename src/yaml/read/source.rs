@@ -2,7 +2,7 @@
 //!
 //! The parser comes with an input over a string, which is fast, and one over an iterator of
 //! characters, which is bounded. The input of this module is both: it takes the stream in chunks
-//! and keeps the text from the end of the last event on. The parser can ask for slices of the
+//! and keeps the text from the end of the last event on. The parser can request slices of the
 //! scalar that it is reading and knows its place in bytes.
 //!
 //! # Halves of surrogate pairs
@@ -33,7 +33,7 @@ const LOOKAHEAD: usize = 16;
 /// State that reader and parser share.
 #[derive(Debug, Default)]
 pub struct Shared {
-    /// Offset before which text is not asked for again.
+    /// Offset before which text is not requested again.
     pub floor: Cell<usize>,
     /// Whether the parser looked for more text than there is.
     pub past_end: Cell<bool>,
@@ -370,8 +370,7 @@ impl<R: Read> BorrowedInput<'static> for Source<R> {
     }
 }
 
-/// Returns the numbers of bytes and characters that stand for themselves within quotes, from the
-/// beginning of a text.
+/// Returns the numbers of literal bytes and characters within quotes, from the beginning of a text.
 fn quoted_run(text: &str, single: bool) -> (usize, usize) {
     let (mut at, mut characters) = (0, 0);
     while let Some(&b) = text.as_bytes().get(at) {

@@ -5,23 +5,24 @@ use crate::json::scan::{HIGH, ONES, first, word};
 /// Spellings that a text allows by PyYAML's rules.
 ///
 /// Source: PyYAML 6.0.3, `emitter.py`, `analyze_scalar`, without the parts that only matter in flow
-/// collections and for block scalars: PyYAML writes none of these unless asked to.
+/// collections and for block scalars: PyYAML writes none of these by default.
 #[derive(Clone, Copy, Debug)]
 pub struct Analysis {
     /// Whether the text contains a line break of YAML 1.1.
     pub multiline: bool,
     /// Whether one of these line breaks is not `\n`.
     pub wide: bool,
-    /// Whether the text may stand without quotes, apart from texts that look like another type.
+    /// Whether the text may be written without quotes, apart from texts that look like another
+    /// type.
     pub plain: bool,
-    /// Whether the text may stand in single quotes.
+    /// Whether the text may be written in single quotes.
     pub single: bool,
 }
 
 /// Class of a character for an emitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// A character that stands as it is.
+    /// A character that is written as it is.
     Plain,
     /// A line break of YAML 1.1: `\n`, U+0085, U+2028, U+2029.
     Break,
@@ -37,9 +38,9 @@ impl Analysis {
             Self { multiline: false, wide: false, plain: plain_ends(text), single: true };
         let mut at = 0;
         while let Some(byte) = if found.plain {
-            next_odd::<true>(text, &mut at)
+            next_not_plain::<true>(text, &mut at)
         } else {
-            next_odd::<false>(text, &mut at)
+            next_not_plain::<false>(text, &mut at)
         } {
             // The spelling is double quotes; the other results do not matter for a text too long
             // for a key.
@@ -82,7 +83,7 @@ impl Analysis {
     }
 }
 
-/// Length in bytes beyond that of any key that may stand before its `:`.
+/// Length in bytes beyond that of any key that may come before its `:`.
 const LONG: usize = 1024;
 
 /// Goes to the next byte that is not printable ASCII, or with `MARKS` a colon or a hash; `None` at
@@ -90,7 +91,7 @@ const LONG: usize = 1024;
 ///
 /// Eight bytes are tested at a time, as in [`scan`](crate::json::scan).
 #[inline]
-fn next_odd<const MARKS: bool>(text: &[u8], at: &mut usize) -> Option<u8> {
+fn next_not_plain<const MARKS: bool>(text: &[u8], at: &mut usize) -> Option<u8> {
     let zero = |word: u64| word.wrapping_sub(ONES) & !word;
     while let Some(word) = word(text, *at) {
         let control = word.wrapping_sub(ONES * 0x20) & !word;
@@ -106,8 +107,8 @@ fn next_odd<const MARKS: bool>(text: &[u8], at: &mut usize) -> Option<u8> {
     None
 }
 
-/// Bytes that may not stand for themselves in some spelling: the beginnings of characters beyond
-/// ASCII, controls, and characters with a meaning in quotes or within plain text.
+/// Bytes that may not be literal in some spelling: the beginnings of characters beyond ASCII,
+/// controls, and characters with a meaning in quotes or within plain text.
 static SPECIAL: [bool; 256] = {
     let mut table = [false; 256];
     let mut i = 0;
@@ -127,7 +128,7 @@ pub fn next_special(text: &[u8], at: &mut usize) -> Option<u8> {
     found.and_then(|i| rest.get(i).copied())
 }
 
-/// Whether the ends of the text allow it to stand without quotes.
+/// Whether the ends of the text allow it to be written without quotes.
 fn plain_ends(text: &[u8]) -> bool {
     let alone = matches!(text.get(1), None | Some(b' '));
     match text.first() {

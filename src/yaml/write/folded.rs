@@ -19,7 +19,7 @@ const WIDTH: usize = 80;
 /// `end`.
 const ESCAPED_WIDTH: usize = WIDTH + 1;
 
-/// Writes text without quotes. Keys that stand before their `:` are not folded.
+/// Writes text without quotes. Keys before their `:` are not folded.
 pub fn plain(pen: &mut Pen, text: &[u8], fold: bool) {
     if text.is_empty() {
         return;
@@ -79,8 +79,8 @@ pub fn single(pen: &mut Pen, text: &[u8], fold: bool, wide: bool) {
     pen.indicator(b"'", false);
 }
 
-/// Returns the place of the first space in `range` that begins a new line: it stands beyond the
-/// last column, alone, and at neither end of the text.
+/// Returns the place of the first space in `range` that begins a new line: it is beyond the last
+/// column, alone, and at neither end of the text.
 fn fold_at(text: &[u8], range: Range<usize>, column: usize) -> Option<usize> {
     let part = text.get(range.clone())?;
     let mut from = skip(part, (WIDTH + 1).saturating_sub(column));

@@ -20,8 +20,8 @@ pub fn is_yaml_1_1(text: &[u8]) -> bool {
     }
 }
 
-/// Whether PyYAML takes a scalar without quotes for a time or a number, and refuses it because there
-/// is no such day, hour or number.
+/// Whether PyYAML takes a scalar without quotes for a time or a number, and refuses it because
+/// there is no such day, hour or number.
 pub fn is_no_value(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"+").or(text.strip_prefix(b"-")).unwrap_or(text);
     match digits {

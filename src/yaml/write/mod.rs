@@ -39,13 +39,13 @@ pub enum Style {
 /// Number of spaces by which a collection or a folded line is indented.
 const INDENT: usize = 2;
 
-/// Maximum length of a key that may stand before its `:`, in characters. PyYAML allows 127,
+/// Maximum length of a key that may come before its `:`, in characters. PyYAML allows 127,
 /// including the tag `!!str` or `!!int` that it does not write.
 const SIMPLE_KEY: usize = 122;
 
 /// Writes one YAML document, nodes in order.
 ///
-/// In a mapping every first node is a key and every second one its value. The output stands in
+/// In a mapping every first node is a key and every second one its value. The output is in
 /// [`buffer`](Self::buffer), which the caller may empty at any time.
 ///
 /// ```
@@ -66,7 +66,7 @@ const SIMPLE_KEY: usize = 122;
 pub struct Emitter {
     pen: Pen,
     style: Style,
-    /// Whether sequences stand deeper than the keys that they belong to.
+    /// Whether sequences are deeper than the keys that they belong to.
     indented: bool,
     open: Vec<Level>,
     /// A collection that was begun and has no node yet: an empty one is written differently.
@@ -217,7 +217,7 @@ impl Emitter {
         self
     }
 
-    /// Writes a node as it stood in another document, with the same indentation: everything behind
+    /// Writes a node as it was in another document, with the same indentation: everything behind
     /// its `-` or `:` up to the line break that ends it. Anchors, aliases, tags and comments are
     /// preserved.
     ///
@@ -330,7 +330,7 @@ impl Emitter {
         let place = self.place();
         self.enter(place, false);
         let outer = self.pen.indent;
-        // A sequence behind a key stands no deeper than the key, as PyYAML has it.
+        // A sequence behind a key is no deeper than the key, as PyYAML has it.
         let behind_key = !matches!(place, Place::Root | Place::Item) && !self.pen.indention;
         let level = collection == Collection::Sequence && behind_key && !self.indented;
         self.pen.indent = Some(match outer {

@@ -37,7 +37,7 @@ impl Pen {
         self.out.extend_from_slice(text);
     }
 
-    /// Appends an indicator, after a space if it must stand apart and does not yet.
+    /// Appends an indicator, after a space if it must be separate and is not yet.
     pub fn indicator(&mut self, text: &[u8], apart: bool) {
         if apart && !self.space {
             self.push_counted(b" ", 1);

@@ -35,7 +35,7 @@ impl Default for Metadata {
 
 /// Result of the decision about the metadata.
 #[derive(Debug)]
-pub enum Fate {
+pub enum MetadataOutcome {
     /// Stay as they are, or stay missing.
     Stay,
     /// Are written again with a new text.
@@ -49,7 +49,7 @@ pub enum Fate {
     },
 }
 
-impl Fate {
+impl MetadataOutcome {
     /// Whether the metadata are written again.
     #[must_use]
     pub fn changes(&self) -> bool {
@@ -84,20 +84,27 @@ impl Metadata {
 
     /// Whether the metadata contain anything of a session.
     #[must_use]
-    pub fn says_something(&self, fate: &Fate) -> bool {
-        match fate {
-            Fate::Stay => self.own.is_some(),
-            Fate::New { codes, .. } if codes.contains(&Code::MetadataRebuilt) => {
-                let left = self.own.as_deref().and_then(left);
-                left.is_some_and(|left| left.as_bytes().len() > 2)
+    pub fn has_content(&self, outcome: &MetadataOutcome) -> bool {
+        match outcome {
+            MetadataOutcome::Stay => self.own.is_some(),
+            MetadataOutcome::New { codes, .. } if codes.contains(&Code::MetadataRebuilt) => {
+                let complete_members = self.own.as_deref().and_then(complete_members);
+                complete_members
+                    .is_some_and(|complete_members| complete_members.as_bytes().len() > 2)
             }
-            Fate::New { .. } => true,
+            MetadataOutcome::New { .. } => true,
         }
     }
 
     /// Decides what the repair writes; `room` states whether missing metadata can be created.
     #[must_use]
-    pub fn decide(&mut self, facts: &Facts, shape: Shape, name: &str, room: bool) -> Fate {
+    pub fn decide(
+        &mut self,
+        facts: &Facts,
+        shape: Shape,
+        name: &str,
+        room: bool,
+    ) -> MetadataOutcome {
         let bare =
             |text: &Bytes| text.strip_prefix(BOM).map_or(text.clone(), |t| text.slice_ref(t));
         if let Some(own) = &self.own
@@ -110,7 +117,11 @@ impl Metadata {
             }
             let text = with_id(&bare(own), facts, shape, &mut codes);
             let aside = marked.then(|| (own.slice(..BOM.len()), Code::MarkRemoved));
-            return if codes.is_empty() { Fate::Stay } else { Fate::New { text, codes, aside } };
+            return if codes.is_empty() {
+                MetadataOutcome::Stay
+            } else {
+                MetadataOutcome::New { text, codes, aside }
+            };
         }
         let aside = self.own.clone().filter(|old| !old.is_empty());
         let temporary = self.temporary.take();
@@ -118,34 +129,41 @@ impl Metadata {
             let mut codes = vec![Code::MetadataTaken];
             let text = with_id(&taken, facts, shape, &mut codes);
             return match room {
-                true => {
-                    Fate::New { text, codes, aside: aside.map(|old| (old, Code::MetadataTaken)) }
-                }
-                false => Fate::Stay,
+                true => MetadataOutcome::New {
+                    text,
+                    codes,
+                    aside: aside.map(|old| (old, Code::MetadataTaken)),
+                },
+                false => MetadataOutcome::Stay,
             };
         }
         // Only the scripts write prompts; output of `claude` alone has no metadata.
         if self.own.is_none() && !(room && facts.times.is_some()) {
-            return Fate::Stay;
+            return MetadataOutcome::Stay;
         }
-        let left = self.own.as_deref().and_then(left);
-        let text = rebuilt(left.as_ref(), facts, shape, name);
+        let complete_members = self.own.as_deref().and_then(complete_members);
+        let text = rebuilt(complete_members.as_ref(), facts, shape, name);
         let codes = vec![Code::MetadataRebuilt];
-        Fate::New { text, codes, aside: aside.map(|old| (old, Code::MetadataRebuilt)) }
+        MetadataOutcome::New { text, codes, aside: aside.map(|old| (old, Code::MetadataRebuilt)) }
     }
 
     /// Writes the result of the decision.
     ///
     /// # Errors
     /// If that fails.
-    pub fn write(&self, fate: Fate, bench: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<()> {
+    pub fn write(
+        &self,
+        outcome: MetadataOutcome,
+        bench: &mut dyn RepairIo,
+        cx: &Cx<'_>,
+    ) -> Result<()> {
         cx.log.turn_to(self.number);
         let at = Position { line: 1, ..Position::default() };
         let say = |code: Code| cx.report(Diagnostic::new(code, code.title()).at(at));
         if self.temporary.is_some() {
             say(Code::TemporaryLeft);
         }
-        let Fate::New { text, codes, aside } = fate else {
+        let MetadataOutcome::New { text, codes, aside } = outcome else {
             return if self.own.is_some() { bench.keep(&self.part) } else { Ok(()) };
         };
         codes.into_iter().for_each(say);
@@ -161,7 +179,7 @@ impl Metadata {
 /// Returns the members that are complete in damaged metadata: those before the damage, and those
 /// after it whose lines are whole, for the scripts give each member a line. The first of two
 /// members of one name counts, as in the two sides of a merge conflict.
-fn left(text: &[u8]) -> Option<Json> {
+fn complete_members(text: &[u8]) -> Option<Json> {
     let text = String::from_utf8_lossy(text.strip_prefix(BOM).unwrap_or(text)).into_owned();
     let whole = salvage(text.trim_start().as_bytes()).map(|whole| Json::checked(whole.into()));
     let mut members = Extra::default();
@@ -217,11 +235,12 @@ fn with_id(text: &Bytes, facts: &Facts, shape: Shape, codes: &mut Vec<Code>) -> 
 }
 
 /// Rebuilds metadata from the rest of the old ones, from the file name, and from the log.
-fn rebuilt(left: Option<&Json>, facts: &Facts, shape: Shape, name: &str) -> Vec<u8> {
+fn rebuilt(complete_members: Option<&Json>, facts: &Facts, shape: Shape, name: &str) -> Vec<u8> {
     let ending = FORMAT.beside.iter().filter(|ending| name.ends_with(**ending));
     let stem = ending.max_by_key(|e| e.len()).and_then(|ending| name.strip_suffix(ending));
     let stem = stem.filter(|stem| !stem.is_empty()).unwrap_or("session");
-    let kept = |key: &str| left.and_then(|left| left.member(key));
+    let kept =
+        |key: &str| complete_members.and_then(|complete_members| complete_members.member(key));
     let folder = kept("project_dir").or_else(|| facts.cwd.clone());
     let agents = || {
         let folder = folder.as_ref()?.text()?;
@@ -246,7 +265,7 @@ fn rebuilt(left: Option<&Json>, facts: &Facts, shape: Shape, name: &str) -> Vec<
         });
         members.extend(value.map(|value| (key.to_owned(), value)));
     }
-    for (key, value) in left.into_iter().flat_map(Json::members) {
+    for (key, value) in complete_members.into_iter().flat_map(Json::members) {
         let key = text::decode(key).unwrap_or_default();
         if !members.iter().any(|(known, _)| *known == key) {
             members.push((key, Json::checked(Bytes::copy_from_slice(value))));

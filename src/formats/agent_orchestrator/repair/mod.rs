@@ -12,7 +12,7 @@ use super::meta;
 use super::read::{self, File, shape_of, whole};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
+use crate::format::{Cx, FoundRecord, Mend, Reach, Records, RepairIo, RepairOptions, Repaired};
 use crate::ids::fingerprint;
 use crate::json::{Json, without_nan};
 use crate::lines::BOM;
@@ -39,20 +39,20 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
         walk.look(bench, &mut mend)?;
     }
     let found = walk.as_ref().map(Walk::found).unwrap_or_default();
-    let fate =
+    let outcome =
         metadata.decide(&mend.facts, shape, &wanted.name, bench.takes_parts() || log.is_none());
-    if found.records == 0 && !metadata.says_something(&fate) {
+    if found.records == 0 && !metadata.has_content(&outcome) {
         return Err(nothing_back());
     }
     let removes = walk.as_ref().is_some_and(|walk| walk.removes(&mend));
-    bench.begin(removes || fate.removes())?;
-    let mut changed = fate.changes();
+    bench.begin(removes || outcome.removes())?;
+    let mut changed = outcome.changes();
     if let Some(walk) = walk {
         changed |= walk.changes(&mend);
         cx.log.turn_to(0);
         walk.write(bench, &mut mend)?;
     }
-    metadata.write(fate, bench, cx)?;
+    metadata.write(outcome, bench, cx)?;
     let records = found.records + u64::from(metadata.is_there());
     let (before, after) = mend.reach();
     Ok(Repaired { changed, records, rescued: found.rescued, ..Repaired::default() }
@@ -202,7 +202,7 @@ fn what_of(line: &[u8]) -> Option<(What, Cow<'_, [u8]>)> {
 }
 
 impl Mend for Log<'_> {
-    fn look(&mut self, record: &Rescued<'_>) -> bool {
+    fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let bytes = record.bytes.trim_ascii();
         let known = what_of(bytes);
         if known.is_none() && !line::is_words(bytes, self.shape) {
@@ -260,7 +260,7 @@ impl Mend for Log<'_> {
         self.closed.then_some(Code::BlankRemoved)
     }
 
-    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+    fn write(&mut self, record: &FoundRecord<'_>, out: &mut Vec<u8>) -> Option<Code> {
         let place = self.written;
         self.written += 1;
         self.end = record.at;

@@ -86,7 +86,7 @@ impl Resume {
         self.put.values().map(|calls| calls.len() as u64).sum()
     }
 
-    /// Appends the results that stand before a line.
+    /// Appends the results before a line.
     pub fn put_in(&self, place: u32, at: Position, cx: &Cx<'_>, out: &mut Vec<u8>) {
         for call in self.put.get(&place).into_iter().flatten() {
             let code = Code::ResultSynthesized;

@@ -6,7 +6,7 @@ use crate::json::{Cursor, Json, Span, salvage, text};
 /// Beginnings of lines.
 pub const BEGINS: &[&[u8]] = &[b"{\"parentUuid\":", b"{\"type\":", b"{\"logicalParentUuid\":"];
 
-/// Places of members of a line; of a member that stands twice, the last one.
+/// Places of members of a line; of a member that occurs twice, the last one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Members {
     pub kind: Option<Span>,
@@ -59,7 +59,7 @@ impl Members {
         self.uuid.map(|uuid| uuid.of(line)).filter(|uuid| uuid.starts_with(b"\""))
     }
 
-    /// Whether the line stands in the chain, or would if it had an identifier.
+    /// Whether the line is in the chain, or would if it had an identifier.
     pub fn is_chained(&self, line: &[u8]) -> bool {
         let kind = self.kind(line);
         let spoken = ["user", "assistant"].contains(&kind.as_str()) && self.message.is_some();
@@ -74,8 +74,8 @@ pub fn recognise(object: &[u8]) -> bool {
     typed && (members.linked || members.uuid.is_some() || members.parent.is_some())
 }
 
-/// Returns the complete members of a torn line, if they make a line. A message without content is
-/// none: older releases end with an error on it.
+/// Returns the complete members of a torn line, if they make a line. A line without content is not
+/// restored: older releases end with an error on it.
 pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     let object = salvage(String::from_utf8_lossy(torn).as_bytes()).filter(|o| recognise(o))?;
     let line = Json::checked(object.clone().into());

@@ -25,7 +25,7 @@ struct Link {
     side: u32,
 }
 
-/// Links as they stand in the file.
+/// Links as they are in the file.
 #[derive(Debug, Default)]
 pub struct Links {
     list: Vec<Link>,
@@ -39,7 +39,7 @@ pub struct Plan {
     list: Vec<Link>,
     /// Ordinals in the order of identifiers.
     order: Vec<u32>,
-    gone: Bits,
+    copies: Bits,
     renamed: Bits,
     /// New parents, each with the reason.
     parents: HashMap<u32, (Option<u32>, Code)>,
@@ -75,7 +75,7 @@ impl Links {
         });
     }
 
-    /// Notes what the remains of a torn line say of its parent.
+    /// Notes the parent that the remains of a torn line name.
     pub fn torn(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         let Some(left) = salvage(text.as_bytes()) else { return };
@@ -111,17 +111,17 @@ impl Plan {
     /// Whether anything is changed.
     pub fn changes(&self) -> bool {
         !self.parents.is_empty()
-            || (0..self.len()).any(|at| self.is_renamed(at) || self.is_gone(at))
+            || (0..self.len()).any(|at| self.is_renamed(at) || self.is_copy(at))
     }
 
     /// Whether any line is set aside.
     pub fn removes(&self) -> bool {
-        (0..self.len()).any(|at| self.is_gone(at))
+        (0..self.len()).any(|at| self.is_copy(at))
     }
 
-    /// Whether an equal line stands before the line.
-    pub fn is_gone(&self, ordinal: u32) -> bool {
-        self.gone.contains(ordinal)
+    /// Whether an equal line comes before the line.
+    pub fn is_copy(&self, ordinal: u32) -> bool {
+        self.copies.contains(ordinal)
     }
 
     /// Whether the line gets another identifier.
@@ -172,7 +172,7 @@ impl Plan {
         let start = self.order.partition_point(|at| of(at) < id);
         let same = self.order.get(start..)?.iter().take_while(|at| of(at) == id);
         let mut found = None;
-        for at in same.copied().filter(|at| !self.is_gone(*at)) {
+        for at in same.copied().filter(|at| !self.is_copy(*at)) {
             if at < own || found.is_none() {
                 found = Some(at);
             }
@@ -180,7 +180,7 @@ impl Plan {
         found.filter(|_| id > ROOT)
     }
 
-    /// Finds lines that stand twice, and others that need an identifier of their own.
+    /// Finds lines that occur twice, and others that need an identifier of their own.
     fn find_copies(&mut self) {
         let mut first: Option<(u64, u64, u32)> = None;
         for at in self.order.clone() {
@@ -195,17 +195,17 @@ impl Plan {
                 continue;
             };
             let same = (parent, content) == (link.parent, link.content);
-            let marked = if same { &mut self.gone } else { &mut self.renamed };
+            let marked = if same { &mut self.copies } else { &mut self.renamed };
             marked.insert(at);
         }
     }
 
-    /// Gives lines a parent that exists. As release 2.1.332 does, a line whose parent is lost follows
-    /// the line before it, unless a torn line says more.
+    /// Gives lines a parent that exists. As release 2.1.332 does, a line whose parent is lost
+    /// follows the line before it, unless a torn line shows its parent.
     fn link(&mut self, torn: &HashMap<u64, u64>) {
         let mut before = HashMap::<u32, u32>::new();
         for at in 0..self.len() {
-            let Some(link) = self.get(at).filter(|_| !self.is_gone(at)) else { continue };
+            let Some(link) = self.get(at).filter(|_| !self.is_copy(at)) else { continue };
             let last = before.insert(link.side, at);
             if link.parent <= ROOT {
                 if let Some(last) = last.filter(|_| link.parent == NONE) {
@@ -226,7 +226,7 @@ impl Plan {
         }
     }
 
-    /// Returns the nearest line before this one that stands above a torn line.
+    /// Returns the nearest line before this one above a torn line.
     fn through_torn(&self, mut id: u64, own: u32, torn: &HashMap<u64, u64>) -> Option<u32> {
         // A longer way would lead in a circle.
         for _ in 0..torn.len() {
@@ -251,7 +251,7 @@ impl Plan {
                     let first = cycle.iter().min().copied().unwrap_or(at);
                     let side = self.get(first).map(|link| link.side);
                     let is_before = |before: &u32| {
-                        !self.is_gone(*before) && self.get(*before).map(|link| link.side) == side
+                        !self.is_copy(*before) && self.get(*before).map(|link| link.side) == side
                     };
                     let before = (0..first).rev().find(is_before);
                     self.parents.insert(first, (before, Code::CycleBroken));

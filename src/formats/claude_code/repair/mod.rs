@@ -1,6 +1,6 @@
 //! Repair of a transcript.
 //!
-//! Whole lines stay, also those out of glued ones. Lines that stand twice are set aside, and lines
+//! Whole lines stay, also those out of glued ones. Lines that occur twice are set aside, and lines
 //! whose parent is lost follow the line before them, as release 2.1.332 reads them. What only hides
 //! messages from some releases, or makes a model's interface refuse the session, is `--resumable`'s
 //! (`resume`).
@@ -12,11 +12,11 @@ mod resume;
 use super::about::About;
 use super::files::is_lines;
 use super::foreign::uuid_of;
-use super::kept::Kept;
+use super::preserved::Preserved;
 use super::wire;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
+use crate::format::{Cx, FoundRecord, Mend, Reach, Records, RepairIo, RepairOptions, Repaired};
 use crate::ids::hash;
 use crate::json::{Cursor, Json, Span, refused_units, text};
 use crate::mapping::Object;
@@ -45,8 +45,8 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
         let mut head = Vec::new();
         let read = bench.parts().main()?.take(About::HEAD).read_to_end(&mut head);
         read.map_err(|error| Error::io("cannot read", error))?;
-        let kept = Kept::of(bench.parts(), cx.options.max_line)?;
-        mend.resume = Some(Resume::new(About::of(&head).agent, kept));
+        let preserved = Preserved::of(bench.parts(), cx.options.max_line)?;
+        mend.resume = Some(Resume::new(About::of(&head).agent, preserved));
     }
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut mend)?;
@@ -133,7 +133,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Returns the name of a line, which is its own unless repair gives it another one.
-    fn name(&mut self, ordinal: u32, record: &Rescued<'_>, own: Option<&[u8]>) -> Vec<u8> {
+    fn name(&mut self, ordinal: u32, record: &FoundRecord<'_>, own: Option<&[u8]>) -> Vec<u8> {
         let renamed = self.plan.as_ref().is_some_and(|plan| plan.is_renamed(ordinal));
         let name = match own.filter(|_| !renamed) {
             Some(own) => own.to_vec(),
@@ -152,7 +152,7 @@ impl<'a> Lines<'a> {
     fn link(
         &mut self,
         ordinal: u32,
-        (record, members): (&Rescued<'_>, &Members),
+        (record, members): (&FoundRecord<'_>, &Members),
         fixes: &mut Fixes,
     ) -> (Vec<u8>, Vec<Code>) {
         let (bytes, mut codes) = (record.bytes, Vec::new());
@@ -192,9 +192,9 @@ impl<'a> Lines<'a> {
     }
 
     /// Looks at a line of the chain for `--resumable`.
-    fn look_again(&mut self, record: &Rescued<'_>, members: &Members) {
+    fn look_again(&mut self, record: &FoundRecord<'_>, members: &Members) {
         let ordinal = self.count();
-        if self.plan.as_ref().is_some_and(|plan| plan.is_gone(ordinal)) {
+        if self.plan.as_ref().is_some_and(|plan| plan.is_copy(ordinal)) {
             return;
         }
         let mut fixes = Fixes::default();
@@ -225,12 +225,12 @@ impl<'a> Lines<'a> {
     /// Writes a line of the chain, and what is added behind it.
     fn write_line(
         &mut self,
-        record: &Rescued<'_>,
+        record: &FoundRecord<'_>,
         members: &Members,
         out: &mut Vec<u8>,
     ) -> Option<Code> {
         let ordinal = self.count();
-        let gone = self.plan.as_ref().is_some_and(|plan| plan.is_gone(ordinal));
+        let gone = self.plan.as_ref().is_some_and(|plan| plan.is_copy(ordinal));
         let removed = self.resume.as_ref().and_then(|resume| resume.removed(ordinal));
         if let Some(code) = gone.then_some(Code::DuplicateRemoved).or(removed) {
             self.report(code, record.at);
@@ -268,7 +268,7 @@ impl<'a> Lines<'a> {
     fn make_fit(
         &self,
         ordinal: u32,
-        record: &Rescued<'_>,
+        record: &FoundRecord<'_>,
         members: &Members,
         fixes: &mut Fixes,
     ) -> Option<Code> {
@@ -278,9 +278,11 @@ impl<'a> Lines<'a> {
         let (content, blocks) = (place.of(bytes), resume.removed_blocks(ordinal));
         if !blocks.is_empty() {
             let list = Json::checked(content.to_vec().into());
-            let kept = list.elements().enumerate().filter(|(at, _)| !blocks.contains(at));
-            let kept: Vec<_> = kept.map(|(_, block)| block.as_bytes().to_vec()).collect();
-            fixes.edits.replace(place, &[b"[", kept.join(&b","[..]).as_slice(), b"]"].concat());
+            let preserved = list.elements().enumerate().filter(|(at, _)| !blocks.contains(at));
+            let preserved: Vec<_> = preserved.map(|(_, block)| block.as_bytes().to_vec()).collect();
+            fixes
+                .edits
+                .replace(place, &[b"[", preserved.join(&b","[..]).as_slice(), b"]"].concat());
             fixes.note(Code::OrphanResult, Some(("content", content)));
             return Some(Code::OrphanResult);
         }
@@ -301,12 +303,12 @@ impl<'a> Lines<'a> {
         Some(Code::SurrogateReplaced)
     }
 
-    /// Gives a line that is sent the members without which releases before 2.1.33 lose messages: its
-    /// time, and the identifier of its answer. Returns the reason for the change.
+    /// Gives a line that is sent the members without which releases before 2.1.33 lose messages:
+    /// its time, and the identifier of its answer. Returns the reason for the change.
     fn complete(
         &mut self,
         ordinal: u32,
-        record: &Rescued<'_>,
+        record: &FoundRecord<'_>,
         members: &Members,
         fixes: &mut Fixes,
     ) -> Option<Code> {
@@ -337,7 +339,7 @@ impl<'a> Lines<'a> {
     fn add(
         &mut self,
         ordinal: u32,
-        record: &Rescued<'_>,
+        record: &FoundRecord<'_>,
         name: &[u8],
         late: bool,
         out: &mut Vec<u8>,
@@ -383,7 +385,7 @@ fn note_of(code: Code) -> String {
     format!("{{\"repaired\":[{{\"code\":\"{}\"}}]}}", code.name())
 }
 
-/// Returns the place of a member of the message that stands at a place of a line.
+/// Returns the place of a member of the message at a place of a line.
 #[must_use]
 pub fn member_of(line: &[u8], message: Span, member: &str) -> Option<Span> {
     let mut cursor = Cursor::new(message.of(line));
@@ -404,7 +406,7 @@ fn quoted(value: &str) -> Vec<u8> {
 }
 
 impl Mend for Lines<'_> {
-    fn look(&mut self, record: &Rescued<'_>) -> bool {
+    fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let Some(members) = Members::of(record.bytes.trim_ascii()) else { return false };
         // A replaced byte in the name of a member makes another member of it.
         let chained = members.is_chained(record.bytes);
@@ -464,7 +466,7 @@ impl Mend for Lines<'_> {
             || self.resume.as_ref().is_some_and(Resume::removes)
     }
 
-    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+    fn write(&mut self, record: &FoundRecord<'_>, out: &mut Vec<u8>) -> Option<Code> {
         let members = Members::of(record.bytes.trim_ascii());
         if let Some(members) = members.filter(|members| members.is_chained(record.bytes)) {
             return self.write_line(record, &members, out);

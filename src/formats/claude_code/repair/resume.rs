@@ -4,8 +4,8 @@
 //!
 //! Source: what releases 2.0.53, 2.1.81 and 2.1.332 send of damaged transcripts.
 
-use super::super::kept::Kept;
 use super::super::lineage::Lineage;
+use super::super::preserved::Preserved;
 use super::super::{line, wire};
 use super::line::Members;
 use super::links::{Plan, key};
@@ -64,26 +64,26 @@ struct Calls {
     /// The last line of the answer and its results; the answer's identifier.
     after: Option<u32>,
     group: Option<Json>,
-    /// Results that stand where they are not sent, by their calls.
+    /// Results in places where they are not sent, by their calls.
     elsewhere: HashMap<u64, Vec<u8>>,
-    /// Results that are added, by the line behind which they stand.
+    /// Results that are added, by the line before them.
     added: BTreeMap<u32, Vec<Added>>,
-    /// Places of added results that say nothing, by their calls.
+    /// Places of added results without content, by their calls.
     unknown: HashMap<u64, (u32, usize)>,
     removed: BTreeMap<u32, Code>,
     /// Blocks that are removed from lines.
     blocks: HashMap<u32, Vec<usize>>,
-    /// Lines of the last answer: those that say nothing, and those whose thoughts have no text.
+    /// Lines of the last answer: those without content, and those whose thoughts have no text.
     silent: Vec<u32>,
     hollow: Vec<u32>,
-    says: bool,
+    has_text: bool,
 }
 
 impl Resume {
     /// Begins for the lines of a session, or of one sub-agent.
-    pub fn new(agent: bool, kept: Kept) -> Self {
+    pub fn new(agent: bool, preserved: Preserved) -> Self {
         Self {
-            lineage: Lineage::of(agent, kept),
+            lineage: Lineage::of(agent, preserved),
             linked: Vec::new(),
             progress: Bits::default(),
             moved: Bits::default(),
@@ -147,12 +147,11 @@ impl Resume {
         self.linked.push(parent.map_or(0, |parent| key(parent.as_bytes())));
     }
 
-    /// Ends the first showing: finds the conversation. Returns false if its lines do not stand in
-    /// order.
+    /// Ends the first showing: finds the conversation. Returns false if its lines are not in order.
     pub fn find_path(&mut self, plan: &Plan) -> bool {
         let mut path = Bits::default();
         let mut here =
-            self.lineage.stand().and_then(|leaf| plan.find(key(leaf.as_bytes()), u32::MAX));
+            self.lineage.given_leaf().and_then(|leaf| plan.find(key(leaf.as_bytes()), u32::MAX));
         let mut in_order = true;
         while let Some(at) = here.filter(|at| path.insert(*at)) {
             here = self.parent_of(plan, at);
@@ -271,7 +270,7 @@ struct Spoken {
     group: Option<Json>,
     blocks: Vec<Json>,
     /// Whether there is a text that is not blank.
-    says: bool,
+    has_text: bool,
     time: Option<Timestamp>,
 }
 
@@ -304,7 +303,7 @@ impl Spoken {
             assistant,
             side: is(wire::SIDE),
             group: message.and_then(|message| message.member("id")),
-            says: text(&content) || blocks.iter().any(speaks),
+            has_text: text(&content) || blocks.iter().any(speaks),
             blocks,
             time: object.member("timestamp").as_ref().and_then(times::read),
         }))
@@ -348,8 +347,8 @@ impl Calls {
         for call in message.blocks.iter().filter_map(|block| call_of(block, "tool_use", "id")) {
             self.open.push(key(call.as_bytes()), call);
         }
-        self.says |= message.says;
-        if !message.says {
+        self.has_text |= message.has_text;
+        if !message.has_text {
             self.silent.push(ordinal);
         }
         if message.is_hollow() {
@@ -432,12 +431,12 @@ impl Calls {
     fn forget_end(&mut self) {
         self.silent.clear();
         self.hollow.clear();
-        self.says = false;
+        self.has_text = false;
     }
 
     fn close(&mut self) {
         self.settle();
-        let silent = if self.says { &self.hollow } else { &self.silent };
+        let silent = if self.has_text { &self.hollow } else { &self.silent };
         self.removed.extend(silent.iter().map(|at| (*at, Code::EmptyTail)));
     }
 }

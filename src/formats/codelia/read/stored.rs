@@ -142,7 +142,7 @@ impl Records<'_> {
         let source = format!("{NAME}@{}", self.stores.version());
         session.node.set(Field::Source, Json::string(&source));
         session.node.set(Field::Id, id);
-        let told = self.told()?;
+        let told = self.store_fields()?;
         for (field, value) in [
             (Field::Updated, told.json(Field::Updated).cloned()),
             (Field::Cwd, state::workspace(&told)),
@@ -154,7 +154,7 @@ impl Records<'_> {
     }
 
     /// Returns the fields that the store contains beside the messages.
-    fn told(&mut self) -> Result<Node> {
+    fn store_fields(&mut self) -> Result<Node> {
         let mut told = Node::default();
         if let Some((row, _)) = &self.stores.row {
             row.fill(&mut told, 0, None);
@@ -172,7 +172,7 @@ impl Records<'_> {
     /// Returns the answer of a tool in parts, as the state contains it, with its spelling.
     pub(super) fn in_parts(&mut self, output: &Node) -> Option<(Record, Vec<u8>)> {
         if self.answers.is_none() {
-            self.answers = Some(Answers::of(self.said_last(), self.said_last()));
+            self.answers = Some(Answers::of(self.state_messages(), self.state_messages()));
         }
         let message = self.answers.as_mut()?.of_output(output)?;
         Some((spelled(&message), message.as_bytes().to_vec()))
@@ -180,7 +180,7 @@ impl Records<'_> {
 
     /// Returns the messages of the state, as far as they can be read. Faults of the state are
     /// reported when it is read for good.
-    fn said_last(&mut self) -> Messages {
+    fn state_messages(&mut self) -> Messages {
         fn each(messages: Result<impl Iterator<Item = Result<Json>> + 'static>) -> Messages {
             Box::new(messages.into_iter().flatten().map_while(Result::ok))
         }
@@ -265,11 +265,11 @@ impl Records<'_> {
             let messages = log::messages(self.parts.open(&place.name)?, limit)?;
             return self.snapshot(snapshot, messages, None, at);
         }
-        self.odd_log(&place, row, snapshot, at)
+        self.foreign_log(&place, row, snapshot, at)
     }
 
     /// Reads a log that the runtime did not write, or that is damaged, and keeps its text.
-    fn odd_log(
+    fn foreign_log(
         &mut self,
         place: &Place,
         row: Option<(Row, u32)>,

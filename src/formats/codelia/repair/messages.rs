@@ -2,7 +2,7 @@
 
 use super::About;
 use crate::diagnostic::{Code, Diagnostic, plural};
-use crate::format::{Cx, Mend, Reach, Records, Rescued};
+use crate::format::{Cx, FoundRecord, Mend, Reach, Records};
 use crate::formats::codelia::log::is_message;
 use crate::ids::fingerprint;
 use crate::json::{Cursor, Json, refused_units, salvage};
@@ -51,7 +51,7 @@ pub struct Calls {
     open: Waiting<Json, (Json, Json)>,
     /// Whether a result came since the last call.
     answered: bool,
-    /// Results that the repair adds, by the place of the message before which they stand.
+    /// Results that the repair adds, by the place of the message behind them.
     put: BTreeMap<u32, Vec<Vec<u8>>>,
     /// Places of results that answer no call.
     orphans: BTreeSet<u32>,
@@ -141,7 +141,7 @@ impl Calls {
         self.orphans.contains(&place)
     }
 
-    /// Returns the results that stand before a place, and reports each.
+    /// Returns the results before a place, and reports each.
     pub fn before(&self, place: u32, at: Position, cx: &Cx<'_>) -> &[Vec<u8>] {
         let put = self.put.get(&place).map(Vec::as_slice).unwrap_or_default();
         for _ in put {
@@ -185,14 +185,14 @@ pub struct Log<'a> {
     /// Position of the last message.
     end: Position,
     /// Hashes of the contents of messages, and hashes of whole messages.
-    said: HashSet<u64>,
+    contents: HashSet<u64>,
     stored: Vec<u64>,
     /// Messages after the last stored one that a run proves.
     restored: Vec<Json>,
 }
 
 /// Returns a hash of the content of a message, if that is a text that is not empty.
-pub fn said(message: &Json) -> Option<u64> {
+pub fn content_hash(message: &Json) -> Option<u64> {
     let content = message.member("content")?;
     let text = content.as_bytes().starts_with(b"\"") && content.as_bytes().len() > 2;
     text.then(|| fingerprint(content.as_bytes()))
@@ -208,7 +208,7 @@ impl<'a> Log<'a> {
             messages: 0,
             written: 0,
             end: Position::default(),
-            said: HashSet::new(),
+            contents: HashSet::new(),
             stored: Vec::new(),
             restored: Vec::new(),
         }
@@ -231,8 +231,8 @@ impl<'a> Log<'a> {
     }
 
     /// Whether a message has the content with this hash.
-    pub fn says(&self, said: u64) -> bool {
-        self.said.contains(&said)
+    pub fn contains(&self, content_hash: u64) -> bool {
+        self.contents.contains(&content_hash)
     }
 
     /// Returns how much of the log Codelia loads before the repair, nothing if one line of it is
@@ -246,7 +246,7 @@ impl<'a> Log<'a> {
 }
 
 impl Mend for Log<'_> {
-    fn look(&mut self, record: &Rescued<'_>) -> bool {
+    fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let bytes = record.bytes.trim_ascii();
         let mut cursor = Cursor::new(bytes);
         let whole = cursor.skip_value().is_ok() && cursor.end().is_ok();
@@ -255,7 +255,7 @@ impl Mend for Log<'_> {
         }
         self.messages += 1;
         let message = Json::checked(Bytes::copy_from_slice(bytes));
-        self.said.extend(said(&message));
+        self.contents.extend(content_hash(&message));
         self.stored.push(fingerprint(bytes));
         if let Some(calls) = &mut self.calls {
             calls.look(&message);
@@ -271,7 +271,7 @@ impl Mend for Log<'_> {
         self.calls.as_ref().is_some_and(Calls::removes)
     }
 
-    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+    fn write(&mut self, record: &FoundRecord<'_>, out: &mut Vec<u8>) -> Option<Code> {
         let place = self.written;
         self.written += 1;
         self.end = record.at;

@@ -49,7 +49,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     let mut pieces = Vec::new();
     for (number, name) in (0..).zip(&names) {
         cx.log.turn_to(number);
-        let kind = if name.is_empty() { Some(told(bench.parts())?) } else { shape_of(name) };
+        let kind = if name.is_empty() { Some(file_shape(bench.parts())?) } else { shape_of(name) };
         let about = About { name, session: session.as_deref(), wanted, cx };
         pieces.push(Piece::look(kind, &about, bench)?);
     }
@@ -64,7 +64,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
         cx.report(Diagnostic::new(Code::StateBehind, Code::StateBehind.title()));
     }
     pieces.iter_mut().for_each(Piece::close);
-    if pieces.iter().all(|piece| piece.left() == 0) && !unbegun {
+    if pieces.iter().all(|piece| piece.remaining() == 0) && !unbegun {
         return Err(nothing_back());
     }
     bench.begin(pieces.iter().any(Piece::removes))?;
@@ -94,8 +94,8 @@ fn behind(pieces: &[Piece<'_>]) -> Option<usize> {
     let (place, run) = runs.max_by_key(|(_, run)| run.time())?;
     let answer = run.broken_off()?;
     let says = |piece: &Piece<'_>| match piece {
-        Piece::Log(_, log) => Some(answer.iter().any(|said| log.says(*said))),
-        Piece::State(state) => Some(answer.iter().any(|said| state.says(*said))),
+        Piece::Log(_, log) => Some(answer.iter().any(|said| log.contains(*said))),
+        Piece::State(state) => Some(answer.iter().any(|said| state.contains(*said))),
         Piece::Run(..) | Piece::Rows(_) | Piece::Other => None,
     };
     let stored: Vec<bool> = pieces.iter().filter_map(says).collect();
@@ -141,7 +141,7 @@ fn add(sum: &mut Reach, more: Reach) {
 /// Determines the shape of a single file. In a log only those lines count that the repair keeps,
 /// that is neither torn lines nor results, unless there is nothing else. In a run every line
 /// counts, for the repair puts a header first.
-fn told(parts: &mut dyn Parts) -> Result<Shape> {
+fn file_shape(parts: &mut dyn Parts) -> Result<Shape> {
     let first = shape(parts)?;
     let bytes = sniff::beginning(parts)?;
     if first == Shape::State {
@@ -248,7 +248,7 @@ impl<'a> Piece<'a> {
     }
 
     /// Returns the number of records after the repair.
-    fn left(&self) -> u64 {
+    fn remaining(&self) -> u64 {
         match self {
             Self::Log(..) => self.reach().1.entries,
             _ => self.records(),

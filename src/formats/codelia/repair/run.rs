@@ -1,9 +1,9 @@
 //! Repair of a run: puts its header first, and removes duplicate records.
 
 use super::About;
-use super::messages::said;
+use super::messages::content_hash;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::format::{Cx, Mend, Reach, Records, Rescued};
+use crate::format::{Cx, FoundRecord, Mend, Reach, Records};
 use crate::formats::codelia::names::{EPOCH, is_uuid, uuid};
 use crate::formats::codelia::wire::TYPES;
 use crate::ids::fingerprint;
@@ -79,7 +79,7 @@ struct Header {
     at: Position,
     in_place: bool,
     /// Rest of a header that has no identifier, or is torn.
-    left: Option<Vec<u8>>,
+    rest: Option<Vec<u8>>,
     /// Numbers of the records that are headers.
     numbers: Vec<u32>,
     /// Header that is written if none can stay in place.
@@ -152,7 +152,7 @@ impl<'a> Run<'a> {
         self.first.time.as_ref()?.text()
     }
 
-    fn look_at_header(&mut self, place: u32, record: &Rescued<'_>, header: &Json) {
+    fn look_at_header(&mut self, place: u32, record: &FoundRecord<'_>, header: &Json) {
         self.header.numbers.push(place);
         if self.header.own.is_some() {
             return;
@@ -167,13 +167,13 @@ impl<'a> Run<'a> {
             }
             self.header.own = Some(own);
         } else {
-            self.header.left = Some(record.bytes.trim_ascii().to_vec());
+            self.header.rest = Some(record.bytes.trim_ascii().to_vec());
         }
     }
 
     /// Rebuilds a header from the rest of the old one, from file names, and from records.
     fn rebuilt(&self) -> Vec<u8> {
-        let left = self.header.left.clone().map(|left| Json::checked(left.into()));
+        let left = self.header.rest.clone().map(|left| Json::checked(left.into()));
         let kept = |key: &str| left.as_ref().and_then(|left| left.member(key));
         let named = || is_uuid(&self.stem).then(|| Json::string(&self.stem));
         let run = self.first.run.clone().or_else(named);
@@ -210,7 +210,7 @@ impl<'a> Run<'a> {
 }
 
 impl Mend for Run<'_> {
-    fn look(&mut self, record: &Rescued<'_>) -> bool {
+    fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let bytes = record.bytes.trim_ascii();
         let mut cursor = crate::json::Cursor::new(bytes);
         let whole = cursor.skip_value().is_ok() && cursor.end().is_ok();
@@ -237,7 +237,7 @@ impl Mend for Run<'_> {
             "llm.response" => {
                 let messages = line.member("output").and_then(|output| output.member("messages"));
                 let messages = messages.iter().flat_map(Json::elements);
-                self.answer = messages.filter_map(|message| said(&message)).collect();
+                self.answer = messages.filter_map(|message| content_hash(&message)).collect();
             }
             _ => {}
         }
@@ -258,7 +258,7 @@ impl Mend for Run<'_> {
         let torn = (code == Code::TornRecord).then(|| String::from_utf8_lossy(bytes));
         let left = torn.and_then(|torn| salvage(torn.as_bytes()));
         if let Some(left) = left.filter(|left| is_header(&Json::checked(left.clone().into()))) {
-            self.header.left.get_or_insert(left);
+            self.header.rest.get_or_insert(left);
         }
     }
 
@@ -299,7 +299,7 @@ impl Mend for Run<'_> {
         self.report(code, at);
     }
 
-    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+    fn write(&mut self, record: &FoundRecord<'_>, out: &mut Vec<u8>) -> Option<Code> {
         let place = self.written;
         self.written += 1;
         if self.header.numbers.binary_search(&place).is_ok() {
@@ -330,7 +330,7 @@ impl Mend for Run<'_> {
 }
 
 impl Run<'_> {
-    fn write_line(&self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+    fn write_line(&self, record: &FoundRecord<'_>, out: &mut Vec<u8>) -> Option<Code> {
         match record.repaired {
             Some(code) => mark(record.bytes, code, out),
             None => out.extend_from_slice(record.bytes),

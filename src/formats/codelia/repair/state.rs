@@ -2,7 +2,7 @@
 //! that a crash leaves the beginning of the file.
 
 use super::About;
-use super::messages::{Calls, restored, said, sendable};
+use super::messages::{Calls, content_hash, restored, sendable};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Reach, RepairIo};
@@ -170,9 +170,9 @@ impl State {
     }
 
     /// Whether a message has the content with this hash.
-    pub fn says(&self, what: u64) -> bool {
+    pub fn contains(&self, what: u64) -> bool {
         let list = self.state.as_ref().and_then(|state| state.member("messages"));
-        list.iter().flat_map(Json::elements).any(|message| said(&message) == Some(what))
+        list.iter().flat_map(Json::elements).any(|message| content_hash(&message) == Some(what))
     }
 
     /// Returns the number of records: 1 if there is a state, else 0.
@@ -218,7 +218,7 @@ impl State {
             }
             bench.aside(name, bytes, *at, *code)?;
         }
-        let mut text = self.mended(state, cx);
+        let mut text = self.repaired_text(state, cx);
         text.push(b'\n');
         let mut part = bench.create(name)?;
         let written = part.write_all(&text).and_then(|()| part.flush());
@@ -227,7 +227,7 @@ impl State {
 
     /// Returns the text of the state with the results that the repair adds and without those it
     /// removes.
-    fn mended(&self, state: &Json, cx: &Cx<'_>) -> Vec<u8> {
+    fn repaired_text(&self, state: &Json, cx: &Cx<'_>) -> Vec<u8> {
         let text = state.as_bytes();
         let list = state.member("messages").filter(|list| list.as_bytes().starts_with(b"["));
         let (Some(calls), Some(list)) = (&self.calls, list) else { return text.to_vec() };

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 /// Number of calls, and of results, of one identifier.
 type Pair = [u32; 2];
 
-/// Outcome of a line in which a call or a result stands.
+/// Outcome of a line with a call or a result.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Nothing is to be done.
@@ -30,7 +30,7 @@ pub struct Calls {
     all: HashMap<u64, Pair>,
     /// The calls and results of the lines that were written.
     written: HashMap<u64, Pair>,
-    /// Calls of the histories that compactions begin, which are no lines of their own.
+    /// Calls of the histories that compactions begin, which are not lines of their own.
     begun: HashSet<u64>,
 }
 

@@ -1,5 +1,5 @@
 //! The line about the session, without which Codex opens no rollout: found among the other lines,
-//! completed, or made of the file's name and what the lines tell.
+//! completed, or made of the file's name and the other lines.
 
 use super::super::foreign::{NO_RELEASE, uuid};
 use super::super::{base, line, wire};
@@ -69,8 +69,8 @@ impl First {
         Some(mode.is_some_and(|mode| mode.text().as_deref() == Some(wire::PAGINATED)))
     }
 
-    /// Returns the line that is written before everything else, if the one that stands there does
-    /// not begin a rollout; reports why.
+    /// Returns the line that is written before everything else, if the present one does not begin a
+    /// rollout; reports why.
     pub fn decide(&self, bare: bool, numbered: bool, cx: &Cx<'_>) -> Option<Vec<u8>> {
         let say = |code: Code| cx.report(Diagnostic::new(code, code.title()));
         let mut out = Vec::new();

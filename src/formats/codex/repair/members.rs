@@ -1,6 +1,6 @@
-//! Members for which every release of Codex drops a line: a missing time, a value of the wrong type,
-//! and half of a character. With `--resumable`, also members for which the interface of a model
-//! refuses the session: U+0000, and a name that no tool can have.
+//! Members for which every release of Codex drops a line: a missing time, a value of the wrong
+//! type, and half of a character. With `--resumable`, also members for which the interface of a
+//! model refuses the session: U+0000, and a name that no tool can have.
 
 use super::super::{LINES, wire};
 use super::{is_of, payload_of};
@@ -10,8 +10,8 @@ use crate::json::{Json, Span, refused_units, text};
 use crate::mapping::Object;
 use crate::repair::Fixes;
 
-/// Notes the changes that a line needs, also to be sent to a model if it is `sent`, and returns their
-/// codes. `time` is that of the line before.
+/// Notes the changes that a line needs, also to be sent to a model if it is `sent`, and returns
+/// their codes. `time` is that of the line before.
 pub fn mend(line: &Json, time: &Json, sent: bool, fixes: &mut Fixes) -> Vec<Code> {
     let mut codes = Vec::new();
     if lacks_time(line) {
@@ -31,7 +31,7 @@ pub fn mend(line: &Json, time: &Json, sent: bool, fixes: &mut Fixes) -> Vec<Code
         fixes.note(Code::ToolRenamed, Some(("name", old.as_bytes())));
         codes.push(Code::ToolRenamed);
     }
-    // What was spelled anew is looked at by the next pass.
+    // The next pass checks what was spelled again.
     let anew = retyped.is_some() || name.is_some();
     let units = if anew { Vec::new() } else { units(line, sent) };
     if !units.is_empty() {
@@ -55,7 +55,8 @@ fn units(line: &Json, sent: bool) -> Vec<Span> {
     }
 }
 
-/// Returns the name of the tool that an item calls, if no tool can have it, and one that it can have.
+/// Returns the name of the tool that an item calls, if no tool can have it, and one that it can
+/// have.
 fn misnamed(line: &Json) -> Option<(Json, Json)> {
     if line.member("payload").is_some() && !is_of(line, wire::ITEM) {
         return None;

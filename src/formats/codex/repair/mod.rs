@@ -3,7 +3,7 @@
 //! Every whole line stays. The line about the session goes to the front, gets the members that it
 //! lacks, or is made of the file's name, because Codex opens no file without one. In a numbered
 //! rollout to which an older release appended, the lines behind the last number get numbers, and
-//! further lines about the session are set aside: newer releases refuse the file or lose what stands
+//! further lines about the session are set aside: newer releases refuse the file or lose what comes
 //! before them. Calls without results stay, because Codex completes them itself, unless the session
 //! is to be accepted by any interface (`--resumable`).
 
@@ -14,7 +14,7 @@ mod members;
 use super::{base, line, read, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
+use crate::format::{Cx, FoundRecord, Mend, Reach, Records, RepairIo, RepairOptions, Repaired};
 use crate::json::{Json, Span, salvage};
 use crate::position::Position;
 use crate::record::{Field, Kind};
@@ -140,7 +140,7 @@ impl<'a> Rollout<'a> {
         }
     }
 
-    fn note(&mut self, object: &Json, record: &Rescued<'_>) {
+    fn note(&mut self, object: &Json, record: &FoundRecord<'_>) {
         let place = self.after.entries;
         let number = object.member("ordinal").and_then(|number| number.float());
         if let Some(number) = number {
@@ -162,7 +162,7 @@ impl<'a> Rollout<'a> {
 
     /// Whether an object is set aside: a replaced byte in a name makes another member of it, and a
     /// bare item in a torn line of a later version is a part of that line.
-    fn is_refused(&self, record: &Rescued<'_>, object: &Json) -> bool {
+    fn is_refused(&self, record: &FoundRecord<'_>, object: &Json) -> bool {
         let part = !record.read && !self.bare && object.member("payload").is_none();
         part || (record.repaired.is_some() && has_spoiled_name(object, DEEPEST))
     }
@@ -194,7 +194,7 @@ impl<'a> Rollout<'a> {
         })
     }
 
-    fn say(&self, code: Code, at: Position) {
+    fn report(&self, code: Code, at: Position) {
         self.cx.report(Diagnostic::new(code, code.title()).at(at));
     }
 
@@ -240,7 +240,7 @@ fn is_counted(object: &Json) -> bool {
 }
 
 impl Mend for Rollout<'_> {
-    fn look(&mut self, record: &Rescued<'_>) -> bool {
+    fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let Some(object) = object_of(record.bytes) else { return false };
         if self.is_refused(record, &object) {
             self.removes = true;
@@ -279,7 +279,7 @@ impl Mend for Rollout<'_> {
         }
     }
 
-    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+    fn write(&mut self, record: &FoundRecord<'_>, out: &mut Vec<u8>) -> Option<Code> {
         let object = object_of(record.bytes)?;
         if self.is_refused(record, &object) {
             return Some(record.repaired.unwrap_or(Code::TornRecord));
@@ -291,14 +291,14 @@ impl Mend for Rollout<'_> {
         }
         let verdict = self.calls.as_mut().map_or(Verdict::Stays, |calls| calls.decide(&object));
         if let Some(code) = self.removed(&object, place, &verdict) {
-            self.say(code, record.at);
+            self.report(code, record.at);
             return Some(code);
         }
         let mut fixes = Fixes::default();
         record.repaired.into_iter().for_each(|code| fixes.note(code, None));
         let sent = self.calls.is_some();
         let codes = members::mend(&object, &self.time, sent, &mut fixes);
-        codes.into_iter().for_each(|code| self.say(code, record.at));
+        codes.into_iter().for_each(|code| self.report(code, record.at));
         if self.lacks_numbers
             && is_counted(&object)
             && object.member("ordinal").is_none()
@@ -319,7 +319,7 @@ impl Mend for Rollout<'_> {
             let line = calls::result(&object, (custom, &call), self.number(place));
             mark(&line, Code::ResultSynthesized, out);
             out.push(b'\n');
-            self.say(Code::ResultSynthesized, record.at);
+            self.report(Code::ResultSynthesized, record.at);
         }
         None
     }

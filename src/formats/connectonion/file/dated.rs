@@ -2,7 +2,7 @@
 //!
 //! Each turn repeats the messages of all turns before it, so one list grows from turn to turn. The
 //! writer keeps only this list, which is as long as the last turn of the file. Turns go to a spool,
-//! because the top stands before them and may contain values that are known last.
+//! because the top comes before them and may contain values that are known last.
 
 use super::super::{agent, message, timed};
 use super::assembly::{CHUNK, Frame, Section, add_file, append, ended};
@@ -58,7 +58,7 @@ struct File<'a> {
     top: Node,
     /// Comments between the top and the turns.
     above: String,
-    /// Text that stands behind the turns.
+    /// Text behind the turns.
     tail: Vec<u8>,
     turns: Section,
     /// Turns of another format whose messages have not come yet.
@@ -102,7 +102,7 @@ impl Writer for File<'_> {
             (_, None) => return Err(no_session(located.at)),
             (_, Some(true)) if turn => self.turn(located)?,
             (Kind::Notice, Some(own)) => self.notice(record, own)?,
-            (Kind::Turn, Some(false)) => self.told(record)?,
+            (Kind::Turn, Some(false)) => self.queue_turn(record)?,
             (_, Some(own)) => self.message(record, own)?,
         }
         self.turns.flush(CHUNK)
@@ -112,9 +112,9 @@ impl Writer for File<'_> {
         let Some(own) = self.own else {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         };
-        self.say_prompt();
+        self.put_prompt();
         self.close()?;
-        self.forget_told()?;
+        self.drop_queued()?;
         while let Some(told) = self.waiting.pop()? {
             self.open = Some(Turn::new(None, Summary::of(&told.node), None));
             self.close()?;
@@ -170,7 +170,7 @@ impl File<'_> {
         }
     }
 
-    /// Writes comments and blank lines where they stood.
+    /// Writes comments and blank lines in their places.
     fn notice(&mut self, record: &Record, own: bool) -> Result<()> {
         let Some(text) = remark(&record.node).filter(|_| own) else {
             message::lost(record, self.cx.log);
@@ -188,17 +188,17 @@ impl File<'_> {
     }
 
     /// Keeps a turn of another format until its messages come.
-    fn told(&mut self, turn: &Record) -> Result<()> {
+    fn queue_turn(&mut self, turn: &Record) -> Result<()> {
         for field in turn.node.fields().filter(|field| !turn::KEYED.holds(*field)) {
             self.lost(&format!("turn.{}", field.name()));
         }
-        self.forget_told()?;
+        self.drop_queued()?;
         self.waiting.push(turn)
     }
 
-    /// Drops turns of another format that stand before their messages and got none; counts each as
+    /// Drops turns of another format that come before their messages and got none; counts each as
     /// lost.
-    fn forget_told(&mut self) -> Result<()> {
+    fn drop_queued(&mut self) -> Result<()> {
         while has_scattered_turns(&self.top) && self.waiting.pop()?.is_some() {
             self.lost("turn without messages");
         }
@@ -217,7 +217,7 @@ impl File<'_> {
         let node = &record.node;
         let system = node.is(Field::Role, "system");
         if !own && !system {
-            self.say_prompt();
+            self.put_prompt();
             self.go_on(node)?;
         }
         self.prompt = None;
@@ -269,7 +269,7 @@ impl File<'_> {
     }
 
     /// Puts the system prompt first if the messages do not contain one.
-    fn say_prompt(&mut self) {
+    fn put_prompt(&mut self) {
         if let Some(prompt) = self.prompt.take().filter(|_| !self.list.has_system()) {
             let mut record = Record::new(Kind::Message);
             record.node.set(Field::Role, Json::constant("\"system\""));
@@ -317,7 +317,7 @@ impl File<'_> {
     /// Returns a turn of another format as version 1 has it: without number and time, and with only
     /// the names of tools.
     fn foreign(&self, summary: Summary) -> Record {
-        let told = summary.told.clone().unwrap_or_default();
+        let told = summary.source_turn.clone().unwrap_or_default();
         let mut record = summary.record(0);
         let node = &mut record.node;
         node.take(Field::Number);

@@ -18,7 +18,7 @@ pub enum Begin {
     /// With only the system message of that list, as the documentation of the software shows it.
     System,
     /// With nothing of that list.
-    Anew,
+    Fresh,
     /// There is no list.
     Missing,
 }
@@ -30,7 +30,7 @@ impl Begin {
         match self {
             Self::Whole => None,
             Self::System => Some(Json::constant("\"apart\"")),
-            Self::Anew => Some(Json::constant("\"alone\"")),
+            Self::Fresh => Some(Json::constant("\"alone\"")),
             Self::Missing => Some(Json::constant("\"none\"")),
         }
     }
@@ -40,7 +40,7 @@ impl Begin {
     pub fn of(turn: &Record) -> Self {
         match turn.node.text(Field::Layout).as_deref() {
             Some("apart") => Self::System,
-            Some("alone") => Self::Anew,
+            Some("alone") => Self::Fresh,
             Some("none") => Self::Missing,
             _ => Self::Whole,
         }
@@ -69,14 +69,14 @@ impl List {
         match begin {
             Begin::Whole | Begin::Missing => {}
             Begin::System => self.text.truncate(self.system),
-            Begin::Anew => {
+            Begin::Fresh => {
                 self.text.truncate(1);
                 self.system = 1;
             }
         }
     }
 
-    /// Adds the message that a record stands for; false if the record stands for none. `own` is
+    /// Adds the message that a record represents; false if the record represents none. `own` is
     /// whether the record comes from this format.
     pub fn add(&mut self, record: &Record, own: bool) -> bool {
         let mut json = Vec::new();
@@ -124,7 +124,7 @@ impl List {
 
     fn read_json(&mut self, source: &str) -> Result<(Begin, Vec<Record>), Fault> {
         if let Some(more) = source.strip_prefix(&self.text) {
-            // The known messages stand as one value before the new ones.
+            // The known messages are one value before the new ones.
             let known = usize::from(self.text.len() > 1);
             let records = records(&[if known > 0 { "[0" } else { "[" }, more].concat());
             if let Ok(mut records) = records {
@@ -152,10 +152,10 @@ impl List {
         let (begin, known) = match (whole, system) {
             (Some(known), _) => (Begin::Whole, known),
             (None, Some(known)) => (Begin::System, known),
-            (None, None) => (Begin::Anew, 0),
+            (None, None) => (Begin::Fresh, 0),
         };
         // A model gets one system message; this one differs from the first.
-        let second = begin == Begin::Anew && self.prompted && new.has_system();
+        let second = begin == Begin::Fresh && self.prompted && new.has_system();
         if let Some(first) = records.first_mut().filter(|_| second) {
             first.node.set(Field::Excluded, Json::constant("true"));
         }

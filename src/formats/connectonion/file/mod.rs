@@ -5,7 +5,7 @@
 //! whole conversation by turn. In version 1, one file a process, each turn contains its `messages`
 //! itself, as JSON text that repeats all messages before it. In version 3 the messages are in
 //! separate files, and `evals/<slug>.yaml` sums up the runs of `evals/<slug>/`; evaluations that
-//! users write stand among these summaries.
+//! users write are among these summaries.
 //!
 //! | top | canonical |
 //! |---|---|
@@ -36,12 +36,12 @@
 //! whole questions: the reader restores both from the turn, as `synthesized` records.
 
 mod assembly;
+mod comparison;
 mod dated;
 mod list;
 mod outline;
 mod queue;
 mod read;
-mod shadow;
 mod sniff;
 mod top;
 mod turn;
@@ -53,7 +53,7 @@ pub use outline::outline;
 pub use read::{open, pieces};
 pub use sniff::{is_known, shape, shape_of_turns};
 pub use top::{AUTHORED, DATED, INDEX, KEYED, Lists, Shape, put};
-pub use turn::{earlier_runs, said};
+pub use turn::{earlier_runs, text_of};
 pub use write::open as open_writer;
 
 use super::REMARK;
@@ -64,13 +64,13 @@ use crate::record::{Field, Node};
 /// sessions from other formats. Other files are spelled as PyYAML spells them.
 const READABLE: &str = "readable";
 
-/// The word in `file.style` for a file whose lists stand deeper than their keys.
+/// The word in `file.style` for a file whose lists are deeper than their keys.
 const INDENTED: &str = "indented";
 
 /// Whether a session's `file.style` has a word.
 fn has_style(session: &Node, word: &str) -> bool {
     let style = session.node(Field::File).and_then(|file| file.text(Field::Style));
-    style.is_some_and(|style| style.split(' ').any(|said| said == word))
+    style.is_some_and(|style| style.split(' ').any(|text_of| text_of == word))
 }
 
 /// Text that opens a list and its first item, indexed by the depth of the indentation.
@@ -85,11 +85,11 @@ const TEXT_KEY: &str = "text key";
 const NULL_KEY: &str = "null key";
 const NULL_TEXT_KEY: &str = "null text key";
 
-/// Returns the comments and blank lines that a notice stands for, if it does. They begin behind the
+/// Returns the comments and blank lines that a notice represents, if it does. They begin behind the
 /// text on their first line, and a comment there needs a space before it.
 fn remark(notice: &Node) -> Option<String> {
-    let said = notice.json(Field::Data).filter(|_| notice.is(Field::Subtype, REMARK));
-    said.and_then(Json::text).filter(|text| !text.starts_with('#') && is_remark(text))
+    let text_of = notice.json(Field::Data).filter(|_| notice.is(Field::Subtype, REMARK));
+    text_of.and_then(Json::text).filter(|text| !text.starts_with('#') && is_remark(text))
 }
 
 /// Whether a text contains only comments and white space for every reader: PyYAML ends a line at

@@ -22,7 +22,7 @@ pub fn outline(head: &str) -> Option<String> {
         }
         outline.take(event.what);
     }
-    outline.said.then_some(outline.lines)
+    outline.is_session.then_some(outline.lines)
 }
 
 /// Whether a text contains a word that can be a key.
@@ -43,7 +43,7 @@ struct Outline {
     /// The member of the top that is being read.
     member: String,
     /// Whether a turn has a question, or a message a role.
-    said: bool,
+    is_session: bool,
 }
 
 #[derive(Debug)]
@@ -91,11 +91,11 @@ impl Outline {
                 format!("{key}:\n")
             }
             ([_, Level::Sequence, _], "turns") => {
-                self.said |= key == "input";
+                self.is_session |= key == "input";
                 format!("  {key}: 0\n")
             }
             ([_, Level::Sequence, _] | [_, _, Level::Sequence, _], "messages") => {
-                self.said |= key == "role";
+                self.is_session |= key == "role";
                 return;
             }
             ([_, Level::Mapping(_)], "messages") => format!("  {key}:\n"),
@@ -107,7 +107,7 @@ impl Outline {
     /// Looks for the messages of a run, which are a text in the layout of the real software.
     fn value(&mut self, value: &Text<'_>) {
         let lists = self.open.len() == 1 && self.member == "messages";
-        self.said |= lists && value.as_str().is_some_and(is_list);
+        self.is_session |= lists && value.as_str().is_some_and(is_list);
     }
 }
 

@@ -3,18 +3,18 @@
 mod early;
 mod end;
 mod listed;
-mod odd;
+mod misplaced;
 mod pieces;
 mod remark;
 mod restore;
 
 use super::super::chain::Chain;
 use super::super::{EXPANSION, message};
+use super::comparison::{Comparison, Tee};
 use super::list::List;
-use super::shadow::{Shadow, Tee};
 use super::top::{Lists, Shape, Top, put};
 use super::turn;
-use super::turns::{Told, Turns};
+use super::turns::{TurnTexts, Turns};
 use super::{INDENTED, KEY, NULL_KEY, NULL_TEXT_KEY, OPENERS, READABLE, TEXT_KEY};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -28,7 +28,7 @@ use crate::yaml::read::{Budget, Event, Events, Limits, What};
 use crate::yaml::write::Style;
 use bytes::Bytes;
 use early::Early;
-use odd::not_a_session;
+use misplaced::not_a_session;
 pub use pieces::pieces;
 use remark::Before;
 use std::collections::{HashSet, VecDeque};
@@ -48,7 +48,7 @@ pub fn open<'a>(
     Ok(Box::new(Records {
         events: Events::new(tee, limits),
         nodes: Nodes::new(Budget::of(EXPANSION)),
-        shadow: Shadow::new(kept),
+        comparison: Comparison::new(kept),
         parts,
         cx,
         limits,
@@ -60,7 +60,7 @@ pub fn open<'a>(
         names: HashSet::new(),
         turns: None,
         ready: VecDeque::new(),
-        odd: Vec::new(),
+        early_records: Vec::new(),
         style: Style::PyYaml,
         indented: false,
         relaid: false,
@@ -103,7 +103,7 @@ struct Turn {
 struct Records<'a> {
     events: Events<Tee>,
     nodes: Nodes,
-    shadow: Shadow,
+    comparison: Comparison,
     parts: &'a mut dyn Parts,
     cx: &'a Cx<'a>,
     limits: Limits,
@@ -120,11 +120,11 @@ struct Records<'a> {
     /// The turns, read a second time beside the messages.
     turns: Option<Turns>,
     ready: VecDeque<Located<Record>>,
-    /// Kept records that stand before the session record.
-    odd: Vec<(Record, Position)>,
+    /// Kept records before the session record.
+    early_records: Vec<(Record, Position)>,
     /// How the file is spelled.
     style: Style,
-    /// Whether the lists of the file stand deeper than their keys.
+    /// Whether the lists of the file are deeper than their keys.
     indented: bool,
     /// Whether it was reported that the layout of the file is not kept.
     relaid: bool,
@@ -161,11 +161,11 @@ impl Iterator for Records<'_> {
             }
             if let Err(error) = self.step() {
                 let stage = std::mem::replace(&mut self.stage, Stage::Done);
-                if self.is_said() {
+                if self.is_reported() {
                     self.go_back(stage);
                     continue;
                 }
-                self.say_guess();
+                self.report_guess();
                 self.flush_top(false);
                 let error = self.damage(error);
                 // Records before the broken place are returned first.
@@ -187,11 +187,11 @@ impl Records<'_> {
 
     fn step(&mut self) -> Result<()> {
         let event = self.nodes.next(&mut self.events)?;
-        self.say_comments();
+        self.report_comments();
         match (self.stage, &event.what) {
             (Stage::Start, What::DocumentStart) => Ok(()),
             (Stage::Start, What::MappingStart(..)) => {
-                self.shadow.yaml.begin_mapping();
+                self.comparison.yaml.begin_mapping();
                 self.stage = Stage::Top;
                 Ok(())
             }
@@ -205,7 +205,7 @@ impl Records<'_> {
                 self.return_to_end()
             }
             (Stage::Turns, What::SequenceEnd) | (Stage::Messages, What::MappingEnd) => {
-                self.shadow.yaml.end();
+                self.comparison.yaml.end();
                 self.stage = Stage::Top;
                 Ok(())
             }
@@ -213,8 +213,8 @@ impl Records<'_> {
             (Stage::Turns, _) => self.turn(event),
             (Stage::Messages, _) => self.turn_messages(event),
             (Stage::Turn(turn), What::SequenceEnd) => {
-                self.shadow.yaml.end();
-                self.shadow.compare(self.nodes.end.byte, "");
+                self.comparison.yaml.end();
+                self.comparison.compare(self.nodes.end.byte, "");
                 self.stage = Stage::Messages;
                 self.restore_turn(turn)
             }
@@ -223,7 +223,7 @@ impl Records<'_> {
         }
     }
 
-    fn say_comments(&mut self) {
+    fn report_comments(&mut self) {
         for at in self.nodes.comments.drain(..) {
             let found = Diagnostic::new(Code::YamlComment, Code::YamlComment.title());
             self.cx.report(found.at(at));
@@ -240,7 +240,7 @@ impl Records<'_> {
     fn member(&mut self, key: Event) -> Result<()> {
         let What::Scalar(name, ..) = &key.what else { return Err(not_a_session(key.at)) };
         let name = name.as_str().unwrap_or_default().to_owned();
-        self.say_known(&name, key.at);
+        self.note_member(&name, key.at);
         let value = self.nodes.next(&mut self.events)?;
         match (name.as_str(), &value.what) {
             ("messages", What::MappingStart(..)) | ("turns", What::SequenceStart(..))
@@ -249,15 +249,15 @@ impl Records<'_> {
                 self.pass(value)?;
             }
             ("turns", What::SequenceStart(..)) => {
-                if self.shadow.is_indented(value.at.byte) {
-                    self.shadow.yaml.indent_sequences();
+                if self.comparison.is_indented(value.at.byte) {
+                    self.comparison.yaml.indent_sequences();
                     self.indented = true;
                 }
                 self.flush_top(true);
                 self.remark(key.at, "", Before::Top("turns"));
-                self.shadow.yaml.string("turns");
+                self.comparison.yaml.string("turns");
                 self.name_ends(key.end);
-                self.shadow.yaml.begin_sequence();
+                self.comparison.yaml.begin_sequence();
                 self.first = true;
                 self.stage = Stage::Turns;
                 if self.shape.lists != Lists::Behind {
@@ -272,9 +272,9 @@ impl Records<'_> {
                 self.open_turns()?;
                 self.remark(key.at, "", Before::Top("messages"));
                 self.listed.get_or_insert(0);
-                self.shadow.yaml.string("messages");
+                self.comparison.yaml.string("messages");
                 self.name_ends(key.end);
-                self.shadow.yaml.begin_mapping();
+                self.comparison.yaml.begin_mapping();
                 self.first = true;
                 self.stage = Stage::Messages;
             }
@@ -282,9 +282,9 @@ impl Records<'_> {
                 let (at, spelled) = (value.at, value.end.byte > value.at.byte);
                 let message = format!("`{name}` is not a list of turns");
                 let json = self.json(value, Scalars::Typed)?;
-                self.shadow.compare(self.nodes.end.byte, "");
+                self.comparison.compare(self.nodes.end.byte, "");
                 if json.as_ref() != b"null" {
-                    self.odd(&name, json, message, at)?;
+                    self.misplaced(&name, json, message, at)?;
                 } else if name == "messages" {
                     // A key without a value is where a file was cut; a spelled `null` was written
                     // by a program.
@@ -303,14 +303,14 @@ impl Records<'_> {
         }
         self.top.at.get_or_insert(at);
         let json = self.json(value, self.shape.scalars_of(name))?;
-        self.shadow.yaml.string(name);
-        put(&json, &mut self.shadow.yaml);
+        self.comparison.yaml.string(name);
+        put(&json, &mut self.comparison.yaml);
         self.top.add(name, Json::checked(json));
         self.top.end = self.nodes.end;
         Ok(())
     }
 
-    /// Makes a session record of the members that were read. `whole` is whether all of them stand
+    /// Makes a session record of the members that were read. `whole` is whether all of them come
     /// before the following element.
     fn flush_top(&mut self, whole: bool) {
         let first = !self.begun;
@@ -334,7 +334,7 @@ impl Records<'_> {
             self.begin(&mut record);
         }
         self.push(record, at.unwrap_or_default());
-        let odd = std::mem::take(&mut self.odd);
+        let odd = std::mem::take(&mut self.early_records);
         odd.into_iter().for_each(|(record, at)| self.push(record, at));
     }
 
@@ -343,7 +343,7 @@ impl Records<'_> {
         let found =
             self.shape.text(top, Style::Readable).strip_suffix(b"\n") == Some(own.as_bytes());
         if found {
-            self.shadow.yaml.set_style(Style::Readable);
+            self.comparison.yaml.set_style(Style::Readable);
             self.style = Style::Readable;
         }
         found
@@ -356,12 +356,12 @@ impl Records<'_> {
         if let Some(layout) = self.shape.layout {
             node.set(Field::Layout, Json::constant(layout));
         }
-        if let Some(code) = self.shape.says {
+        if let Some(code) = self.shape.finding {
             self.cx.report(Diagnostic::new(code, code.title()));
         }
         self.chain = Chain::of(node, Field::Created, self.cx);
-        let mark = self.shadow.found().is_some_and(|found| found.mark);
-        let mut file = self.cx.file(mark, self.shadow.crlf(), None).unwrap_or_default();
+        let mark = self.comparison.found().is_some_and(|found| found.mark);
+        let mut file = self.cx.file(mark, self.comparison.crlf(), None).unwrap_or_default();
         let readable = self.style == Style::Readable;
         let words = [(READABLE, readable), (INDENTED, self.indented)];
         let words: Vec<_> = words.iter().filter(|(_, has)| *has).map(|(word, _)| *word).collect();
@@ -374,7 +374,7 @@ impl Records<'_> {
     }
 
     fn push(&mut self, value: Record, mut at: Position) {
-        self.say_guess();
+        self.report_guess();
         at.record = self.records;
         self.records += 1;
         self.ready.push_back(Located { value, at });
@@ -385,20 +385,20 @@ impl Records<'_> {
         let gap = self.gap(at, Before::Turn, 0);
         let table = self.shape.turns;
         let json = self.json(event, Scalars::TextOf(table.texts))?;
-        self.say_twice(&json, at);
+        self.report_duplicate(&json, at);
         let (mut record, _) = table.read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         if self.cx.options.spelling {
             self.written.clear();
             table.write(&record, None, &mut self.written);
-            put(&self.written, &mut self.shadow.yaml);
+            put(&self.written, &mut self.comparison.yaml);
         }
         self.own_spelling(&mut record, gap);
         self.turns_seen += 1;
-        let told = (self.shape.lists == Lists::Elsewhere).then(|| Told::of(&record));
+        let told = (self.shape.lists == Lists::Elsewhere).then(|| TurnTexts::of(&record));
         self.push(record, at);
         if let Some(told) = told {
             self.look_whole(&json);
-            self.restore_said(told, at);
+            self.restore_texts(told, at);
         }
         Ok(())
     }
@@ -427,9 +427,9 @@ impl Records<'_> {
         self.opens(key.at, Before::Key(self.listed.unwrap_or(0)));
         let plain = *spelling == crate::yaml::read::ScalarStyle::Plain;
         if plain && number > 0 {
-            self.shadow.yaml.plain(&name);
+            self.comparison.yaml.plain(&name);
         } else {
-            self.shadow.yaml.string(name.as_str());
+            self.comparison.yaml.string(name.as_str());
         }
         let what = match self.listed {
             _ if number == 0 => Some("is not a turn number"),
@@ -450,22 +450,22 @@ impl Records<'_> {
         let turn = Turn { number, begun: false, answered: false };
         if let What::SequenceStart(..) = value.what {
             if odd {
-                self.odd_key(&name, if plain { KEY } else { TEXT_KEY }, number, key.at);
+                self.unmatched_key(&name, if plain { KEY } else { TEXT_KEY }, number, key.at);
             }
-            self.shadow.yaml.begin_sequence();
+            self.comparison.yaml.begin_sequence();
             self.stage = Stage::Turn(turn);
             return Ok(());
         }
         let at = value.at;
         let json = self.json(value, Scalars::Typed)?;
-        put(&json, &mut self.shadow.yaml);
+        put(&json, &mut self.comparison.yaml);
         if json.as_ref() == b"null" {
-            let spelled = self.shadow.own(self.nodes.end.byte, ":").unwrap_or_default();
+            let spelled = self.comparison.own(self.nodes.end.byte, ":").unwrap_or_default();
             let layout = format!("{}{spelled}", if plain { NULL_KEY } else { NULL_TEXT_KEY });
-            self.odd_key(&name, &layout, number, key.at);
+            self.unmatched_key(&name, &layout, number, key.at);
         } else {
             let message = format!("turn {name} has no list of messages");
-            self.odd("messages", json.clone(), message, at)?;
+            self.misplaced("messages", json.clone(), message, at)?;
         }
         self.name_ends(self.nodes.end);
         self.stage = Stage::Messages;
@@ -477,14 +477,14 @@ impl Records<'_> {
         let gap = self.gap(at, Before::Message(turn.number), 1);
         let json = self.json(event, Scalars::TextOf(message::TEXTS))?;
         let mut record = message::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
-        message::say_opaque(&record, at, self.cx);
+        message::report_opaque(&record, at, self.cx);
         if !turn.begun && !record.node.is(Field::Role, "user") {
             self.restore_question(turn, at)?;
         }
         if self.cx.options.spelling {
             self.written.clear();
             message::write(&record, Spacing::None, true, &mut self.written);
-            put(&self.written, &mut self.shadow.yaml);
+            put(&self.written, &mut self.comparison.yaml);
         }
         self.own_spelling(&mut record, gap);
         let answered = turn::is_answer(&record.node);

@@ -6,18 +6,18 @@ use std::collections::HashSet;
 
 /// Members of which every release wrote at least one before the turns, besides the name and the
 /// time of the beginning, which files of other programs have, too.
-const TOLD: [&str; 7] =
+const MARKS: [&str; 7] =
     ["timestamp", "updated", "session_id", "total_cost", "total_tokens", "runs", "model"];
 
 /// Whether a member is one that such files begin with, also with their members sorted by name.
 #[must_use]
 pub fn is_known(name: &str) -> bool {
-    TOLD.contains(&name)
+    MARKS.contains(&name)
         || ["name", "created", "turns", "expected", "messages", "system_prompt"].contains(&name)
 }
 
 /// Whether a line contains the question of a turn, in any layout.
-fn asks(line: &str) -> bool {
+fn has_question(line: &str) -> bool {
     line.trim_start_matches([' ', '-', '[', '{', '"', '\'']).starts_with("input")
 }
 
@@ -60,7 +60,7 @@ pub fn shape(head: &str) -> Option<&'static Shape> {
     if !begins("turns") {
         return None;
     }
-    if prompt.is_none() && !TOLD.iter().any(|key| begins(key)) && !head.lines().any(asks) {
+    if prompt.is_none() && !MARKS.iter().any(|key| begins(key)) && !head.lines().any(has_question) {
         return None;
     }
     let dated = (begins("timestamp") && !begins("created")) || has_lists(head);

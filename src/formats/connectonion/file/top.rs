@@ -29,7 +29,7 @@ pub struct Shape {
     /// Place of the messages.
     pub lists: Lists,
     /// Diagnostic that the reader reports for every file of this kind.
-    pub says: Option<Code>,
+    pub finding: Option<Code>,
 }
 
 /// Place of the messages of a file.
@@ -37,7 +37,7 @@ pub struct Shape {
 pub enum Lists {
     /// Each turn has a list as a text.
     Within,
-    /// The lists of all turns stand behind the turns.
+    /// The lists of all turns are behind the turns.
     Behind,
     /// The messages are in other files, or there are none.
     Elsewhere,
@@ -51,7 +51,7 @@ pub static DATED: Shape = Shape {
     turns: &turn::DATED,
     needs: &["messages", "result", "tools_called"],
     lists: Lists::Within,
-    says: None,
+    finding: None,
 };
 
 /// Version 2.
@@ -70,7 +70,7 @@ pub static KEYED: Shape = Shape {
     turns: &turn::KEYED,
     needs: &[],
     lists: Lists::Behind,
-    says: None,
+    finding: None,
 };
 
 /// A summary of runs, of version 3.
@@ -87,7 +87,7 @@ pub static INDEX: Shape = Shape {
     turns: &turn::INDEX,
     needs: &["history"],
     lists: Lists::Elsewhere,
-    says: Some(Code::RunSummary),
+    finding: Some(Code::RunSummary),
 };
 
 /// Evaluations that users write for the software's own evaluation, which adds its results.
@@ -98,7 +98,7 @@ pub static AUTHORED: Shape = Shape {
     turns: &turn::INDEX,
     needs: &[],
     lists: Lists::Elsewhere,
-    says: Some(Code::AuthoredEval),
+    finding: Some(Code::AuthoredEval),
 };
 
 /// Members of the top that are not yet in a record.
@@ -220,7 +220,7 @@ impl Shape {
         }
     }
 
-    /// Writes the members that a session record stands for, as JSON; false if there are none.
+    /// Writes the members that a session record represents, as JSON; false if there are none.
     pub fn write(&self, node: &Node, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         let mut object = Object::open(out);
@@ -240,7 +240,7 @@ impl Shape {
         out.len() > start + 2
     }
 
-    /// Returns the members that a session record stands for as YAML.
+    /// Returns the members that a session record represents as YAML.
     #[must_use]
     pub fn text(&self, node: &Node, style: Style) -> Vec<u8> {
         let mut json = Vec::new();

@@ -206,8 +206,8 @@ impl Table {
         Ok(())
     }
 
-    /// Writes the turn that a record stands for as JSON, with messages as one text if this kind of
-    /// file has them in turns; false if the record stands for no turn.
+    /// Writes the turn that a record represents as JSON, with messages as one text if this kind of
+    /// file has them in turns; false if the record represents no turn.
     pub fn write(
         &'static self,
         record: &Record,
@@ -345,9 +345,9 @@ pub struct Summary {
     /// Cost of all answers.
     pub cost: f64,
     /// The turn record of the source format, whose values take precedence.
-    pub told: Option<Node>,
+    pub source_turn: Option<Node>,
     /// Whether the turn has messages.
-    pub said: bool,
+    pub has_messages: bool,
 }
 
 /// Returns a sum of money as the real software writes it.
@@ -365,7 +365,7 @@ impl Summary {
     pub fn of(turn: &Node) -> Self {
         let number = |field| turn.json(field).and_then(Json::float).unwrap_or(0.0);
         let (tokens, cost) = (number(Field::Tokens), number(Field::TotalCost));
-        Self { tokens, cost, told: Some(turn.clone()), ..Self::default() }
+        Self { tokens, cost, source_turn: Some(turn.clone()), ..Self::default() }
     }
 
     /// Adds a message of the turn.
@@ -378,9 +378,9 @@ impl Summary {
         }
         // A turn that continues behind its answer would be taken for one that lacks the answer.
         self.result = None;
-        self.said = true;
+        self.has_messages = true;
         if node.is(Field::Role, "user") {
-            self.input = asked(node);
+            self.input = question_of(node);
         } else if node.is(Field::Role, "assistant") {
             if let Some(usage) = node.node(Field::Usage) {
                 let number = |node: &Node, field| node.json(field).and_then(Json::float);
@@ -391,7 +391,7 @@ impl Summary {
             }
             self.model = node.json(Field::Model).cloned().or(self.model.take());
             // Text beside calls is not an answer, but would be taken for one.
-            self.result = is_answer(node).then(|| said(node)).flatten();
+            self.result = is_answer(node).then(|| text_of(node)).flatten();
             let blocks = node.nodes(Field::Content).unwrap_or_default();
             let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL));
             self.tools.extend(calls.map(display));
@@ -419,7 +419,7 @@ impl Summary {
         let mut eval = Node::default();
         eval.set(Field::Expected, empty.clone());
         eval.set(Field::Evaluation, empty);
-        for (field, value) in self.told.iter().flat_map(Node::iter) {
+        for (field, value) in self.source_turn.iter().flat_map(Node::iter) {
             match value {
                 Value::Node(told) if field == Field::Eval => {
                     told.iter().for_each(|(field, value)| eval.set(field, value.clone()));
@@ -428,7 +428,7 @@ impl Summary {
                 }
                 // A result that no message contains would be taken for an answer that the messages
                 // lack.
-                _ if field == Field::Result && self.said => {}
+                _ if field == Field::Result && self.has_messages => {}
                 value => node.set(field, value.clone()),
             }
         }
@@ -447,7 +447,7 @@ pub fn is_answer(node: &Node) -> bool {
 
 /// Returns the texts of a message as one.
 #[must_use]
-pub fn said(node: &Node) -> Option<Json> {
+pub fn text_of(node: &Node) -> Option<Json> {
     if let Some(text) = node.json(Field::Content) {
         return Some(text.clone()).filter(|text| !text.is_null());
     }
@@ -455,8 +455,8 @@ pub fn said(node: &Node) -> Option<Json> {
 }
 
 /// Returns the question of a message, with the placeholder `[image]` for each image.
-fn asked(node: &Node) -> Option<Json> {
-    let Some(blocks) = node.nodes(Field::Content) else { return said(node) };
+fn question_of(node: &Node) -> Option<Json> {
+    let Some(blocks) = node.nodes(Field::Content) else { return text_of(node) };
     let shown = blocks.iter().filter_map(|block| match block.is(Field::Type, block::IMAGE) {
         true => Some(Json::constant("\"[image]\"")),
         false => block.json(Field::Text).cloned(),

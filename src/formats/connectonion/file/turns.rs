@@ -14,14 +14,14 @@ use std::io::Read;
 
 /// Question and answer of a turn.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct TurnTexts {
     /// The question.
     pub input: Option<Json>,
     /// The answer.
     pub result: Option<Json>,
 }
 
-impl Told {
+impl TurnTexts {
     /// Returns the question and the answer that a turn's record holds.
     #[must_use]
     pub fn of(turn: &Record) -> Self {
@@ -37,7 +37,7 @@ pub struct Turns {
     nodes: Nodes,
     /// The number of the turn read last; `last` is its question and answer.
     at: u64,
-    last: Option<Told>,
+    last: Option<TurnTexts>,
     inside: bool,
 }
 
@@ -88,7 +88,7 @@ impl Turns {
     ///
     /// # Errors
     /// If the part cannot be read.
-    pub fn told(&mut self, number: u64) -> Result<Option<Told>> {
+    pub fn turn_texts(&mut self, number: u64) -> Result<Option<TurnTexts>> {
         while self.inside && self.at < number {
             let first = self.nodes.next(&mut self.events)?;
             if first.what == What::SequenceEnd {
@@ -99,18 +99,18 @@ impl Turns {
             self.nodes.value(&mut self.events, first, Scalars::Text, &mut json)?;
             self.at += 1;
             // Only the requested turn is parsed.
-            self.last = (self.at == number).then(|| told(json.into()));
+            self.last = (self.at == number).then(|| turn_texts(json.into()));
         }
         Ok(self.last.clone().filter(|_| self.at == number))
     }
 }
 
-fn told(turn: Bytes) -> Told {
+fn turn_texts(turn: Bytes) -> TurnTexts {
     let source = Source::new(&turn);
     let text = |name: &str| {
         debug_assert!(KEYED.texts.contains(&name));
         let value = source.peek(name).ok().flatten()?;
         text::decode(value.as_bytes()).map(|_| value)
     };
-    Told { input: text("input"), result: text("result") }
+    TurnTexts { input: text("input"), result: text("result") }
 }

@@ -1,6 +1,6 @@
 //! Writer for files of turns, in the spelling of PyYAML or for human readers.
 //!
-//! Turns stand before the messages that they sum up, and the top before both contains values that
+//! Turns come before the messages that they sum up, and the top before both contains values that
 //! are known last. So turns and messages go to spools, and the file is assembled at its end.
 //! Records from the same format mostly come in the order of the file: if a wrong guess does no
 //! harm, the messages are written directly behind the turns.
@@ -107,7 +107,7 @@ impl Writer for File<'_> {
             (_, None) => return Err(no_session(located.at)),
             (Kind::Notice, Some(true)) => self.notice(located)?,
             (Kind::Turn, Some(true)) => self.turn(located),
-            (Kind::Turn, Some(false)) => self.told(&record.node),
+            (Kind::Turn, Some(false)) => self.begin_summary(&record.node),
             (Kind::Opaque, Some(true)) if record.node.is(Field::Type, "turn") => {
                 self.turn(located);
             }
@@ -165,7 +165,7 @@ impl File<'_> {
         self.out.as_mut().map_or(Ok(()), |out| self.messages.pour(CHUNK, out))
     }
 
-    /// Gives up direct writing, because a record comes that stands before the messages.
+    /// Gives up direct writing, because a record comes that belongs before the messages.
     fn early(&self) {
         if self.out.is_some() {
             self.cx.log.give_up();
@@ -236,7 +236,7 @@ impl File<'_> {
         self.middle.extend_from_slice(&self.shape.text(&node, self.style));
     }
 
-    /// Writes comments and blank lines where they stood.
+    /// Writes comments and blank lines in their places.
     fn notice(&mut self, located: &Located<Record>) -> Result<()> {
         let node = &located.value.node;
         if self.has_lists() && node.is(Field::Subtype, REMARK) && self.key(node) {
@@ -333,7 +333,7 @@ impl File<'_> {
             let number =
                 number.map_or(self.open.unwrap_or(1), |number| (number as u32).max(1).into());
             self.open_turn(number, located)?;
-        } else if let Some(number) = self.told_turn(node) {
+        } else if let Some(number) = self.written_turn(node) {
             self.open_turn(number, located)?;
         } else if self.sum_up(record) {
             self.open_turn(self.written + 1, located)?;
@@ -355,7 +355,7 @@ impl File<'_> {
     }
 
     /// Adds a message of another format to the summary of its turn; false for a system message,
-    /// which stands in another place.
+    /// which has another place.
     fn sum_up(&mut self, record: &Record) -> bool {
         let node = &record.node;
         if let Some(said) = node.json(Field::Time).map(time) {
@@ -365,13 +365,13 @@ impl File<'_> {
             }
         }
         if node.is(Field::Role, "system") {
-            match turn::said(node).filter(|_| self.middle.is_empty()) {
+            match turn::text_of(node).filter(|_| self.middle.is_empty()) {
                 Some(prompt) => self.prompt(&prompt),
                 None => self.lost("message of role system"),
             }
             return false;
         }
-        let told = self.summary.as_ref().is_some_and(|summary| summary.told.is_some());
+        let told = self.summary.as_ref().is_some_and(|summary| summary.source_turn.is_some());
         if node.is(Field::Role, "user") && !told {
             self.end_summary();
         }
@@ -381,7 +381,7 @@ impl File<'_> {
 
     /// Begins a turn with the values of another format's turn record; the next such record ends the
     /// turn.
-    fn told(&mut self, turn: &Node) {
+    fn begin_summary(&mut self, turn: &Node) {
         self.end_summary();
         self.summary = Some(Summary::of(turn));
         self.turn_losses(turn, &[Field::Extra]);
@@ -389,7 +389,7 @@ impl File<'_> {
 
     /// Returns the turn that a message names, if that turn is written already: some formats list
     /// all turns before the first message.
-    fn told_turn(&self, message: &Node) -> Option<u64> {
+    fn written_turn(&self, message: &Node) -> Option<u64> {
         let number = message.json(Field::Turn).and_then(Json::float)? as u64;
         let written = (1..=self.written).contains(&number);
         let comes = self.open == Some(number) || number > self.listed;
@@ -426,7 +426,10 @@ impl File<'_> {
     /// Writes the summary of the turn that ends.
     fn end_summary(&mut self) {
         if let Some(summary) = self.summary.take() {
-            if summary.told.is_some() && !summary.said && has_scattered_turns(&self.top) {
+            if summary.source_turn.is_some()
+                && !summary.has_messages
+                && has_scattered_turns(&self.top)
+            {
                 return self.lost("turn without messages");
             }
             self.sums.0 += summary.tokens;
@@ -440,7 +443,7 @@ impl File<'_> {
     }
 }
 
-/// Whether each turn of a session from another format stands before its own messages, so that a
+/// Whether each turn of a session from another format comes before its own messages, so that a
 /// turn without messages has lost them. Sessions of this software list all turns first.
 pub fn has_scattered_turns(session: &Node) -> bool {
     let source = session.text(Field::Source);

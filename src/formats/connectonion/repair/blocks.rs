@@ -8,7 +8,7 @@
 use super::super::file::is_known;
 use super::clean::{Clean, Found, Line};
 use super::line::{glued, is_document, is_message, is_turn, key, member};
-use super::melted::apart;
+use super::merged::apart;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::format::Cx;
@@ -137,7 +137,7 @@ impl List {
         Self { section, ..Self::default() }
     }
 
-    /// Whether a line can only belong to this list, whatever stood before the line.
+    /// Whether a line can only belong to this list, whatever came before the line.
     fn goes_on(self, bare: &str, indent: usize) -> bool {
         match self.section {
             Section::Other => false,
@@ -148,7 +148,7 @@ impl List {
         }
     }
 
-    /// Whether a line with this member of the top stands within this list, as the line behind it
+    /// Whether a line with this member of the top is within this list, as the line behind it
     /// shows.
     fn holds(self, name: &str, bare: &str, indent: usize) -> bool {
         let names = matches!(name, "turns" | "messages");
@@ -171,20 +171,20 @@ impl List {
 pub struct Blocks {
     lines: Clean,
     list: List,
-    /// The list that a member of the top ended, if that member may stand inside of the list.
-    left: Option<List>,
+    /// The list that a member of the top ended, if that member may be inside of the list.
+    ended_list: Option<List>,
     /// Members of the top that were seen.
     names: HashSet<String>,
     /// The block that has not ended yet.
     open: Option<Block>,
     /// A member of the top that may be a stray line inside of a list, with its name.
     held: Option<(String, Line)>,
-    /// Whether the line before this one stands between documents.
+    /// Whether the line before this one is between documents.
     parted: bool,
     /// The text behind a lost line ending.
     rest: Option<Line>,
     /// Turns that were merged into one block, from the second on.
-    melted: VecDeque<Block>,
+    merged: VecDeque<Block>,
 }
 
 impl Blocks {
@@ -197,13 +197,13 @@ impl Blocks {
         Ok(Self {
             lines,
             list: List::default(),
-            left: None,
+            ended_list: None,
             names: HashSet::new(),
             open: None,
             held: None,
             parted: false,
             rest: None,
-            melted: VecDeque::new(),
+            merged: VecDeque::new(),
         })
     }
 
@@ -213,7 +213,7 @@ impl Blocks {
     /// If the part cannot be read.
     pub fn next(&mut self) -> Result<Option<Piece>> {
         loop {
-            if let Some(block) = self.melted.pop_front() {
+            if let Some(block) = self.merged.pop_front() {
                 return Ok(Some(Piece::Block(block)));
             }
             let found = match self.rest.take() {
@@ -225,7 +225,7 @@ impl Blocks {
                     Some((_, held)) => self.take(held),
                     None => {
                         let Some(block) = self.open.take() else { return Ok(None) };
-                        self.melted.extend(apart(block));
+                        self.merged.extend(apart(block));
                     }
                 },
                 Some(Found::Aside(bytes, at, code)) => {
@@ -241,7 +241,7 @@ impl Blocks {
     }
 
     /// Adds a line to its block, or returns a line that belongs to no block: one between documents,
-    /// or the name of a list that stands within a list.
+    /// or the name of a list that is within a list.
     fn line(&mut self, line: Line) -> Option<Piece> {
         let text = text_of(&line);
         let bare = text.trim_start_matches(' ');
@@ -277,14 +277,14 @@ impl Blocks {
     /// Adds a line that belongs to a block.
     fn take(&mut self, line: Line) {
         let lost = self.unnamed(&text_of(&line));
-        self.melted.extend(lost.into_iter().flat_map(apart));
+        self.merged.extend(lost.into_iter().flat_map(apart));
         let (line, terminated) = self.divided(line);
         let ended = self.add(line, terminated);
-        self.melted.extend(ended.into_iter().flat_map(apart));
+        self.merged.extend(ended.into_iter().flat_map(apart));
     }
 
     /// Opens a list whose name line is lost, at its first turn, or at a key with this message
-    /// behind it; returns the blocks before. Lines of a text never stand so close to the margin.
+    /// behind it; returns the blocks before. Lines of a text are never so close to the margin.
     fn unnamed(&mut self, line: &str) -> Vec<Block> {
         let bare = line.trim_start_matches(' ');
         let free = |name: &str| !self.names.contains(name);
@@ -370,13 +370,12 @@ impl Blocks {
             let (name, rest) = member(bare)?;
             return Some(self.top(name, rest));
         }
-        if let Some(left) = self.left.filter(|left| left.goes_on(bare, indent)) {
+        if let Some(left) = self.ended_list.filter(|left| left.goes_on(bare, indent)) {
             // A line within a list is not a member of the top.
-            (self.list, self.left) = (left, None);
+            (self.list, self.ended_list) = (left, None);
             self.open.iter_mut().for_each(|open| open.kind = Kind::Between);
         }
-        // Nothing in an item stands further left than the item, so a line that does is not part of
-        // it.
+        // Nothing in an item is further left than the item, so such a line is not part of it.
         let own = self.list.indent.is_none_or(|own| indent <= own);
         match self.list.section {
             Section::Turns if item && own => {
@@ -388,7 +387,7 @@ impl Blocks {
                 self.list.indent = Some(indent);
                 Some(Kind::Message)
             }
-            // No member of a message stands so far to the left.
+            // No member of a message is so far to the left.
             Section::Messages if self.is_beside(bare, indent) => Some(Kind::Message),
             Section::Messages if (1..=3).contains(&indent) && !item => {
                 key(bare).map(|(name, _)| Kind::Key(name.to_owned()))
@@ -406,18 +405,18 @@ impl Blocks {
         });
         let again = !self.names.insert(name.to_owned());
         let ended = self.list.section != Section::Other && list.section == Section::Other;
-        self.left = Some(self.list).filter(|_| ended && (again || !is_known(name)));
+        self.ended_list = Some(self.list).filter(|_| ended && (again || !is_known(name)));
         self.list = list;
         Kind::Top(name.to_owned())
     }
 
     /// Begins a block that belongs to no session.
     fn between(&mut self) -> Kind {
-        (self.list, self.left) = (List::default(), None);
+        (self.list, self.ended_list) = (List::default(), None);
         Kind::Between
     }
 
-    /// Whether the line is a member of the top with one space before it: texts that go on stand
+    /// Whether the line is a member of the top with one space before it: continued texts are
     /// further to the right. Turns have members of the same names.
     fn is_askew(&self, bare: &str, indent: usize) -> bool {
         let Some((name, rest)) = member(bare).filter(|_| indent == 1) else { return false };
@@ -428,13 +427,13 @@ impl Blocks {
         }
     }
 
-    /// Whether the line begins a message that stands one space too far to the right.
+    /// Whether the line begins a message that is one space too far to the right.
     fn is_beside(&self, bare: &str, indent: usize) -> bool {
         self.list.indent.is_some_and(|own| indent == own + 1) && is_message(bare)
     }
 
     /// Begins the first turn, if the line with its dash is lost and this line is a member of it.
-    /// The rest of a text that the lost line began stands further right than members do.
+    /// The rest of a text that the lost line began is further right than members are.
     fn headless(&mut self, bare: &str, indent: usize) -> Option<Kind> {
         let turn =
             indent.checked_sub(2).filter(|_| key(bare).is_none() && member(bare).is_some())?;

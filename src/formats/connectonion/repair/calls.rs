@@ -45,7 +45,7 @@ impl Calls {
     }
 
     /// Returns the position of the first call or result that is alone.
-    pub fn left(mut self) -> Option<Position> {
+    pub fn first_alone(mut self) -> Option<Position> {
         self.settle();
         self.alone
     }

@@ -13,9 +13,9 @@ use std::ops::Range;
 #[derive(Debug, Default)]
 pub struct Checked {
     /// The ranges of its bytes that stay, ascending; all of it is one range.
-    pub kept: Vec<Range<usize>>,
+    pub staying: Vec<Range<usize>>,
     /// Content of these ranges, if anything stays.
-    pub says: Option<Json>,
+    pub content: Option<Json>,
     /// The block with its lines at their places, if straightening makes it whole.
     pub straight: Option<Vec<u8>>,
 }
@@ -28,13 +28,13 @@ impl Checked {
     /// Makes the result for ranges that stay in their place.
     #[must_use]
     pub fn of(kept: Vec<Range<usize>>, says: Option<Json>) -> Self {
-        Self { kept, says, straight: None }
+        Self { staying: kept, content: says, straight: None }
     }
 
     /// Whether all of the block's `length` bytes stay.
     #[must_use]
     pub fn is_all(&self, length: usize) -> bool {
-        matches!(self.kept.as_slice(), [one] if one.len() == length)
+        matches!(self.staying.as_slice(), [one] if one.len() == length)
     }
 }
 
@@ -136,7 +136,7 @@ pub fn check(kind: &Kind, bytes: &[u8], around: Around<'_>) -> Checked {
         let (space, bytes) = bytes.split_at(spaces(bytes));
         let found = check(kind, bytes, around);
         let moved = |kept: Range<usize>| kept.start + space.len()..kept.end + space.len();
-        return Checked::of(found.kept.into_iter().map(moved).collect(), found.says);
+        return Checked::of(found.staying.into_iter().map(moved).collect(), found.content);
     }
     if let Some(found) = opening(kind, bytes).or_else(|| outside(kind, bytes)) {
         return found;
@@ -148,12 +148,12 @@ pub fn check(kind: &Kind, bytes: &[u8], around: Around<'_>) -> Checked {
         if !found.is_all(straight.len()) {
             return Checked::default();
         }
-        return Checked { straight: Some(straight), ..Checked::whole(bytes, found.says) };
+        return Checked { straight: Some(straight), ..Checked::whole(bytes, found.content) };
     }
     let begun = if cut { before_begun(kind, bytes) } else { None };
     if let Some(before) = begun.or_else(|| before_bare(kind, bytes).filter(|_| last)) {
         let checked = check(kind, before, Around { cut: false, ..around });
-        if !checked.kept.is_empty() {
+        if !checked.staying.is_empty() {
             return checked;
         }
     }
@@ -188,9 +188,9 @@ pub fn check(kind: &Kind, bytes: &[u8], around: Around<'_>) -> Checked {
     }
 }
 
-/// Returns the text before a line that was begun and that belongs to no text of the block. Texts
-/// that go on are indented further than members, and further than the member before them that
-/// stands deeper in the block. Elements of a list may be indented as far as its name.
+/// Returns the text before a line that was begun and that belongs to no text of the block.
+/// Continued texts are indented further than members, and further than the member before them that
+/// is deeper in the block. Elements of a list may be indented as far as its name.
 fn before_begun<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
     // The key of messages has no content without the messages.
     if matches!(kind, Kind::Key(_)) {
@@ -249,7 +249,7 @@ pub fn spaces(line: &[u8]) -> usize {
     line.iter().take_while(|b| **b == b' ').count()
 }
 
-/// Whether no text stands behind the name of a member on its line, so that lists may follow.
+/// Whether no text follows the name of a member on its line, so that lists may follow.
 #[must_use]
 pub fn is_bare(name: &str, member: &[u8]) -> bool {
     let line = member.split(|b| *b == b'\n').next().unwrap_or_default();
@@ -263,7 +263,7 @@ pub fn opens_messages(key: &[u8]) -> bool {
     line.trim_ascii_end().ends_with(b":")
 }
 
-/// Whether the key of a turn stands beside the place of keys.
+/// Whether the key of a turn is beside the place of keys.
 #[must_use]
 pub fn is_askew(key: &[u8]) -> bool {
     spaces(key) != 2
@@ -294,7 +294,7 @@ fn opening(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
 /// stay.
 fn outside(kind: &Kind, bytes: &[u8]) -> Option<Checked> {
     match kind {
-        Kind::Before if says_nothing(bytes) => {
+        Kind::Before if is_only_remarks(bytes) => {
             Some(Checked::whole(bytes, Some(Json::constant("{}"))))
         }
         Kind::Before | Kind::Between => Some(Checked::default()),
@@ -370,7 +370,7 @@ fn is_torn(text: &[u8], known: Known<'_>) -> bool {
 }
 
 /// Whether the text contains only remarks, which can be read.
-fn says_nothing(text: &[u8]) -> bool {
+fn is_only_remarks(text: &[u8]) -> bool {
     let mut events = Events::new(text, Limits::default());
     loop {
         match events.next() {
@@ -381,8 +381,7 @@ fn says_nothing(text: &[u8]) -> bool {
     }
 }
 
-/// Whether the last line is a comment. A line that stands further to the right may belong to a
-/// text.
+/// Whether the last line is a comment. A line further to the right may belong to a text.
 fn ends_in_comment(text: &[u8]) -> bool {
     let line = text.rsplit(|b| *b == b'\n').next().unwrap_or_default();
     is_comment(line) && spaces(line) <= spaces(text)

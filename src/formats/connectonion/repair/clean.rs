@@ -7,7 +7,7 @@ use crate::lines::Lines;
 use crate::position::Position;
 use std::io::Read;
 
-/// A line in pieces, each with its position, because other bytes may have stood in the line; and
+/// A line in pieces, each with its position, because other bytes may have been in the line; and
 /// whether the line has an ending.
 pub type Line = (Vec<(Position, Vec<u8>)>, bool);
 

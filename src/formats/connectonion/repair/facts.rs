@@ -10,7 +10,7 @@ use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-/// A member of the top; one for each time that it stands in the file.
+/// A member of the top; one for each time that it occurs in the file.
 #[derive(Debug)]
 pub struct Section {
     /// Its name.
@@ -20,7 +20,7 @@ pub struct Section {
     /// Whether the member stays: of several members with one name, one stays.
     pub stays: bool,
     /// Whether the member has the name of the notes without being notes.
-    strange: bool,
+    not_notes: bool,
 }
 
 /// A turn.
@@ -50,8 +50,8 @@ pub struct Key {
     pub number: u64,
     /// Whether a message of the turn was torn or lost.
     pub lost: bool,
-    /// Whether the user speaks in the messages.
-    pub asked: bool,
+    /// Whether the messages contain one of the user.
+    pub has_question: bool,
     /// Whether the last message is an answer.
     pub answered: bool,
     /// Whether the last message calls tools.
@@ -70,7 +70,7 @@ impl Key {
             section,
             number,
             lost: false,
-            asked: false,
+            has_question: false,
             answered: false,
             calling: false,
             empty,
@@ -110,7 +110,7 @@ pub struct Facts {
     pub torn: bool,
     /// Whether a turn lacks only the line that it began with.
     pub headless: bool,
-    /// Whether a member of the top stands twice.
+    /// Whether a member of the top occurs twice.
     pub twice: bool,
     /// Whether only the changes for a model's interface are made, and no repair.
     pub calm: bool,
@@ -161,7 +161,7 @@ impl Facts {
         self.shape
     }
 
-    /// Whether no block that stays stands behind the block of this number.
+    /// Whether no block that stays comes behind the block of this number.
     #[must_use]
     pub fn ends(&self, block: u64) -> bool {
         block >= self.end
@@ -177,14 +177,14 @@ impl Facts {
     pub fn block(&mut self, kind: &Kind, bytes: &[u8], last: bool, checked: &Checked) {
         let whole = checked.is_all(bytes.len()) && checked.straight.is_none();
         // A turn may be complete except for the line that it began with.
-        let left: usize = checked.kept.iter().map(ExactSizeIterator::len).sum();
+        let left: usize = checked.staying.iter().map(ExactSizeIterator::len).sum();
         let all = left == bytes.len();
         self.damaged |= !whole;
         self.headless |= all && !whole;
         self.removes |= !all;
         self.broken += u64::from(!all && !last);
         self.torn |= !all && last;
-        let Some(says) = &checked.says else {
+        let Some(says) = &checked.content else {
             if kind == &Kind::Message {
                 self.lose();
             }
@@ -193,8 +193,8 @@ impl Facts {
         if let Kind::Top(name) = kind {
             self.opened |=
                 name == "turns" && says.member(name).is_some_and(|turns| turns.is_null());
-            let strange = name == "copyist" && !is_notes(bytes);
-            self.sections.push(Section { name: name.clone(), items: 0, stays: true, strange });
+            let not_notes = name == "copyist" && !is_notes(bytes);
+            self.sections.push(Section { name: name.clone(), items: 0, stays: true, not_notes });
         }
         let section = self.sections.len().saturating_sub(1);
         if let Some(section) = self.sections.last_mut() {
@@ -248,7 +248,8 @@ impl Facts {
         let within = self.shape.lists == Lists::Within;
         let list = of(&["messages"]).and_then(|list| list.parsed());
         let list = list.or_else(|| within.then(|| recovered(bytes)).flatten());
-        let mends = list.as_ref().filter(|_| within).and_then(|list| self.mended(list, false));
+        let mends =
+            list.as_ref().filter(|_| within).and_then(|list| self.repaired_list(list, false));
         let needs = self.shape.needs.iter().copied();
         let lacks_last: Vec<_> = needs.filter(|name| says.member(name).is_none()).collect();
         let mut lacks = if whole && !within { Vec::new() } else { lacks_last.clone() };
@@ -289,16 +290,16 @@ impl Facts {
             self.damaged |= key.empty;
             key.messages += 1;
             key.lost |= !whole;
-            key.asked |= role == "user";
+            key.has_question |= role == "user";
             key.answered = role == "assistant" && said && calls.is_empty();
             key.calling = role == "assistant" && !calls.is_empty();
         }
     }
 
     /// Decides which blocks stay, after all blocks were added. Of the members with one name the one
-    /// with the most items stays, and of those the last, as the real loader has it. A member that
-    /// stood before the list that stays is preferred to a later one, because a file is recognized
-    /// by its first members.
+    /// with the most items stays, and of those the last, as the real loader has it. A member before
+    /// the list that stays is preferred to a later one, because a file is recognized by its first
+    /// members.
     pub fn decide(&mut self) {
         let of = |name: &str| {
             let all = self.sections.iter().enumerate();
@@ -344,14 +345,15 @@ impl Facts {
         self.talk = talk.and_then(|talk| self.talks.remove(&talk)).unwrap_or_default();
         self.talk.close();
         if let Some(list) = self.turns.last().and_then(|turn| turn.list.as_ref()) {
-            let mends = self.shape.lists == Lists::Within && self.mended(list, true).is_some();
+            let mends =
+                self.shape.lists == Lists::Within && self.repaired_list(list, true).is_some();
             self.turns.last_mut().into_iter().for_each(|turn| turn.mends |= mends);
         }
     }
 
     /// Removes a member with the name of the notes that is not notes, so that notes can be added.
     pub fn make_room(&mut self) {
-        for section in self.sections.iter_mut().filter(|section| section.strange) {
+        for section in self.sections.iter_mut().filter(|section| section.not_notes) {
             section.stays = false;
         }
     }
@@ -377,8 +379,8 @@ impl Facts {
 
     /// Returns the list of a turn with the results that are put in, if there are any changes.
     #[must_use]
-    pub fn mended(&self, list: &Json, last: bool) -> Option<resume::Mended> {
-        if self.resumable { resume::mended(list, last) } else { None }
+    pub fn repaired_list(&self, list: &Json, last: bool) -> Option<resume::RepairedList> {
+        if self.resumable { resume::repaired_list(list, last) } else { None }
     }
 
     /// Restricts the repair to the changes for a model's interface.

@@ -127,7 +127,7 @@ fn stage_of(line: &str, stage: Stage, terminated: bool) -> Option<Stage> {
     }
 }
 
-/// Whether a line stands behind the messages, though the line that closes their list may be lost.
+/// Whether a line is behind the messages, though the line that closes their list may be lost.
 fn is_behind(line: &str, stage: Stage) -> bool {
     match stage {
         // A line that was not UTF-8 is refused there by every reader.
@@ -177,7 +177,7 @@ fn messages(
         let more = whole.get(comma..end).unwrap_or_default().to_vec();
         return show(Item::Aside(more, at.plus(comma), Code::StraySetAside));
     }
-    // Other bytes stood in the line, so its pieces are examined one by one.
+    // Other bytes were in the line, so its pieces are examined one by one.
     for (at, bytes) in line {
         apart(bytes, *at, wanted, show)?;
     }

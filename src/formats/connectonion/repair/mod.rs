@@ -14,7 +14,7 @@ mod clean;
 mod facts;
 mod items;
 mod line;
-mod melted;
+mod merged;
 mod place;
 mod respell;
 mod resume;
@@ -41,44 +41,44 @@ use wide::{Narrow, is_wide};
 ///
 /// # Errors
 /// If nothing of the file is left, or reading or writing fails.
-pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
-    let (made, encoding) = beginning(bench.parts(), cx)?;
+pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    let (made, encoding) = beginning(io.parts(), cx)?;
     // A damaged file may look like one of another version than the user names.
     let named = cx.options.version.filter(|named| *named != made.version());
     let made = named.map_or(made, |named| Made::of(Some(named)));
-    let state = State::of(bench, cx)?;
+    let state = State::of(io, cx)?;
     // The user or a release on Windows made a file in another encoding.
     let declared = (!encoding.is_utf8()).then_some(encoding.encoding);
     let state = State { foreign: declared.or(state.foreign), ..state };
     if is_wide(&encoding) && !state.reads {
-        return widely(bench, &encoding, wanted, cx);
+        return widely(io, &encoding, wanted, cx);
     }
     // The agent loads files of turns with PyYAML; it never loads runs.
     if state.foreign.is_none() && state.reads && matches!(made, Made::File(_)) {
-        let refused = refused::find(bench.parts().main()?, wanted.resumable)?;
+        let refused = refused::find(io.parts().main()?, wanted.resumable)?;
         if !refused.is_empty() {
-            return respell::respell(bench, &state, &refused, cx);
+            return respell::respell(io, &state, &refused, cx);
         }
     }
     if state.foreign.is_some() && state.reads {
         let unmarked = State { unfinished: false, ..state };
-        return as_it_is(bench, &unmarked, wanted, cx);
+        return as_it_is(io, &unmarked, wanted, cx);
     }
     let done = match made {
-        Made::Run => run::repair(bench, &state, wanted, cx),
-        Made::File(shape) => turns::repair(bench, shape, &state, wanted, cx),
+        Made::Run => run::repair(io, &state, wanted, cx),
+        Made::File(shape) => turns::repair(io, shape, &state, wanted, cx),
     };
     done.map_err(|error| state.unless_read(error))
 }
 
 /// Repairs a file in UTF-16 as text.
 fn widely(
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     encoding: &Found,
     wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
-    let Some(mut narrow) = Narrow::over(bench, encoding)? else {
+    let Some(mut narrow) = Narrow::over(io, encoding)? else {
         let code = Code::WideDamaged;
         let message = format!("{}: not all of it is UTF-16", code.title());
         return Err(Error::unfit(Diagnostic::new(code, message)));
@@ -86,7 +86,7 @@ fn widely(
     let options = Options { encoding: None, ..cx.options.clone() };
     let done = repair(&mut narrow, wanted, &Cx { options: &options, log: cx.log })?;
     if narrow.is_cut() {
-        say_put(Code::TornRecord, "half of a character at the end", cx);
+        report_put(Code::TornRecord, "half of a character at the end", cx);
     }
     Ok(Repaired { changed: done.changed || narrow.is_cut(), ..done })
 }
@@ -99,30 +99,30 @@ struct State {
     fault: Option<Diagnostic>,
     /// Whether the list of messages is one that only this reader accepts.
     unlisted: bool,
-    /// Whether the last line has no ending, or a byte order mark stands at the beginning.
+    /// Whether the last line has no ending, or a byte order mark is at the beginning.
     unfinished: bool,
-    /// Findings where the reader differs from the software: members that stand twice, messages of
+    /// Findings where the reader differs from the software: members that occur twice, messages of
     /// an unknown shape.
-    strange: Vec<Diagnostic>,
-    /// Whether a byte order mark stands at the beginning.
+    differences: Vec<Diagnostic>,
+    /// Whether a byte order mark is at the beginning.
     marked: bool,
     /// The encoding of the file, if it is other than UTF-8.
     foreign: Option<&'static Encoding>,
     records: u64,
-    /// Number of messages that stand in the file, without restored ones.
+    /// Number of messages in the file, without restored ones.
     messages: u64,
     /// Position of the first call without a result, or result without a call.
     alone: Option<Position>,
 }
 
 impl State {
-    fn of(bench: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<Self> {
+    fn of(io: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<Self> {
         let log = Log::default();
         let options = Options { on_error: OnError::Stop, ..cx.options.clone() };
         let quiet = Cx { options: &options, log: &log };
         let (mut fault, mut records, mut messages) = (None, 0, 0);
         let mut calls = Calls::default();
-        match read(bench.parts(), &quiet) {
+        match read(io.parts(), &quiet) {
             Err(error) if error.is_recoverable() || !is_of_the_system(&error) => {
                 fault = Some(error.into_diagnostic());
             }
@@ -150,12 +150,12 @@ impl State {
         let reads = fault.is_none();
         let said = |code| log.count_of(code) > 0;
         let unlisted = said(Code::ListUnread);
-        let marked = begins_marked(bench)?;
+        let marked = begins_marked(io)?;
         let unfinished = marked || said(Code::NoFinalNewline);
         // A reader that stopped early may not have reached the bytes that show the encoding.
         let unknown = cx.options.encoding.is_none() && (!reads || said(Code::GuessedEncoding));
-        let foreign = if unknown { guessed(bench.parts().main()?)? } else { None };
-        let alone = calls.left().filter(|_| reads);
+        let foreign = if unknown { guessed(io.parts().main()?)? } else { None };
+        let alone = calls.first_alone().filter(|_| reads);
         let mut strange = log.into_findings().diagnostics;
         strange.retain(|found| matches!(found.code, Code::TwiceNamed | Code::OddMessage));
         let state = Self {
@@ -163,7 +163,7 @@ impl State {
             fault,
             unlisted,
             unfinished,
-            strange,
+            differences: strange,
             marked,
             foreign,
             alone,
@@ -176,7 +176,7 @@ impl State {
     /// Whether a mapping has a member twice or a message has an unknown shape; a message with two
     /// roles has one.
     fn is_doubled(&self) -> bool {
-        !self.strange.is_empty()
+        !self.differences.is_empty()
     }
 
     /// Replaces the error for a file in which repair found nothing although the reader found
@@ -221,9 +221,9 @@ fn is_of_the_system(error: &Error) -> bool {
     error.code() == Code::Io
 }
 
-fn begins_marked(bench: &mut dyn RepairIo) -> Result<bool> {
+fn begins_marked(io: &mut dyn RepairIo) -> Result<bool> {
     let mut head = Vec::new();
-    let read = bench.parts().main()?.take(BOM.len() as u64).read_to_end(&mut head);
+    let read = io.parts().main()?.take(BOM.len() as u64).read_to_end(&mut head);
     read.map_err(|error| Error::io("cannot read", error))?;
     Ok(head == BOM)
 }
@@ -233,44 +233,44 @@ const NOTES: &str = "copyist";
 
 /// Leaves a session unchanged except for its last line ending and a mark at its beginning.
 fn as_it_is(
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     state: &State,
     wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
     if let (Some(at), true) = (state.alone, wanted.resumable) {
-        say(Code::CallsLeft, at, cx);
+        report(Code::CallsLeft, at, cx);
     }
     // A file that stays unchanged may still have faults.
-    state.fault.iter().chain(&state.strange).for_each(|found| cx.report(found.clone()));
-    if state.unfinished { finish(bench, state, cx) } else { healthy(bench, state) }
+    state.fault.iter().chain(&state.differences).for_each(|found| cx.report(found.clone()));
+    if state.unfinished { finish(io, state, cx) } else { healthy(io, state) }
 }
 
 /// Leaves the session unchanged.
-fn healthy(bench: &mut dyn RepairIo, state: &State) -> Result<Repaired> {
-    bench.begin(false)?;
-    bench.keep("")?;
+fn healthy(io: &mut dyn RepairIo, state: &State) -> Result<Repaired> {
+    io.begin(false)?;
+    io.keep("")?;
     let reach = state.reach();
     Ok(Repaired { records: state.records, ..Repaired::default() }.reaching(reach, reach))
 }
 
 /// Removes the mark and ends the last line of a file that has no other fault.
-fn finish(bench: &mut dyn RepairIo, state: &State, cx: &Cx<'_>) -> Result<Repaired> {
+fn finish(io: &mut dyn RepairIo, state: &State, cx: &Cx<'_>) -> Result<Repaired> {
     let marked = state.marked;
-    bench.begin(marked)?;
+    io.begin(marked)?;
     let at = Position { line: 1, ..Position::default() };
-    let mut part = bench.parts().main()?;
+    let mut part = io.parts().main()?;
     if marked {
-        say(Code::MarkRemoved, at, cx);
-        bench.aside("", BOM, at, Code::MarkRemoved)?;
+        report(Code::MarkRemoved, at, cx);
+        io.aside("", BOM, at, Code::MarkRemoved)?;
         let passed = part.read_exact(&mut [0; BOM.len()]);
         passed.map_err(|error| Error::io("cannot read", error))?;
     }
-    let mut out = Ending::of(bench.create("")?);
+    let mut out = Ending::of(io.create("")?);
     let copied = std::io::copy(&mut part, &mut out);
     copied.map_err(|error| Error::io("cannot write", error))?;
     if !out.ends() {
-        say(Code::LineEnded, at, cx);
+        report(Code::LineEnded, at, cx);
         let ended = out.write_all(b"\n");
         ended.map_err(|error| Error::io("cannot write", error))?;
     }
@@ -280,22 +280,22 @@ fn finish(bench: &mut dyn RepairIo, state: &State, cx: &Cx<'_>) -> Result<Repair
 }
 
 /// Whether a fix was reported.
-fn is_told(log: &Log) -> bool {
+fn is_reported(log: &Log) -> bool {
     Code::ALL.iter().any(|code| code.is_fix() && log.count_of(*code) > 0)
 }
 
 /// Reports a fix at its position.
-fn say(code: Code, at: Position, cx: &Cx<'_>) {
+fn report(code: Code, at: Position, cx: &Cx<'_>) {
     cx.report(Diagnostic::new(code, code.title()).at(at));
 }
 
-/// Reports a fix that has no position, because the text that was put in stands nowhere in the file.
-fn say_put(code: Code, what: &str, cx: &Cx<'_>) {
+/// Reports a fix that has no position, because the text that was put in is nowhere in the file.
+fn report_put(code: Code, what: &str, cx: &Cx<'_>) {
     cx.report(Diagnostic::new(code, format!("{}: {what}", code.title())));
 }
 
 /// Reports bytes that were set aside, at their position.
-fn say_aside(code: Code, bytes: &[u8], at: Position, cx: &Cx<'_>) {
+fn report_aside(code: Code, bytes: &[u8], at: Position, cx: &Cx<'_>) {
     let found =
         Diagnostic::new(code, format!("{}: {}", code.title(), plural(bytes.len() as u64, "byte")))
             .at(at);

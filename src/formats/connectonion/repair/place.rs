@@ -1,5 +1,5 @@
-//! Indentation of the messages of a file, and straightening of their lines that stand one space
-//! beside it: in this layout no other lines stand there.
+//! Indentation of the messages of a file, and straightening of their lines that are one space
+//! beside it: in this layout no other lines are there.
 
 use super::blocks::Kind;
 use super::check::{begins_with_dash, spaces};
@@ -42,7 +42,7 @@ fn is_member(line: &[u8], begins: bool) -> bool {
     member(bare).is_some_and(|(name, _)| MEMBERS.contains(&name))
 }
 
-/// Returns a message with its lines at their `place`, if some stand beside it.
+/// Returns a message with its lines at their `place`, if some are beside it.
 #[must_use]
 pub fn straightened(kind: &Kind, bytes: &[u8], place: usize) -> Option<Vec<u8>> {
     if kind != &Kind::Message {

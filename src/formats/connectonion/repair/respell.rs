@@ -13,14 +13,14 @@ use std::io::{self, Read};
 /// # Errors
 /// If reading or writing fails.
 pub fn respell(
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     state: &State,
     refused: &[Refused],
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
-    bench.begin(refused.iter().any(changes_text))?;
-    let mut part = bench.parts().main()?;
-    let mut out = bench.create("")?;
+    io.begin(refused.iter().any(changes_text))?;
+    let mut part = io.parts().main()?;
+    let mut out = io.create("")?;
     let mut at = 0;
     let failed = |error| Error::io("cannot write", error);
     for piece in refused {
@@ -29,7 +29,7 @@ pub fn respell(
         let mut old = Vec::new();
         part.by_ref().take(piece.length).read_to_end(&mut old).map_err(failed)?;
         if changes_text(piece) {
-            bench.aside("", &old, piece.at, piece.code)?;
+            io.aside("", &old, piece.at, piece.code)?;
         }
         out.write_all(&piece.new).map_err(failed)?;
         at = piece.at.byte + piece.length;

@@ -16,10 +16,10 @@ pub struct Resume {
     /// these calls and its results.
     open: Vec<Json>,
     after: u64,
-    /// Results that are put in, by the number of the message behind which they stand.
+    /// Results that are put in, by the number of the message before them.
     put: BTreeMap<u64, Vec<Put>>,
     /// Results that are put in and have no late result yet, by their calls, in order: the message
-    /// behind which each stands, and its index there.
+    /// before each, and its index there.
     waiting: HashMap<Json, VecDeque<(u64, usize)>>,
     /// Messages that are removed, by their numbers.
     removed: BTreeMap<u64, Code>,
@@ -62,7 +62,7 @@ impl Put {
 
 /// A list of messages with the results that were put in.
 #[derive(Debug)]
-pub struct Mended {
+pub struct RepairedList {
     /// The list.
     pub list: Json,
     /// Descriptions of the results that were put in, for notes.
@@ -85,7 +85,7 @@ impl Resume {
                 let ids = calls.filter_map(|call| call.member("id"));
                 self.open = ids.filter(|id| id.as_bytes().starts_with(b"\"")).collect();
                 self.after = number;
-                if self.open.is_empty() && says_nothing(message) {
+                if self.open.is_empty() && is_blank(message) {
                     self.tail.push(number);
                 } else {
                     self.tail.clear();
@@ -145,7 +145,7 @@ impl Resume {
 
     /// Returns the number of messages that are removed.
     #[must_use]
-    pub fn gone(&self) -> u64 {
+    pub fn removed_count(&self) -> u64 {
         self.removed.len() as u64
     }
 
@@ -164,7 +164,7 @@ impl Resume {
 /// Returns a list of messages with the changes; `None` if there are none. If the list is not the
 /// `last`, another list follows that begins with it, so an empty answer is not its end.
 #[must_use]
-pub fn mended(list: &Json, last: bool) -> Option<Mended> {
+pub fn repaired_list(list: &Json, last: bool) -> Option<RepairedList> {
     let mut resume = Resume::default();
     list.elements().for_each(|message| resume.look(&message));
     resume.turn();
@@ -180,7 +180,7 @@ pub fn mended(list: &Json, last: bool) -> Option<Mended> {
         out.extend(resume.behind(number).iter().map(Put::message));
     }
     let put = resume.all().map(Put::what).collect();
-    Some(Mended { list: joined(&out), put, removed: resume.removed.len() })
+    Some(RepairedList { list: joined(&out), put, removed: resume.removed.len() })
 }
 
 /// Joins messages to a list, in Python's spelling.
@@ -190,7 +190,7 @@ pub fn joined(messages: &[Json]) -> Json {
     Json::checked([b"[", messages.join(b", ".as_slice()).as_slice(), b"]"].concat().into())
 }
 
-fn says_nothing(message: &Json) -> bool {
+fn is_blank(message: &Json) -> bool {
     let Some(content) = message.member("content") else { return true };
     match content.text() {
         Some(text) => text.trim().is_empty(),
@@ -219,6 +219,6 @@ mod tests {
         }
         let late = |put: &Put| put.late.as_ref()?.member("tool_call_id");
         assert!(resume.all().all(|put| late(put).as_ref() == Some(&put.call)));
-        assert_eq!((resume.all().count(), resume.gone()), (many, many as u64));
+        assert_eq!((resume.all().count(), resume.removed_count()), (many, many as u64));
     }
 }

@@ -6,7 +6,7 @@ mod takes;
 use super::super::run::{CLOSE, INDENT, MESSAGES, OPEN, is_known};
 use super::ahead::Ahead;
 use super::items::{Item, each};
-use super::{NOTES, State, as_it_is, is_told, say, say_aside, say_put};
+use super::{NOTES, State, as_it_is, is_reported, report, report_aside, report_put};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Reach, RepairIo, RepairOptions, Repaired};
@@ -22,7 +22,7 @@ use takes::{Place, Sources, Takes};
 /// # Errors
 /// If nothing of the run is left, or reading or writing fails.
 pub fn repair(
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     state: &State,
     wanted: &RepairOptions,
     cx: &Cx<'_>,
@@ -30,15 +30,15 @@ pub fn repair(
     // A list that only this reader accepts is not whole.
     let reads = state.reads && !state.unlisted;
     if reads && !wanted.resumable {
-        return as_it_is(bench, state, wanted, cx);
+        return as_it_is(io, state, wanted, cx);
     }
-    let ahead = Ahead::of(bench.parts().main()?, cx)?;
+    let ahead = Ahead::of(io.parts().main()?, cx)?;
     let mut takes = Takes::new(wanted, state);
-    each(bench.parts().main()?, &ahead, wanted, cx, &mut |item| takes.item(&item))?;
+    each(io.parts().main()?, &ahead, wanted, cx, &mut |item| takes.item(&item))?;
     takes.decide();
     // A run in another layout has lines that this repair does not recognize.
     if reads && !(takes.mends() && takes.are_all(state.messages)) {
-        return as_it_is(bench, state, wanted, cx);
+        return as_it_is(io, state, wanted, cx);
     }
     if takes.messages() == 0 && takes.headers() == 0 {
         return Err(nothing_back());
@@ -47,14 +47,14 @@ pub fn repair(
     // written.
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let sources = takes.sources(bench)?;
+    let sources = takes.sources(io)?;
     let removes = Writing::new(None, &takes, wanted, &quiet)?.walk(sources, &ahead)?;
-    if !is_told(&log) && !state.marked {
-        return as_it_is(bench, state, wanted, cx);
+    if !is_reported(&log) && !state.marked {
+        return as_it_is(io, state, wanted, cx);
     }
-    bench.begin(removes || state.marked)?;
-    let sources = takes.sources(bench)?;
-    let mut writing = Writing::new(Some(bench), &takes, wanted, cx)?;
+    io.begin(removes || state.marked)?;
+    let sources = takes.sources(io)?;
+    let mut writing = Writing::new(Some(io), &takes, wanted, cx)?;
     if state.marked {
         writing.aside(BOM, Position { line: 1, ..Position::default() }, Code::MarkRemoved)?;
     }
@@ -64,7 +64,7 @@ pub fn repair(
     let rescued = if state.reads { 0 } else { records };
     let before = if state.reads { of(state.messages) } else { Reach::default() };
     Ok(Repaired { changed: true, records, rescued, ..Repaired::default() }
-        .reaching(before, of(takes.left())))
+        .reaching(before, of(takes.remaining())))
 }
 
 /// The text before and behind the notes.
@@ -77,7 +77,7 @@ const FRAME: [&str; 3] = [MESSAGES, OPEN, CLOSE];
 /// The second walk, which writes.
 struct Writing<'a> {
     /// The destination; `None` for a dry run.
-    bench: Option<&'a mut dyn RepairIo>,
+    io: Option<&'a mut dyn RepairIo>,
     out: Box<dyn Write>,
     /// Whether any bytes were set aside.
     removes: bool,
@@ -102,17 +102,17 @@ struct Writing<'a> {
 
 impl<'a> Writing<'a> {
     fn new(
-        mut bench: Option<&'a mut dyn RepairIo>,
+        mut io: Option<&'a mut dyn RepairIo>,
         takes: &'a Takes,
         wanted: &'a RepairOptions,
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
         Ok(Self {
-            out: match &mut bench {
-                Some(bench) => bench.create("")?,
+            out: match &mut io {
+                Some(io) => io.create("")?,
                 None => Box::new(std::io::sink()),
             },
-            bench,
+            io,
             removes: false,
             takes,
             wanted,
@@ -133,10 +133,10 @@ impl<'a> Writing<'a> {
     }
 
     fn aside(&mut self, bytes: &[u8], at: Position, code: Code) -> Result<()> {
-        say_aside(code, bytes, at, self.cx);
+        report_aside(code, bytes, at, self.cx);
         self.removes = true;
-        let bench = self.bench.as_mut();
-        bench.map_or(Ok(()), |bench| bench.aside("", bytes, at, code))
+        let io = self.io.as_mut();
+        io.map_or(Ok(()), |io| io.aside("", bytes, at, code))
     }
 
     fn item(&mut self, item: Item) -> Result<()> {
@@ -180,7 +180,7 @@ impl<'a> Writing<'a> {
         }
         let mut line = line.to_vec();
         if !line.ends_with(b"\n") {
-            say(Code::LineEnded, at, self.cx);
+            report(Code::LineEnded, at, self.cx);
             line.extend_from_slice(self.end());
         }
         if name.is_some_and(|name| name == NOTES) {
@@ -208,7 +208,7 @@ impl<'a> Writing<'a> {
             text::quote(stem, &mut quoted);
             let line = [b"agent: ", quoted.as_slice(), self.end()].concat();
             self.put(&line)?;
-            say_put(Code::MemberRestored, "agent", self.cx);
+            report_put(Code::MemberRestored, "agent", self.cx);
             note(Code::MemberRestored, "agent");
         }
         if let Some(take) = self.takes.best() {
@@ -264,7 +264,7 @@ impl<'a> Writing<'a> {
         if bare == MESSAGES {
             self.begin()?;
             if !line.ends_with(b"\n") {
-                say(Code::GluedSplit, at, self.cx);
+                report(Code::GluedSplit, at, self.cx);
             }
         }
         Ok(())
@@ -296,11 +296,11 @@ impl<'a> Writing<'a> {
             return if whole { self.aside(&message, at, removed) } else { Ok(()) };
         }
         if let Some(code) = code {
-            say(code, at, self.cx);
+            report(code, at, self.cx);
         }
         self.hold(message)?;
         for put in talk.map(|talk| talk.behind(number)).unwrap_or_default() {
-            say(Code::ResultSynthesized, at, self.cx);
+            report(Code::ResultSynthesized, at, self.cx);
             self.hold(put.message().as_bytes().to_vec())?;
         }
         Ok(())
@@ -335,7 +335,7 @@ impl<'a> Writing<'a> {
     fn behind(&mut self, line: &[u8], at: Position) -> Result<()> {
         self.put(line)?;
         if !line.ends_with(b"\n") {
-            say(Code::LineEnded, at, self.cx);
+            report(Code::LineEnded, at, self.cx);
             self.put(self.end())?;
         }
         Ok(())
@@ -349,9 +349,9 @@ impl<'a> Writing<'a> {
         }
         self.put(&[CLOSE.as_bytes(), self.end()].concat())?;
         if self.framed.contains(&false) {
-            say(Code::ListClosed, Position::default(), self.cx);
+            report(Code::ListClosed, Position::default(), self.cx);
         } else if self.takes.unlisted {
-            say_put(Code::ListClosed, "each message has its comma and its place", self.cx);
+            report_put(Code::ListClosed, "each message has its comma and its place", self.cx);
         }
         Ok(())
     }

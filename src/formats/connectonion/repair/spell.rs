@@ -61,7 +61,7 @@ pub fn message(message: &Json, indent: usize) -> Vec<u8> {
 
 /// Spells a message with a text as an item of such a list.
 #[must_use]
-pub fn said(role: &str, content: &Json, indent: usize) -> Vec<u8> {
+pub fn message_item(role: &str, content: &Json, indent: usize) -> Vec<u8> {
     let mut yaml = Emitter::new(Style::PyYaml);
     yaml.begin_sequence().begin_mapping().string("role").string(role).string("content");
     text(content, &mut yaml);

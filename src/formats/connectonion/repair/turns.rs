@@ -6,15 +6,15 @@
 //! list of a file whose turns have lists.
 
 mod plan;
-mod told;
+mod turn_messages;
 
 use super::super::file::{Lists, Shape};
 use super::blocks::{Block, Kind, Piece};
 use super::check::{self, Checked, written};
 use super::facts::{Facts, quoted};
-use super::resume::Mended;
+use super::resume::RepairedList;
 use super::spell::{self, Notes};
-use super::{NOTES, State, as_it_is, guessed, say, say_aside, say_put};
+use super::{NOTES, State, as_it_is, guessed, report, report_aside, report_put};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Cx, RepairIo, RepairOptions, Repaired};
@@ -32,7 +32,7 @@ use std::ops::Range;
 /// # Errors
 /// If nothing of the file is left, or reading or writing fails.
 pub fn repair(
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     shape: &'static Shape,
     state: &State,
     wanted: &RepairOptions,
@@ -41,7 +41,7 @@ pub fn repair(
     let named = cx.options.encoding.is_some();
     let mut foreign = state.foreign;
     loop {
-        let mut facts = look(bench, shape, foreign, wanted, cx)?;
+        let mut facts = look(io, shape, foreign, wanted, cx)?;
         // A file in another layout than the real software's reads well, though its blocks do not.
         let odd = facts.broken > 0
             || (facts.headless && !state.is_doubled())
@@ -50,7 +50,7 @@ pub fn repair(
         if (state.reads && odd) || !facts.damaged {
             let seen = shape.lists == Lists::Within || facts.messages == state.messages;
             if !(facts.mends() && facts.broken == 0 && !facts.headless && seen) {
-                return as_it_is(bench, state, wanted, cx);
+                return as_it_is(io, state, wanted, cx);
             }
             facts.leave();
         }
@@ -59,16 +59,16 @@ pub fn repair(
         }
         facts.make_room();
         let plan = Plan { facts: &facts, foreign, wanted };
-        let tried = plan.try_out(bench, cx)?;
+        let tried = plan.try_out(io, cx)?;
         // The repair can change the guess of the encoding; a file in UTF-8 has no other encoding.
         if foreign.is_some() && !named && guessed(tried.sample.as_slice())? != foreign {
             foreign = None;
             continue;
         }
-        if !tried.told && !state.marked {
-            return as_it_is(bench, state, wanted, cx);
+        if !tried.reported && !state.marked {
+            return as_it_is(io, state, wanted, cx);
         }
-        return plan.carry_out(bench, state, tried.removes, cx);
+        return plan.carry_out(io, state, tried.removes, cx);
     }
 }
 
@@ -79,7 +79,7 @@ fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
 /// The second walk, which writes.
 struct Writing<'a> {
     /// The destination; `None` for a dry run.
-    bench: Option<&'a mut dyn RepairIo>,
+    io: Option<&'a mut dyn RepairIo>,
     out: Box<dyn Write>,
     /// Whether any bytes were set aside.
     removes: bool,
@@ -112,13 +112,13 @@ struct Writing<'a> {
 
 impl<'a> Writing<'a> {
     fn new(
-        bench: Option<&'a mut dyn RepairIo>,
+        io: Option<&'a mut dyn RepairIo>,
         out: Box<dyn Write>,
         plan: Plan<'a>,
         cx: &'a Cx<'a>,
     ) -> Self {
         Self {
-            bench,
+            io,
             out,
             removes: false,
             facts: plan.facts,
@@ -161,10 +161,10 @@ impl<'a> Writing<'a> {
 
     /// Sets bytes aside, and reports that.
     fn aside(&mut self, bytes: &[u8], at: Position, code: Code) -> Result<()> {
-        say_aside(code, bytes, at, self.cx);
+        report_aside(code, bytes, at, self.cx);
         self.removes = true;
-        let bench = self.bench.as_mut();
-        bench.map_or(Ok(()), |bench| bench.aside("", bytes, at, code))
+        let io = self.io.as_mut();
+        io.map_or(Ok(()), |io| io.aside("", bytes, at, code))
     }
 
     fn behind(&self) -> bool {
@@ -180,7 +180,7 @@ impl<'a> Writing<'a> {
         self.blocks += 1;
         let last = last || self.facts.ends(self.blocks);
         let (found, lossy) = checked(&block, last, self.plan.foreign, self.facts);
-        if found.says.is_none() {
+        if found.content.is_none() {
             return self.go(&block, whole, code_of(&block));
         }
         if let Kind::Top(name) = &block.kind
@@ -252,7 +252,7 @@ impl<'a> Writing<'a> {
         self.noted("turns", b"turns: []\n")?;
         let whole = block.bytes.len();
         let line = memchr::memchr(b'\n', &block.bytes).map_or(whole, |end| end + 1);
-        let kept = found.kept.first().filter(|_| !bad);
+        let kept = found.staying.first().filter(|_| !bad);
         let end = kept.map_or(line, |kept| kept.end);
         if line < end {
             put(&mut self.out, &written(&block.kind, &block.bytes, &[Range { start: line, end }]))?;
@@ -279,7 +279,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Returns why the line of a key is replaced: the key contains the value for no messages
-    /// although some follow, or the number of another turn, or stands beside the place of keys.
+    /// although some follow, or the number of another turn, or is beside the place of keys.
     fn belied(&self, block: &Block) -> Option<Code> {
         let key = self.facts.keys.get(self.keys).filter(|_| matches!(block.kind, Kind::Key(_)))?;
         match key {
@@ -311,23 +311,23 @@ impl<'a> Writing<'a> {
     /// Writes the parts of a block that stay, and sets the rest aside.
     fn stay(&mut self, block: &Block, found: &Checked) -> Result<()> {
         let straight = found.straight.as_deref().map(|text| self.encoded(text).into_owned());
-        let text = straight.unwrap_or_else(|| written(&block.kind, &block.bytes, &found.kept));
+        let text = straight.unwrap_or_else(|| written(&block.kind, &block.bytes, &found.staying));
         let (text, code) = self.relisted(block, found, text);
         if let Some(code) = code {
             // Text that was begun behind the list is set aside with the rest.
-            let end = found.kept.last().map_or(0, |kept| kept.end);
+            let end = found.staying.last().map_or(0, |kept| kept.end);
             let kept = block.bytes.get(..end).unwrap_or_default();
             self.go(block, check::list_in(kept), code)?;
         }
         self.keep(block, &text)?;
         let mut from = 0;
-        for kept in &found.kept {
+        for kept in &found.staying {
             self.go(block, from..kept.start, Code::TornRecord)?;
             from = kept.end;
         }
         self.go(block, from..block.bytes.len(), Code::TornRecord)?;
         if !block.terminated && from == block.bytes.len() {
-            say(Code::LineEnded, block.at(), self.cx);
+            report(Code::LineEnded, block.at(), self.cx);
         }
         Ok(())
     }
@@ -341,8 +341,9 @@ impl<'a> Writing<'a> {
         text: Vec<u8>,
     ) -> (Vec<u8>, Option<Code>) {
         let within = block.kind == Kind::Turn && self.facts.shape().lists == Lists::Within;
-        let list = found.says.as_ref().filter(|_| within).and_then(|turn| turn.member("messages"));
-        let mended = list.and_then(|list| list.parsed()).and_then(|list| self.mended(&list));
+        let list =
+            found.content.as_ref().filter(|_| within).and_then(|turn| turn.member("messages"));
+        let mended = list.and_then(|list| list.parsed()).and_then(|list| self.repaired_list(&list));
         let Some(mended) = mended else { return (text, None) };
         let spelled = check::list_of(&text, &mended.list);
         let text = check::relisted(text, &self.encoded(&spelled));
@@ -351,9 +352,9 @@ impl<'a> Writing<'a> {
     }
 
     /// Returns the list of the next turn with the results that are put in, and adds notes for them.
-    fn mended(&mut self, list: &Json) -> Option<Mended> {
+    fn repaired_list(&mut self, list: &Json) -> Option<RepairedList> {
         let number = self.turns + 1;
-        let mended = self.facts.mended(list, number == self.facts.turns.len())?;
+        let mended = self.facts.repaired_list(list, number == self.facts.turns.len())?;
         for what in &mended.put {
             self.notes.add(Code::ResultSynthesized, format!("turn {number}: {what}"));
         }
@@ -391,7 +392,7 @@ impl<'a> Writing<'a> {
             _ if self.facts.calm => &[],
             Lists::Behind => &["name", "created", "updated"],
             Lists::Within => &["name", "timestamp"],
-            Lists::Elsewhere if shape.says == Some(Code::RunSummary) => {
+            Lists::Elsewhere if shape.finding == Some(Code::RunSummary) => {
                 &["name", "created", "runs"]
             }
             Lists::Elsewhere if self.facts.has("expected") => &[],
@@ -417,7 +418,7 @@ impl<'a> Writing<'a> {
         let code = Code::MemberRestored;
         let place = if self.turns > 0 { format!("turn {}: ", self.turns) } else { String::new() };
         let what = format!("{place}{name}");
-        say_put(code, &what, self.cx);
+        report_put(code, &what, self.cx);
         self.notes.add(code, what);
         self.add(text)
     }
@@ -428,11 +429,11 @@ impl<'a> Writing<'a> {
         let Some(turn) = self.facts.turns.get(place) else { return Ok(()) };
         if check::is_headless(&block.kind, &block.bytes) {
             let what = format!("the beginning of turn {}", place + 1);
-            say_put(Code::MemberRestored, &what, self.cx);
+            report_put(Code::MemberRestored, &what, self.cx);
             self.notes.add(Code::MemberRestored, what);
         }
         let list = turn.lacks.contains(&"messages").then(|| self.list(place));
-        let list = list.map(|list| self.mended(&list).map_or(list, |mended| mended.list));
+        let list = list.map(|list| self.repaired_list(&list).map_or(list, |mended| mended.list));
         self.turns += 1;
         let indent = check::members_indent(&block.kind, &block.bytes);
         for name in &turn.lacks {

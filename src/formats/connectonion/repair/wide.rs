@@ -18,7 +18,7 @@ pub fn is_wide(found: &Found) -> bool {
 
 /// A wrapper of the repair's input and output that shows the main part in UTF-8.
 pub struct Narrow<'b> {
-    bench: &'b mut dyn RepairIo,
+    io: &'b mut dyn RepairIo,
     encoding: &'static Encoding,
     /// Whether the text begins with a byte order mark.
     mark: bool,
@@ -27,7 +27,7 @@ pub struct Narrow<'b> {
     /// The half of a character at the end.
     half: Vec<u8>,
     /// Length of the text in UTF-8, which is the unit of reported positions.
-    told: u64,
+    utf8_length: u64,
 }
 
 impl<'b> Narrow<'b> {
@@ -35,13 +35,13 @@ impl<'b> Narrow<'b> {
     ///
     /// # Errors
     /// If the text cannot be read.
-    pub fn over(bench: &'b mut dyn RepairIo, found: &Found) -> Result<Option<Self>> {
+    pub fn over(io: &'b mut dyn RepairIo, found: &Found) -> Result<Option<Self>> {
         let (encoding, mark) = (found.encoding, found.mark);
         let mut narrow =
-            Self { bench, encoding, mark, length: u64::MAX, half: Vec::new(), told: 0 };
+            Self { io, encoding, mark, length: u64::MAX, half: Vec::new(), utf8_length: 0 };
         narrow.halve()?;
         match io::copy(&mut narrow.main()?, &mut io::sink()) {
-            Ok(told) => Ok(Some(Self { told, ..narrow })),
+            Ok(utf8_length) => Ok(Some(Self { utf8_length, ..narrow })),
             Err(error) if error.kind() == ErrorKind::InvalidData => Ok(None),
             Err(error) => Err(Error::io("cannot read", error)),
         }
@@ -50,7 +50,7 @@ impl<'b> Narrow<'b> {
     /// Detects half of a character at the end of the text.
     fn halve(&mut self) -> Result<()> {
         let mut end = Ended::default();
-        let copied = io::copy(&mut self.bench.parts().main()?, &mut end);
+        let copied = io::copy(&mut self.io.parts().main()?, &mut end);
         let bytes = copied.map_err(|error| Error::io("cannot read", error))?;
         let odd = usize::from(bytes % 2 == 1);
         let last = end.0.get(..end.0.len() - odd).unwrap_or_default();
@@ -77,12 +77,12 @@ impl Parts for Narrow<'_> {
     }
 
     fn open(&mut self, _: &str) -> Result<Box<dyn Read>> {
-        let text = self.bench.parts().main()?.take(self.length);
+        let text = self.io.parts().main()?.take(self.length);
         Ok(Box::new(Decoder::new(text, Some(self.encoding))))
     }
 
     fn keep(&mut self) -> Result<()> {
-        self.bench.parts().keep()
+        self.io.parts().keep()
     }
 }
 
@@ -92,24 +92,24 @@ impl RepairIo for Narrow<'_> {
     }
 
     fn takes_parts(&self) -> bool {
-        self.bench.takes_parts()
+        self.io.takes_parts()
     }
 
     fn is_in_place(&self) -> bool {
-        self.bench.is_in_place()
+        self.io.is_in_place()
     }
 
     fn begin(&mut self, removes: bool) -> Result<()> {
-        self.bench.begin(removes || self.is_cut())?;
+        self.io.begin(removes || self.is_cut())?;
         if self.is_cut() {
-            let at = Position { byte: self.told, ..Position::default() };
-            self.bench.aside("", &self.half, at, Code::TornRecord)?;
+            let at = Position { byte: self.utf8_length, ..Position::default() };
+            self.io.aside("", &self.half, at, Code::TornRecord)?;
         }
         Ok(())
     }
 
     fn create(&mut self, part: &str) -> Result<Box<dyn Write>> {
-        let mut wide = Encoder::new(self.bench.create(part)?, self.encoding);
+        let mut wide = Encoder::new(self.io.create(part)?, self.encoding);
         let mark = if self.mark { "\u{feff}" } else { "" };
         let marked = wide.write_all(mark.as_bytes());
         marked.map_err(|error| Error::io("cannot write", error))?;
@@ -117,12 +117,12 @@ impl RepairIo for Narrow<'_> {
     }
 
     fn share(&mut self, part: &str, change: Option<Box<dyn Change>>) {
-        self.bench.share(part, change);
+        self.io.share(part, change);
     }
 
     fn keep(&mut self, part: &str) -> Result<()> {
         if !self.is_cut() {
-            return self.bench.keep(part);
+            return self.io.keep(part);
         }
         let (mut text, mut out) = (self.open(part)?, self.create(part)?);
         let copied = io::copy(&mut text, &mut out).and_then(|_| out.flush());
@@ -132,8 +132,8 @@ impl RepairIo for Narrow<'_> {
     fn aside(&mut self, part: &str, bytes: &[u8], at: Position, code: Code) -> Result<()> {
         let mut wide = Vec::new();
         match std::str::from_utf8(bytes).map(|text| encode(text, self.encoding, &mut wide)) {
-            Ok(Ok(())) => self.bench.aside(part, &wide, at, code),
-            _ => self.bench.aside(part, bytes, at, code),
+            Ok(Ok(())) => self.io.aside(part, &wide, at, code),
+            _ => self.io.aside(part, bytes, at, code),
         }
     }
 }

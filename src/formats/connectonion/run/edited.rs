@@ -1,6 +1,6 @@
 //! Reader for runs that were laid out again, by the user or a program such as PyYAML.
 //!
-//! The members stand in any order, so the header is read first and the messages in a second walk.
+//! The members are in any order, so the header is read first and the messages in a second walk.
 //! The messages are a list of YAML, which is read item by item, or a text that holds a JSON array,
 //! which must fit in memory.
 
@@ -64,7 +64,7 @@ pub fn is_by_hand<R: Read>(lines: &mut Lines<R>) -> Result<bool> {
 /// Opens such a run for reading.
 ///
 /// # Errors
-/// If the part cannot be opened, or is no mapping with messages.
+/// If the part cannot be opened, or is not a mapping with messages.
 pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut walk = Walk::open(parts, encoding, cx)?;
     let mut record = match walk.header() {
@@ -275,7 +275,7 @@ impl Records<'_> {
         self.walk.nodes.value(&mut self.walk.events, first, scalars, &mut json)?;
         let json = Bytes::from(json);
         let value = message::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
-        message::say_opaque(&value, at, self.cx);
+        message::report_opaque(&value, at, self.cx);
         self.ready.push_back(Located { value, at });
         Ok(())
     }
@@ -297,7 +297,7 @@ impl Records<'_> {
         while cursor.next_element()? {
             let span = cursor.skip_value()?;
             let value = message::read(&text.slice(span.start..span.end))?;
-            message::say_opaque(&value, at, self.cx);
+            message::report_opaque(&value, at, self.cx);
             self.ready.push_back(Located { value, at });
         }
         cursor.end()

@@ -65,7 +65,7 @@ pub fn is_edited(head: &str) -> bool {
 #[must_use]
 pub fn is_unnamed(head: &str) -> bool {
     let known = |line: &&str| member_of(line).is_some_and(is_known);
-    head.lines().any(|line| line.starts_with(super::SAID))
+    head.lines().any(|line| line.starts_with(super::MESSAGE_START))
         && head.lines().next().is_some_and(|line| known(&line) || line == PROMPT)
         && head.lines().filter(known).count() > 1
 }
@@ -75,7 +75,7 @@ pub fn is_unnamed(head: &str) -> bool {
 /// files.
 #[must_use]
 pub fn is_headless(head: &str, whole: bool) -> bool {
-    let said = |line: &str| line.starts_with(super::SAID);
+    let said = |line: &str| line.starts_with(super::MESSAGE_START);
     let known =
         |line: &str| said(line) || [super::OPEN, super::CLOSE, ""].contains(&line.trim_end());
     let count = head.lines().count() - usize::from(!whole);
@@ -123,7 +123,7 @@ pub struct Header {
     twice: Vec<String>,
     /// Lines of a text under `system_prompt: |`.
     prompt: Option<Vec<String>>,
-    /// The lines as they stand, for comparison with the text that the writer makes of the record.
+    /// The lines as they are, for comparison with the text that the writer makes of the record.
     source: String,
     /// Whether the first line ends with a carriage return, so that carriage returns at line ends
     /// are not part of a prompt.
@@ -204,7 +204,7 @@ impl Header {
     }
 }
 
-/// Writes the header's lines as ConnectOnion does. A prompt of several lines stands under `|` only
+/// Writes the header's lines as ConnectOnion does. A prompt of several lines is under `|` only
 /// if it was read in that form, because a YAML parser loses some of the lines; otherwise it is one
 /// JSON string.
 pub fn write(node: &Node, own: bool, out: &mut Vec<u8>) {

@@ -36,19 +36,19 @@ fn number(name: &str) -> Option<u64> {
 /// # Errors
 /// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let told = Told::of(parts, cx);
+    let open_turns = SummaryTurns::of(parts, cx);
     let records = super::read::open(parts, encoding, cx)?;
-    Ok(if told.turns.is_empty() {
+    Ok(if open_turns.turns.is_empty() {
         records
     } else {
-        Box::new(Joined { records, told, message: None, cx })
+        Box::new(Joined { records, open_turns, message: None, cx })
     })
 }
 
 /// The records of a run, each turn before its question.
 struct Joined<'a> {
     records: Reader<'a>,
-    told: Told,
+    open_turns: SummaryTurns,
     /// A question whose turn was returned before it.
     message: Option<Located<Record>>,
     cx: &'a Cx<'a>,
@@ -63,16 +63,18 @@ impl Iterator for Joined<'_> {
         }
         let item = self.records.next();
         match item {
-            Some(Ok(message)) => Some(Ok(match self.told.begun_by(&message.value.node, self.cx) {
-                Some(value) => {
-                    let at = message.at;
-                    self.message = Some(message);
-                    Located { value, at }
-                }
-                None => message,
-            })),
+            Some(Ok(message)) => {
+                Some(Ok(match self.open_turns.begun_by(&message.value.node, self.cx) {
+                    Some(value) => {
+                        let at = message.at;
+                        self.message = Some(message);
+                        Located { value, at }
+                    }
+                    None => message,
+                }))
+            }
             None => {
-                self.told.finish(self.cx);
+                self.open_turns.finish(self.cx);
                 None
             }
             failed => failed,
@@ -85,17 +87,17 @@ const LONGEST: usize = 16 << 20;
 
 /// The turns of a summary, until their questions come.
 #[derive(Debug, Default)]
-struct Told {
+struct SummaryTurns {
     turns: VecDeque<Record>,
     /// Number of turns that were joined to their questions.
     joined: u64,
 }
 
-impl Told {
+impl SummaryTurns {
     /// Reads the turns of the run that is being read.
     fn of(parts: &mut dyn Parts, cx: &Cx<'_>) -> Self {
         let turns = read(parts, cx).unwrap_or_else(|error| {
-            say(&format!("the summary beside the run is not read: {}", error.message()), cx);
+            report(&format!("the summary beside the run is not read: {}", error.message()), cx);
             VecDeque::new()
         });
         Self { turns, joined: 0 }
@@ -106,15 +108,15 @@ impl Told {
         if !message.is(Field::Role, "user") {
             return None;
         }
-        let asked = file::said(message).and_then(|asked| asked.text());
-        let told = self.turns.front()?.node.text(Field::Input);
-        if asked == told {
+        let asked = file::text_of(message).and_then(|asked| asked.text());
+        let open_turns = self.turns.front()?.node.text(Field::Input);
+        if asked == open_turns {
             self.joined += 1;
             return self.turns.pop_front();
         }
         // The first question shows whether it is the same conversation.
         if self.joined == 0 {
-            say(
+            report(
                 "the summary beside the run belongs to a conversation with another first question",
                 cx,
             );
@@ -127,12 +129,12 @@ impl Told {
     fn finish(&mut self, cx: &Cx<'_>) {
         let count = std::mem::take(&mut self.turns).len();
         if count > 0 {
-            say(&format!("{count} turns of the summary have no question in the run"), cx);
+            report(&format!("{count} turns of the summary have no question in the run"), cx);
         }
     }
 }
 
-fn say(message: &str, cx: &Cx<'_>) {
+fn report(message: &str, cx: &Cx<'_>) {
     cx.report(Diagnostic::new(Code::NotJoined, message));
 }
 
@@ -162,7 +164,7 @@ fn read(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<VecDeque<Record>> {
         turns.push_back(turn);
     }
     if log.into_findings().worst() == Some(Severity::Error) {
-        say("the summary beside the run is damaged; its complete parts were read", cx);
+        report("the summary beside the run is damaged; its complete parts were read", cx);
     }
     Ok(turns)
 }

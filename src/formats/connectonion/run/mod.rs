@@ -44,7 +44,7 @@ const TORN: &str = "torn";
 /// Indentation of each message.
 pub const INDENT: &str = "    ";
 /// The beginning of the line of a message.
-const SAID: &str = "    {\"role\": ";
+const MESSAGE_START: &str = "    {\"role\": ";
 
 /// Whether a line behind the list is blank or a comment. A line that is indented as the list is
 /// belongs to the list.

@@ -86,7 +86,7 @@ struct Records<'a> {
     unterminated: Option<Position>,
     /// Whether the line read last was damaged.
     faulty: bool,
-    /// Whether a comma stood behind the last message; `None` before the first message. `unlisted`
+    /// Whether a comma followed the last message; `None` before the first message. `unlisted`
     /// is whether a fault in the list was reported, which is done once.
     comma: Option<bool>,
     unlisted: bool,
@@ -214,7 +214,7 @@ impl Records<'_> {
             _ => {
                 let message = "a line that belongs to no message";
                 let found = Diagnostic::new(Code::Syntax, message).at(at).showing(&bytes, 0);
-                let mut line = self.kept(Error::damaged(found), &bytes, at)?;
+                let mut line = self.keep_damaged(Error::damaged(found), &bytes, at)?;
                 if matches!(self.stage, Stage::Closed) {
                     line.value.node.set(Field::Layout, Json::constant("\"behind\""));
                 }
@@ -255,7 +255,7 @@ impl Records<'_> {
         self.faulty = parsed.is_err();
         let mut record = match parsed {
             Ok(record) => record,
-            Err(error) => return self.kept(error, bytes, at),
+            Err(error) => return self.keep_damaged(error, bytes, at),
         };
         self.records += 1;
         self.chain.link(&mut record.node);
@@ -271,7 +271,7 @@ impl Records<'_> {
             fault.at += start;
             Error::json(fault, line.bytes, line.at)
         })?;
-        message::say_opaque(&record, line.at, self.cx);
+        message::report_opaque(&record, line.at, self.cx);
         if beyond_json {
             let found = Diagnostic::new(Code::PythonNumber, Code::PythonNumber.title());
             self.cx.report(found.at(line.at));
@@ -292,7 +292,12 @@ impl Records<'_> {
     }
 
     /// Keeps a damaged line as a record, if the options request that.
-    fn kept(&mut self, error: Error, bytes: &Bytes, at: Position) -> Result<Located<Record>> {
+    fn keep_damaged(
+        &mut self,
+        error: Error,
+        bytes: &Bytes,
+        at: Position,
+    ) -> Result<Located<Record>> {
         if !self.cx.keeps(&error) {
             return Err(error);
         }

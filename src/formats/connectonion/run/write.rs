@@ -92,7 +92,7 @@ impl Writer for Run<'_> {
         if self.own.is_none() {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         }
-        self.say_prompt();
+        self.put_prompt();
         self.open_list();
         self.out.append(&mut self.held);
         self.end_line();
@@ -147,7 +147,7 @@ impl Run<'_> {
                 self.prompt = node.json(Field::SystemPrompt).filter(|p| !p.is_null()).cloned();
             }
         }
-        // A carriage return may stand in a prompt, so only `\n` ends a line.
+        // A carriage return may occur in a prompt, so only `\n` ends a line.
         let lines = text.strip_suffix(b"\n").unwrap_or(&text).split(|b| *b == b'\n');
         let lines = lines.filter(|_| !text.is_empty());
         let frame = (!text.ends_with(FRAMED.as_bytes())).then_some(MESSAGES.as_bytes());
@@ -216,7 +216,7 @@ impl Run<'_> {
             return message::lost(record, self.cx.log);
         }
         if record.kind == Kind::Message && !node.is(Field::Role, "system") {
-            self.say_prompt();
+            self.put_prompt();
         }
         self.prompt = None;
         if let Some(line) = node.line().filter(|_| record.kind == Kind::Opaque && own) {
@@ -266,7 +266,7 @@ impl Run<'_> {
     }
 
     /// Puts the system prompt first if the messages do not contain one.
-    fn say_prompt(&mut self) {
+    fn put_prompt(&mut self) {
         if let Some(prompt) = self.prompt.take() {
             let mut record = Record::new(Kind::Message);
             record.node.set(Field::Role, Json::constant("\"system\""));
@@ -290,7 +290,7 @@ impl Run<'_> {
     }
 }
 
-/// Returns the white space that a notice stands for, if it does, or the comments behind the list.
+/// Returns the white space that a notice represents, if it does, or the comments behind the list.
 fn gap(notice: &Node) -> Option<String> {
     let said = notice.text(Field::Data).filter(|_| notice.is(Field::Subtype, REMARK));
     let behind = notice.is(Field::Layout, "behind");

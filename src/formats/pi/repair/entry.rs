@@ -2,15 +2,15 @@
 
 use super::super::needs::needs;
 use super::super::{lineage::quoted, wire};
-use super::Mending;
+use super::EntryRepair;
 use super::record::member;
 use super::refused::Refused;
 use crate::diagnostic::{Code, Diagnostic, plural};
-use crate::format::Rescued;
+use crate::format::FoundRecord;
 use crate::json::{Json, text};
 use crate::members::Scan;
 use crate::repair::{Fixes, mark};
-use crate::tree::{Aim, Plan, marks, stands_for_leaf};
+use crate::tree::{Aim, Plan, links_to_leaf, marks};
 
 /// Returns the marks of an entry, by its type in JSON spelling.
 pub fn marks_of(kind: &[u8], bytes: &[u8], scan: &Scan) -> u32 {
@@ -20,9 +20,9 @@ pub fn marks_of(kind: &[u8], bytes: &[u8], scan: &Scan) -> u32 {
     match kind {
         b"\"message\"" if scan.message.is_none() => marks::UNUSABLE,
         b"\"branch_summary\"" if !says() => 0,
-        b"\"message\"" | b"\"custom_message\"" | b"\"branch_summary\"" => marks::SAID,
+        b"\"message\"" | b"\"custom_message\"" | b"\"branch_summary\"" => marks::MESSAGE,
         b"\"compaction\"" => marks::COMPACTION,
-        b"\"label\"" | b"\"session_info\"" | b"\"usage\"" if !stands_for_leaf(notes()) => {
+        b"\"label\"" | b"\"session_info\"" | b"\"usage\"" if !links_to_leaf(notes()) => {
             marks::ASIDE
         }
         _ => 0,
@@ -35,7 +35,7 @@ pub fn needs_no_id(kind: &[u8]) -> bool {
 }
 
 /// Writes a record of which only the bytes were repaired, if at all.
-pub fn write_marked(record: &Rescued<'_>, out: &mut Vec<u8>) {
+pub fn write_marked(record: &FoundRecord<'_>, out: &mut Vec<u8>) {
     match record.repaired {
         Some(code) => mark(record.bytes, code, out),
         None => out.extend_from_slice(record.bytes),
@@ -57,13 +57,13 @@ fn why_linked(plan: &Plan, ordinal: u32) -> Code {
     }
 }
 
-impl Mending<'_> {
+impl EntryRepair<'_> {
     /// Writes an entry with its repairs, and the results that are added behind it. Returns why the
     /// entry is removed, if it is.
     pub(super) fn write_entry(
         &mut self,
         ordinal: u32,
-        record: &Rescued<'_>,
+        record: &FoundRecord<'_>,
         out: &mut Vec<u8>,
     ) -> Option<Code> {
         let Some(plan) = &self.plan else { return None };
@@ -117,7 +117,7 @@ impl Mending<'_> {
     fn name_entry(
         &mut self,
         ordinal: u32,
-        record: &Rescued<'_>,
+        record: &FoundRecord<'_>,
         scan: &Scan,
         fixes: &mut Fixes,
     ) -> Vec<u8> {
@@ -133,7 +133,7 @@ impl Mending<'_> {
                 let code = if nameless { Code::IdGiven } else { Code::IdChanged };
                 fixes.edits.set(old, "id", &new);
                 fixes.note(code, old.map(|_| ("id", before)));
-                self.tell(code, "id", before, &new, record);
+                self.report_change(code, "id", before, &new, record);
                 new
             }
         };
@@ -147,7 +147,7 @@ impl Mending<'_> {
     fn link_entry(
         &mut self,
         ordinal: u32,
-        record: &Rescued<'_>,
+        record: &FoundRecord<'_>,
         scan: &Scan,
         own: &[u8],
         fixes: &mut Fixes,
@@ -167,7 +167,7 @@ impl Mending<'_> {
         let gone = over
             .as_ref()
             .map(|(_, code)| *code)
-            .filter(|code| stands_for_leaf(code.name().as_bytes()));
+            .filter(|code| links_to_leaf(code.name().as_bytes()));
         let (new, code) = match (over, why) {
             (Some((new, code)), why) => (new, why.unwrap_or(code)),
             (None, Some(code)) => (linked, code),
@@ -185,15 +185,15 @@ impl Mending<'_> {
         }
         match code {
             Code::IdGiven => {}
-            Code::ParentUnknown => self.ask(own, before, record),
-            _ => self.tell(code, "parentId", before, &new, record),
+            Code::ParentUnknown => self.report_unlinked(own, before, record),
+            _ => self.report_change(code, "parentId", before, &new, record),
         }
         new
     }
 
-    /// Returns the identifier of an entry to which another one is linked. A parent that stands
-    /// behind its child has a new identifier, or the user named it.
-    fn name_of(&self, parent: u32, scan: &Scan, record: &Rescued<'_>) -> Option<Vec<u8>> {
+    /// Returns the identifier of an entry to which another one is linked. A parent behind its child
+    /// has a new identifier, or the user named it.
+    fn name_of(&self, parent: u32, scan: &Scan, record: &FoundRecord<'_>) -> Option<Vec<u8>> {
         let written = self.written.names.get(&parent).cloned();
         let new = || self.plan.as_ref()?.name(parent).map(|name| quoted(name).to_vec());
         let wished = || {
@@ -206,7 +206,14 @@ impl Mending<'_> {
     }
 
     /// Reports the old and the new value of a member.
-    fn tell(&self, code: Code, key: &str, old: &[u8], new: &[u8], record: &Rescued<'_>) {
+    fn report_change(
+        &self,
+        code: Code,
+        key: &str,
+        old: &[u8],
+        new: &[u8],
+        record: &FoundRecord<'_>,
+    ) {
         let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
         let old = if old.is_empty() { "missing".into() } else { old };
         self.report(code, format!("{}: {key} {old} is now {new}", code.title()), record.at);
@@ -214,7 +221,7 @@ impl Mending<'_> {
 
     /// Reports an entry whose parent is not known, with the identifiers by which the user can link
     /// it.
-    fn ask(&self, own: &[u8], old: &[u8], record: &Rescued<'_>) {
+    fn report_unlinked(&self, own: &[u8], old: &[u8], record: &FoundRecord<'_>) {
         let code = Code::ParentUnknown;
         let (own, old) = (String::from_utf8_lossy(own), String::from_utf8_lossy(old));
         let message = format!("{} of the entry {own}: it was {old}", code.title());
@@ -224,7 +231,7 @@ impl Mending<'_> {
     fn aim_entry(
         &self,
         ordinal: u32,
-        record: &Rescued<'_>,
+        record: &FoundRecord<'_>,
         scan: &Scan,
         own: &[u8],
         fixes: &mut Fixes,
@@ -244,11 +251,11 @@ impl Mending<'_> {
             let old = member.value.of(record.bytes);
             fixes.edits.replace(member.value, new);
             fixes.note(Code::TargetItself, Some((key, old)));
-            self.tell(Code::TargetItself, key, old, new, record);
+            self.report_change(Code::TargetItself, key, old, new, record);
         }
     }
 
-    fn shift_entry(&self, ordinal: u32, record: &Rescued<'_>, scan: &Scan, fixes: &mut Fixes) {
+    fn shift_entry(&self, ordinal: u32, record: &FoundRecord<'_>, scan: &Scan, fixes: &mut Fixes) {
         let (Some(index), Some(moved)) = (scan.kept_index, self.shifted.get(&ordinal)) else {
             return;
         };
@@ -258,11 +265,11 @@ impl Mending<'_> {
         if moved.at_most {
             new.push_str(", or less: how many records were lost with NUL bytes is not known");
         }
-        self.tell(moved.why, wire::FIRST_KEPT_INDEX, old, new.as_bytes(), record);
+        self.report_change(moved.why, wire::FIRST_KEPT_INDEX, old, new.as_bytes(), record);
     }
 
     /// Puts in the members that pi needs. Returns whether there are any.
-    fn complete_entry(&self, record: &Rescued<'_>, scan: &Scan, fixes: &mut Fixes) -> bool {
+    fn complete_entry(&self, record: &FoundRecord<'_>, scan: &Scan, fixes: &mut Fixes) -> bool {
         let needs = if self.lacking { needs(record.bytes, scan) } else { Vec::new() };
         for need in &needs {
             fixes.edits.replace(need.at, &need.text);
@@ -280,7 +287,7 @@ impl Mending<'_> {
     fn resume_entry(
         &mut self,
         ordinal: u32,
-        record: &Rescued<'_>,
+        record: &FoundRecord<'_>,
         (own, parent, completed): (&[u8], Vec<u8>, bool),
         fixes: &mut Fixes,
     ) -> Option<Code> {
@@ -300,7 +307,7 @@ impl Mending<'_> {
     }
 
     /// Replaces places that a model's interface refuses.
-    fn replace(&mut self, places: &[Refused], record: &Rescued<'_>, fixes: &mut Fixes) {
+    fn replace(&mut self, places: &[Refused], record: &FoundRecord<'_>, fixes: &mut Fixes) {
         let mut units = Vec::new();
         for Refused { at, new, code } in places {
             let old = at.of(record.bytes);
@@ -315,7 +322,7 @@ impl Mending<'_> {
                 _ => {
                     fixes.edits.replace(*at, new);
                     fixes.note(*code, Some(("name", old)));
-                    self.tell(*code, "name", old, new, record);
+                    self.report_change(*code, "name", old, new, record);
                 }
             }
         }
@@ -328,7 +335,7 @@ impl Mending<'_> {
     }
 
     /// Adds results behind an entry.
-    fn put_in(&mut self, ordinal: u32, own: &[u8], record: &Rescued<'_>, out: &mut Vec<u8>) {
+    fn put_in(&mut self, ordinal: u32, own: &[u8], record: &FoundRecord<'_>, out: &mut Vec<u8>) {
         let Some(resume) = &mut self.resume else { return };
         let results = resume.put_in(ordinal, own);
         for (call, line) in results {

@@ -1,6 +1,6 @@
 //! Header of a session that lost its header.
 //!
-//! Source: `newSession` and `getSessionFile` of pi's `session-manager.ts`: a file stands in a folder
+//! Source: `newSession` and `getSessionFile` of pi's `session-manager.ts`: a file is in a folder
 //! whose name is the working directory, `/` written as `-`, between `--` and `--`.
 
 use super::super::dialect::FileName;
@@ -61,7 +61,7 @@ impl Header {
         }
     }
 
-    /// Whether the session is a list, by the header or its remains; `None` if neither says so.
+    /// Whether the session is a list, by the header or its remains; `None` if neither shows it.
     #[must_use]
     pub fn list(&self) -> Option<bool> {
         if self.no_version {
@@ -103,7 +103,7 @@ impl First {
         self.last = id.map_or(0, key_of);
     }
 
-    /// Whether the entries are those of a tree, whatever the header says: version 1 has neither
+    /// Whether the entries are those of a tree, whatever the header contains: version 1 has neither
     /// identifiers nor parents.
     #[must_use]
     pub fn is_tree(&self) -> bool {
@@ -171,7 +171,7 @@ fn quoted(value: &str) -> Vec<u8> {
     out
 }
 
-/// Returns the working directory that a folder's name most likely stands for: `-` may have been any
+/// Returns the working directory that a folder's name most likely represents: `-` may have been any
 /// of three characters, or itself.
 fn folder(name: &str) -> Option<String> {
     let inner = name.strip_prefix("--")?.strip_suffix("--").filter(|inner| !inner.is_empty())?;

@@ -15,7 +15,7 @@ use super::needs;
 use super::version::{Named, TREE};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Cx, Mend, Reach, Records, RepairIo, RepairOptions, Repaired, Rescued};
+use crate::format::{Cx, FoundRecord, Mend, Reach, Records, RepairIo, RepairOptions, Repaired};
 use crate::ids::{Maker, fingerprint};
 use crate::json::{Cursor, Json, salvage, text};
 use crate::members::Scan;
@@ -37,7 +37,7 @@ static RECORDS: Records =
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
 pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
-    let mut mend = Mending::new(wanted, cx);
+    let mut mend = EntryRepair::new(wanted, cx);
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut mend)?;
     let found = walk.found();
@@ -61,7 +61,7 @@ struct Written {
     names: HashMap<u32, Vec<u8>>,
 }
 
-struct Mending<'a> {
+struct EntryRepair<'a> {
     wanted: &'a RepairOptions,
     cx: &'a Cx<'a>,
     skeleton: Skeleton,
@@ -80,11 +80,11 @@ struct Mending<'a> {
     /// Compactions of version 1 that get another number.
     shifted: HashMap<u32, Moved>,
     /// The first entry that the last compaction keeps.
-    kept: Option<u32>,
+    first_kept: Option<u32>,
     /// Whether the records contain a value on which pi fails.
     fails: bool,
     /// Whether the context's messages can be counted by the marks of entries. They cannot where an
-    /// edit leaves some out, or an entry without an identifier stands in a tree.
+    /// edit leaves some out, or an entry without an identifier is in a tree.
     counts: bool,
     /// Whether a record is one of pi's.
     known: bool,
@@ -96,7 +96,7 @@ struct Mending<'a> {
     aside: Vec<(Vec<u8>, Code)>,
 }
 
-impl<'a> Mending<'a> {
+impl<'a> EntryRepair<'a> {
     fn new(wanted: &'a RepairOptions, cx: &'a Cx<'a>) -> Self {
         Self {
             wanted,
@@ -112,7 +112,7 @@ impl<'a> Mending<'a> {
             slots: Slots::default(),
             indexes: Vec::new(),
             shifted: HashMap::new(),
-            kept: None,
+            first_kept: None,
             fails: false,
             counts: true,
             known: false,
@@ -124,8 +124,8 @@ impl<'a> Mending<'a> {
     }
 }
 
-impl Mend for Mending<'_> {
-    fn look(&mut self, record: &Rescued<'_>) -> bool {
+impl Mend for EntryRepair<'_> {
+    fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let Ok(Some(scan)) = Scan::of(record.bytes) else { return false };
         if self.looked == 0 && is_slot(record.bytes) {
             self.slot = true;
@@ -182,7 +182,7 @@ impl Mend for Mending<'_> {
             if let Some(list) = self.header.list()
                 && self.list.is_some_and(|own| own != list)
             {
-                // Entries stood before the header, and were noted as those of another version.
+                // Entries came before the header, and were noted as those of another version.
                 *self = Self { list: Some(list), ..Self::new(self.wanted, self.cx) };
                 return true;
             }
@@ -233,7 +233,7 @@ impl Mend for Mending<'_> {
         }
     }
 
-    fn write(&mut self, record: &Rescued<'_>, out: &mut Vec<u8>) -> Option<Code> {
+    fn write(&mut self, record: &FoundRecord<'_>, out: &mut Vec<u8>) -> Option<Code> {
         if self.written.records == 0 && is_slot(record.bytes) {
             write_marked(record, out);
             self.begin_with_header(out);
@@ -250,7 +250,7 @@ impl Mend for Mending<'_> {
     }
 }
 
-impl Mending<'_> {
+impl EntryRepair<'_> {
     /// Writes a header that cannot be left where it is.
     fn begin_with_header(&self, out: &mut Vec<u8>) {
         if self.header.stays() {
@@ -280,7 +280,7 @@ impl Mending<'_> {
             Some(true) => self.list_reach(plan),
             _ => plan.before(),
         };
-        let mut after = plan.reach(self.kept);
+        let mut after = plan.reach(self.first_kept);
         if let Some(resume) = &self.resume {
             resume.count(&mut after);
         }
@@ -291,7 +291,7 @@ impl Mending<'_> {
         self.cx.report(Diagnostic::new(code, message).at(at));
     }
 
-    fn look_at_header(&mut self, number: u64, record: &Rescued<'_>, scan: &Scan) {
+    fn look_at_header(&mut self, number: u64, record: &FoundRecord<'_>, scan: &Scan) {
         self.header.numbers.push(number);
         if self.header.own.is_some() {
             self.slots.other();
@@ -313,7 +313,7 @@ impl Mending<'_> {
         }
     }
 
-    fn look_at_entry(&mut self, record: &Rescued<'_>, scan: &Scan) {
+    fn look_at_entry(&mut self, record: &FoundRecord<'_>, scan: &Scan) {
         let bytes = record.bytes;
         let id = scan.id.map(|id| id.value.of(bytes)).filter(|id| is_id(id));
         let content = fingerprint(bytes.trim_ascii());
@@ -403,20 +403,20 @@ impl Mending<'_> {
             }
         }
         let plan = if list { skeleton.decide_list(maker) } else { skeleton.decide(maker) };
-        self.kept = match plan.compaction() {
+        self.first_kept = match plan.compaction() {
             Some(at) if list => {
                 let index = self.indexes.iter().find(|(ordinal, _)| *ordinal == at);
                 let kept = index.and_then(|(_, number)| self.slots.entry_at(*number));
                 kept.filter(|kept| *kept < at)
             }
-            Some(at) => plan.kept_by(at),
+            Some(at) => plan.first_kept_by(at),
             None => None,
         };
         if self.wanted.resumable && !plan.is_in_file_order() {
             let at = self.header.at;
             self.report(Code::Unordered, Code::Unordered.title(), at);
         } else if self.wanted.resumable {
-            self.resume = Some(Resume::new(list, self.kept, plan.compaction(), maker));
+            self.resume = Some(Resume::new(list, self.first_kept, plan.compaction(), maker));
         }
         if let Some((top, count)) = plan.old_branch().filter(|_| !list) {
             self.cx.report(self.tail.old_branch(top, count));
@@ -430,7 +430,7 @@ impl Mending<'_> {
         let gone = |ordinal: &u32| {
             let removed =
                 self.resume.as_ref().is_some_and(|resume| resume.removed(*ordinal).is_some());
-            removed || plan.marks(*ordinal) & marks::GONE != 0
+            removed || plan.marks(*ordinal) & marks::REMOVED != 0
         };
         if self.indexes.is_empty() {
             return;
@@ -455,7 +455,7 @@ impl Mending<'_> {
         let compaction = readable.iter().rev().find(|o| is(o, marks::COMPACTION)).copied();
         let index = self.indexes.iter().find(|(ordinal, _)| Some(*ordinal) == compaction);
         let kept = index.and_then(|(_, number)| readable.get(number.checked_sub(1)? as usize));
-        let said = readable.iter().filter(|o| is(o, marks::SAID));
+        let said = readable.iter().filter(|o| is(o, marks::MESSAGE));
         let said = said.filter(|o| plan.is_sent(**o, compaction, kept.copied()));
         let messages = said.count() as u64 + u64::from(compaction.is_some());
         Reach { entries: readable.len() as u64, messages }
@@ -464,7 +464,7 @@ impl Mending<'_> {
     fn write_header(
         &mut self,
         number: u64,
-        record: &Rescued<'_>,
+        record: &FoundRecord<'_>,
         out: &mut Vec<u8>,
     ) -> Option<Code> {
         if self.header.numbers.first() != Some(&number) {

@@ -56,7 +56,7 @@ fn renamed(entry: &[u8], name: &[u8]) -> Option<Refused> {
     Some(Refused { at: span_of(entry, name), new, code: Code::ToolRenamed })
 }
 
-/// Returns an image that no model takes, with the text that stands for it.
+/// Returns an image that no model takes, with the text that replaces it.
 fn without_image(entry: &[u8], block: &[u8]) -> Option<Refused> {
     let fault = image_fault(&text::decode(member(block, "data")?)?)?;
     let mut new = b"{\"type\":\"text\",\"text\":".to_vec();

@@ -2,13 +2,13 @@
 //!
 //! Source: `transformMessages` of pi's `ai` package, release 0.87.1, and the rules of the
 //! interfaces that it serves: every call has its result before the next turn, no result is without
-//! its call, the last answer says something, and text is Unicode. Answers that were broken off
+//! its call, the last answer has content, and text is Unicode. Answers that were broken off
 //! are not sent. Thoughts that carry a signature are never touched.
 
 use super::record::{elements, member};
 use super::refused::{Refused, refused};
 use crate::diagnostic::Code;
-use crate::format::{Reach, Rescued};
+use crate::format::{FoundRecord, Reach};
 use crate::ids::{Id, Maker};
 use crate::json::text;
 use crate::members::Scan;
@@ -20,21 +20,21 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 #[derive(Debug)]
 pub struct Resume {
     list: bool,
-    kept: Option<u32>,
+    first_kept: Option<u32>,
     compaction: Option<u32>,
     maker: Maker,
     /// Number of entries looked at.
     looked: u32,
     /// The last answer, while calls of it wait for their results.
     open: Option<Turn>,
-    /// Answers at the end that say nothing.
+    /// Answers at the end without content.
     tail: Vec<u32>,
-    /// Results that repair adds, by the entry that they stand behind.
+    /// Results that repair adds, by the entry before them.
     put: BTreeMap<u32, Vec<Put>>,
     /// Places of added results, by their calls.
     answered: HashMap<u64, (u32, usize)>,
     removed: BTreeMap<u32, Code>,
-    left: bool,
+    leaf_stays: bool,
     /// Entries with places that are replaced.
     refused: BTreeSet<u32>,
     /// Whether one of these places is an image, whose data are set aside.
@@ -42,7 +42,7 @@ pub struct Resume {
     /// Parent of the next entry of the active branch, and the reason for it.
     over: Option<(Vec<u8>, Code)>,
     /// Parents of removed entries, by the entries' identifiers.
-    gone: HashMap<u64, Vec<u8>>,
+    removed_parents: HashMap<u64, Vec<u8>>,
 }
 
 /// An answer with calls.
@@ -52,7 +52,7 @@ struct Turn {
     after: u32,
     /// Calls that wait, by their identifiers.
     calls: Waiting<u64, Call>,
-    /// Results that stand off the active branch.
+    /// Results off the active branch.
     elsewhere: HashMap<u64, Vec<u8>>,
     /// The answer's times, in their spelling.
     time: Vec<u8>,
@@ -78,10 +78,10 @@ struct Put {
 impl Resume {
     /// Creates the state for a session whose last compaction and the first entry that it keeps are
     /// known.
-    pub fn new(list: bool, kept: Option<u32>, compaction: Option<u32>, maker: Maker) -> Self {
+    pub fn new(list: bool, first_kept: Option<u32>, compaction: Option<u32>, maker: Maker) -> Self {
         Self {
             list,
-            kept,
+            first_kept,
             compaction,
             maker,
             looked: 0,
@@ -90,26 +90,26 @@ impl Resume {
             put: BTreeMap::new(),
             answered: HashMap::new(),
             removed: BTreeMap::new(),
-            left: false,
+            leaf_stays: false,
             refused: BTreeSet::new(),
             images: false,
             over: None,
-            gone: HashMap::new(),
+            removed_parents: HashMap::new(),
         }
     }
 
     /// Looks at the next entry.
-    pub fn look(&mut self, plan: &Plan, record: &Rescued<'_>, scan: &Scan) {
+    pub fn look(&mut self, plan: &Plan, record: &FoundRecord<'_>, scan: &Scan) {
         let ordinal = self.looked;
         self.looked += 1;
-        if plan.marks(ordinal) & marks::GONE != 0 {
+        if plan.marks(ordinal) & marks::REMOVED != 0 {
             return;
         }
         let bytes = record.bytes;
         let message = scan.message.filter(|_| scan.is(bytes, "message"));
         let message = message.map_or(&b""[..], |message| message.of(bytes));
         let role = scan.role.and_then(|role| text::decode(role.of(bytes))).unwrap_or_default();
-        let sent = plan.is_sent(ordinal, self.compaction, self.kept);
+        let sent = plan.is_sent(ordinal, self.compaction, self.first_kept);
         if !plan.is_active(ordinal) {
             if role == "toolResult" {
                 self.found_elsewhere(message);
@@ -129,7 +129,7 @@ impl Resume {
             "toolResult" => self.result(ordinal, message),
             "system" => {}
             "bashExecution" if member(message, "excludeFromContext") == Some(b"true") => {}
-            _ if plan.marks(ordinal) & marks::SAID != 0 => {
+            _ if plan.marks(ordinal) & marks::MESSAGE != 0 => {
                 self.settle();
                 self.tail.clear();
             }
@@ -137,7 +137,7 @@ impl Resume {
         }
     }
 
-    fn answer(&mut self, ordinal: u32, message: &[u8], record: &Rescued<'_>, scan: &Scan) {
+    fn answer(&mut self, ordinal: u32, message: &[u8], record: &FoundRecord<'_>, scan: &Scan) {
         self.settle();
         let why = member(message, "stopReason").unwrap_or_default();
         if text::is(why, "error") || text::is(why, "aborted") {
@@ -190,8 +190,8 @@ impl Resume {
         self.removed.insert(ordinal, Code::OrphanResult);
     }
 
-    /// Uses a result that stands where it is not sent, or comes too late, as the result of its
-    /// call.
+    /// Uses a result that is in a place where it is not sent, or that comes too late, as the result
+    /// of its call.
     fn found_elsewhere(&mut self, message: &[u8]) {
         let key = key_of(member(message, "toolCallId").unwrap_or_default());
         if let Some((after, place)) = self.answered.remove(&key) {
@@ -268,13 +268,13 @@ impl Resume {
             }
         }
         for other in [last, end].into_iter().flatten().filter(|at| !plan.is_active(*at)) {
-            self.left |= !self.removed.split_off(&(other + 1)).is_empty();
+            self.leaf_stays |= !self.removed.split_off(&(other + 1)).is_empty();
         }
     }
 
     /// Whether an entry is kept for the leaf's sake that would have been removed otherwise.
     pub fn leaves(&self) -> bool {
-        self.left
+        self.leaf_stays
     }
 
     /// Whether anything is changed.
@@ -308,7 +308,7 @@ impl Resume {
     /// Whether an entry must be parsed when it is written.
     pub fn touches(&self, ordinal: u32) -> bool {
         self.over.is_some()
-            || !self.gone.is_empty()
+            || !self.removed_parents.is_empty()
             || self.put.contains_key(&ordinal)
             || self.removed.contains_key(&ordinal)
             || self.refused.contains(&ordinal)
@@ -321,7 +321,8 @@ impl Resume {
             return None;
         }
         let over = if active { self.over.take() } else { None };
-        let beside = || Some((self.gone.get(&key_of(parent))?.clone(), Code::ParentLinked));
+        let beside =
+            || Some((self.removed_parents.get(&key_of(parent))?.clone(), Code::ParentLinked));
         over.or_else(beside)
     }
 
@@ -330,7 +331,7 @@ impl Resume {
         if active {
             self.over = Some((parent.clone(), code));
         }
-        self.gone.insert(key_of(own), parent);
+        self.removed_parents.insert(key_of(own), parent);
     }
 
     /// Returns the lines that are added behind an entry, with their calls.

@@ -54,7 +54,7 @@ impl Slots {
         self.open = Some(self.next.max(1) + 1);
     }
 
-    /// Counts the end of a record, unless its beginning was counted: that stands before it, or
+    /// Counts the end of a record, unless its beginning was counted: that comes before it, or
     /// before the one record that another program wrote into its midst.
     pub fn rest(&mut self) {
         if self.open.take().is_none_or(|next| self.next > next + 1) {
@@ -113,28 +113,28 @@ impl Slots {
         &self,
         number: u64,
         compaction: u32,
-        gone: &[u32],
+        removed: &[u32],
         put_in: &[u32],
     ) -> Option<Moved> {
         let own = self.of(compaction);
         let at_most = self.hole.is_some_and(|hole| hole < number.min(own));
-        // The kept entry stood before the compaction, so it is one of the missing records.
+        // The kept entry was before the compaction, so it is one of the missing records.
         if at_most && number >= own {
-            let number = self.moved(own, gone, put_in)?;
+            let number = self.moved(own, removed, put_in)?;
             return Some(Moved { number, why: Code::TargetItself, at_most: false });
         }
-        let new = self.moved(number, gone, put_in).filter(|new| *new != number || at_most)?;
+        let new = self.moved(number, removed, put_in).filter(|new| *new != number || at_most)?;
         Some(Moved { number: new, why: Code::IndexShifted, at_most })
     }
 
     /// Returns the shifted number; `None` for a number that no record has.
-    fn moved(&self, number: u64, gone: &[u32], put_in: &[u32]) -> Option<u64> {
+    fn moved(&self, number: u64, removed: &[u32], put_in: &[u32]) -> Option<u64> {
         if number == 0 || number >= self.next {
             return None;
         }
         let others = self.others.partition_point(|slot| *slot < number) as u64;
-        let gone = gone.partition_point(|ordinal| self.of(*ordinal) < number) as u64;
+        let removed = removed.partition_point(|ordinal| self.of(*ordinal) < number) as u64;
         let new = put_in.partition_point(|ordinal| self.of(*ordinal) < number) as u64;
-        Some((number + new).saturating_sub(others + gone))
+        Some((number + new).saturating_sub(others + removed))
     }
 }

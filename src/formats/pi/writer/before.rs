@@ -9,10 +9,10 @@ use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
 
 /// Fields of a header that another version contains in another form, or may contain so.
-const SAID_OTHERWISE: [Field; 6] =
+const CHANGED_FIELDS: [Field; 6] =
     [Field::Name, Field::File, Field::Source, Field::Layout, Field::Extra, Field::ParentSession];
 
-/// Whether a line is a header of this version that says what a record of a newer one says.
+/// Whether a line is a header of this version with the content of a record of a newer one.
 fn heads(line: &Bytes, node: &Node, version: u32) -> bool {
     let Some(header) = read::header(line, NAME).ok().flatten() else { return false };
     let read = &header.record.node;
@@ -21,7 +21,7 @@ fn heads(line: &Bytes, node: &Node, version: u32) -> bool {
         parent.json(Field::Path).or(parent.json(Field::Data)).cloned()
     };
     header.named == Named::Known(version)
-        && read.is_same(node, &SAID_OTHERWISE)
+        && read.is_same(node, &CHANGED_FIELDS)
         && others(read) == others(node)
         && parent(read) == parent(node)
 }
@@ -52,7 +52,7 @@ impl Entries<'_> {
         let raw = raw_of(&record.node)
             .or_else(|| write::entry(record, newer, None, &mut spelled).then(|| spelled.into()))?;
         let line = Bytes::from(was::line(&raw, self.version.number)?);
-        self.says(&line, record, index).then_some(line)
+        self.has_same_content(&line, record, index).then_some(line)
     }
 
     /// Returns the line of a record in this version, in the record's own spelling, where that is
@@ -70,11 +70,11 @@ impl Entries<'_> {
         let number = index.map(|index| index.to_string());
         let number = number.as_ref().map(String::as_bytes);
         let line = Bytes::from(older::entry(&raw, (newer, self.version.number), number)?);
-        self.says(&line, record, index).then_some(line)
+        self.has_same_content(&line, record, index).then_some(line)
     }
 
     /// Whether a line has the same content in this version as a record of a newer version.
-    fn says(&self, line: &Bytes, record: &Record, index: Option<u64>) -> bool {
+    fn has_same_content(&self, line: &Bytes, record: &Record, index: Option<u64>) -> bool {
         let Some(parsed) = self.parsed(line, index).filter(|parsed| parsed.kind == record.kind)
         else {
             return false;

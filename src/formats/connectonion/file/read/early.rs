@@ -1,4 +1,4 @@
-//! Messages that stand before the turns.
+//! Messages before the turns.
 //!
 //! The real software writes the top first, then turns, then messages, but the order of a mapping's
 //! members has no meaning: a program that sorts them changes it. If messages come first, the reader
@@ -6,7 +6,7 @@
 //! more.
 
 use super::super::super::EXPANSION;
-use super::super::shadow::{Shadow, Tee};
+use super::super::comparison::{Comparison, Tee};
 use super::super::top::Lists;
 use super::{Records, Stage};
 use crate::error::Result;
@@ -14,12 +14,12 @@ use crate::record::{Field, Kind, Node, Record, Value};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Event, Events, What};
 
-/// State of turns and messages that stand early in the file and are read late.
+/// State of turns and messages that come early in the file and are read late.
 #[derive(Default)]
 pub(super) struct Early {
     /// Whether turns or messages were passed over.
     pub passed: bool,
-    /// The system prompt, which stands between both.
+    /// The system prompt, which is between both.
     prompt: Option<Value>,
     /// The reading to which the reader returns after them.
     pub aside: Option<Aside>,
@@ -29,7 +29,7 @@ pub(super) struct Early {
 pub(super) struct Aside {
     events: Events<Tee>,
     nodes: Nodes,
-    shadow: Shadow,
+    comparison: Comparison,
     /// Whether the suspended reading ended without damage; otherwise its error was reported.
     whole: bool,
 }
@@ -54,7 +54,7 @@ impl Records<'_> {
         self.skip(value)?;
         // These comments are reported when the values are read.
         self.nodes.comments.clear();
-        self.shadow.compare(self.nodes.end.byte, "");
+        self.comparison.compare(self.nodes.end.byte, "");
         Ok(())
     }
 
@@ -82,8 +82,8 @@ impl Records<'_> {
         if !std::mem::take(&mut self.early.passed) {
             return Ok(false);
         }
-        let (events, nodes, shadow) = self.anew()?;
-        self.early.aside = Some(Aside { events, nodes, shadow, whole });
+        let (events, nodes, comparison) = self.restart()?;
+        self.early.aside = Some(Aside { events, nodes, comparison, whole });
         match self.go_to("turns") {
             Err(error) if whole => Err(error),
             Ok(true) => Ok(true),
@@ -93,7 +93,7 @@ impl Records<'_> {
 
     /// Reads messages that were passed over, and then continues where the file ended.
     pub(super) fn read_messages(&mut self) -> Result<bool> {
-        self.anew()?;
+        self.restart()?;
         if let Some(prompt) = self.early.prompt.take() {
             let mut record = Record::new(Kind::Session);
             record.node.set(Field::SystemPrompt, prompt);
@@ -107,18 +107,18 @@ impl Records<'_> {
     }
 
     /// Restarts at the beginning of the file; returns the state of the reading so far.
-    fn anew(&mut self) -> Result<(Events<Tee>, Nodes, Shadow)> {
+    fn restart(&mut self) -> Result<(Events<Tee>, Nodes, Comparison)> {
         let (tee, kept) = Tee::new(self.parts.main()?, self.cx.options.encoding);
         let events = std::mem::replace(&mut self.events, Events::new(tee, self.limits));
         let nodes = std::mem::replace(&mut self.nodes, Nodes::new(Budget::of(EXPANSION)));
-        let shadow = std::mem::replace(&mut self.shadow, Shadow::new(kept));
-        let yaml = &mut self.shadow.yaml;
+        let comparison = std::mem::replace(&mut self.comparison, Comparison::new(kept));
+        let yaml = &mut self.comparison.yaml;
         yaml.set_style(self.style);
         if self.indented {
             yaml.indent_sequences();
         }
         yaml.begin_mapping();
-        Ok((events, nodes, shadow))
+        Ok((events, nodes, comparison))
     }
 
     /// Advances to the member of this name, and begins it.
@@ -134,7 +134,7 @@ impl Records<'_> {
             }
             let value = self.nodes.next(&mut self.events)?;
             self.skip(value)?;
-            self.shadow.compare(self.nodes.end.byte, "");
+            self.comparison.compare(self.nodes.end.byte, "");
         }
     }
 
@@ -147,10 +147,10 @@ impl Records<'_> {
 
     /// Continues where the file ended.
     pub(super) fn return_to_end(&mut self) -> Result<()> {
-        let Some(Aside { events, nodes, shadow, whole }) = self.early.aside.take() else {
+        let Some(Aside { events, nodes, comparison, whole }) = self.early.aside.take() else {
             return Ok(());
         };
-        (self.events, self.nodes, self.shadow) = (events, nodes, shadow);
+        (self.events, self.nodes, self.comparison) = (events, nodes, comparison);
         if whole {
             return self.finish();
         }
@@ -160,14 +160,14 @@ impl Records<'_> {
 
     /// Whether the damage that stops the reading now was already reported when the values were
     /// passed over.
-    pub(super) fn is_said(&self) -> bool {
+    pub(super) fn is_reported(&self) -> bool {
         self.early.aside.as_ref().is_some_and(|aside| !aside.whole)
     }
 
     /// Reads the turns and messages that were passed over before damage that was reported; `stage`
     /// is the stage at the damage.
     pub(super) fn go_back(&mut self, stage: Stage) {
-        let found = match self.is_said() {
+        let found = match self.is_reported() {
             true => stage == Stage::Turns && self.read_messages().unwrap_or_default(),
             // Damage in these values was found when they were passed over.
             false => self.read_passed(false).unwrap_or_default(),

@@ -13,8 +13,8 @@ use crate::yaml::read::{Event, What};
 
 impl Records<'_> {
     /// Reports once that the encoding is a guess.
-    pub(super) fn say_guess(&mut self) {
-        let Some(found) = self.shadow.found().filter(|_| !self.guessed) else { return };
+    pub(super) fn report_guess(&mut self) {
+        let Some(found) = self.comparison.found().filter(|_| !self.guessed) else { return };
         if let Some(percent) = found.confidence {
             self.guessed = true;
             let name = found.encoding.name();
@@ -25,14 +25,14 @@ impl Records<'_> {
 
     /// Reports the properties of the file that are known only at its end.
     fn file(&mut self) {
-        if self.shadow.is_mixed() {
-            self.say_relaid(self.nodes.end);
+        if self.comparison.is_mixed() {
+            self.report_relaid(self.nodes.end);
         }
         let mut file = Node::default();
-        if let Some(found) = self.shadow.found().filter(|found| !found.is_utf8()) {
+        if let Some(found) = self.comparison.found().filter(|found| !found.is_utf8()) {
             file.set(Field::Encoding, Json::string(found.encoding.name()));
         }
-        if !self.shadow.is_ended() {
+        if !self.comparison.is_ended() {
             let found = Diagnostic::new(Code::NoFinalNewline, Code::NoFinalNewline.title());
             self.cx.report(found.at(self.nodes.end));
             file.set(Field::FinalNewline, Json::constant("false"));
@@ -70,7 +70,7 @@ impl Records<'_> {
         loop {
             match self.events.next()? {
                 None => {
-                    self.say_comments();
+                    self.report_comments();
                     let end = Position { byte: u64::MAX, ..self.nodes.end };
                     let told = self.remark(end, "", Before::Top("end"));
                     if let Some(last) = self.ready.back_mut().filter(|_| told) {

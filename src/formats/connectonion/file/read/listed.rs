@@ -4,7 +4,7 @@ use super::super::super::message;
 use super::super::list::Begin;
 use super::super::top::put;
 use super::super::turn;
-use super::super::turns::Told;
+use super::super::turns::TurnTexts;
 use super::remark::Before;
 use super::{Records, Turn};
 use crate::diagnostic::{Code, Diagnostic};
@@ -23,7 +23,7 @@ impl Records<'_> {
         let at = event.at;
         let gap = self.gap(at, Before::Turn, 0);
         let json = self.json(event, Scalars::TextOf(self.shape.turns.texts))?;
-        self.say_twice(&json, at);
+        self.report_duplicate(&json, at);
         let read = self.shape.turns.read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         let (mut record, messages) = read;
         self.turns_seen += 1;
@@ -39,10 +39,10 @@ impl Records<'_> {
             let text = (begin != Begin::Missing).then(|| self.list.text());
             let mut written = Vec::new();
             self.shape.turns.write(&record, text.as_deref(), &mut written);
-            put(&written, &mut self.shadow.yaml);
+            put(&written, &mut self.comparison.yaml);
         }
         self.own_spelling(&mut record, gap);
-        let told = Told::of(&record);
+        let told = TurnTexts::of(&record);
         self.push(record, at);
         if is_turn {
             self.added(added, told, at);
@@ -83,10 +83,10 @@ impl Records<'_> {
     }
 
     /// Returns the messages of a turn, and restores those that only the turn itself contains.
-    fn added(&mut self, messages: Vec<Record>, told: Told, at: Position) {
+    fn added(&mut self, messages: Vec<Record>, told: TurnTexts, at: Position) {
         let mut turn = Turn { number: self.turns_seen, begun: false, answered: false };
         for mut record in messages {
-            message::say_opaque(&record, at, self.cx);
+            message::report_opaque(&record, at, self.cx);
             if !turn.begun && !record.node.is(Field::Role, "system") {
                 turn.begun = true;
                 if !record.node.is(Field::Role, "user") {

@@ -1,8 +1,8 @@
 //! Comments and blank lines between the records of a file.
 //!
 //! The documentation of the software invites users to edit these files, so the reader keeps
-//! comments as notices, in the place where they stand. A comment inside a record is part of the
-//! record's own spelling.
+//! comments as notices, in their places. A comment inside a record is part of the record's own
+//! spelling.
 
 use super::super::REMARK;
 use super::{Records, Stage};
@@ -10,7 +10,7 @@ use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Kind, Record};
 
-/// The element in front of which a remark stands.
+/// The element behind a remark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
     /// A member of the top, by the name for the notice's layout.
@@ -27,7 +27,7 @@ impl Records<'_> {
     /// Returns the text before the node at `at` as a notice record; `opener` is the text that opens
     /// the collection whose first node it is. Returns whether there was such text.
     pub(super) fn remark(&mut self, at: Position, opener: &str, before: Before) -> bool {
-        let Some(text) = self.shadow.take_remark(at.byte, opener) else { return false };
+        let Some(text) = self.comparison.take_remark(at.byte, opener) else { return false };
         let mut record = Record::new(Kind::Notice);
         let node = &mut record.node;
         node.set(Field::Subtype, Json::string(REMARK));

@@ -1,6 +1,6 @@
 //! Restoring of messages that only the turns contain.
 
-use super::super::turns::{Told, Turns};
+use super::super::turns::{TurnTexts, Turns};
 use super::{Records, Turn};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -19,13 +19,17 @@ impl Records<'_> {
         Ok(())
     }
 
-    fn told(&mut self, turn: Turn) -> Result<Told> {
+    fn turn_texts(&mut self, turn: Turn) -> Result<TurnTexts> {
         let turns = self.turns.as_mut().filter(|_| turn.number > 0);
-        Ok(turns.map(|turns| turns.told(turn.number)).transpose()?.flatten().unwrap_or_default())
+        Ok(turns
+            .map(|turns| turns.turn_texts(turn.number))
+            .transpose()?
+            .flatten()
+            .unwrap_or_default())
     }
 
     pub(super) fn restore_question(&mut self, turn: Turn, at: Position) -> Result<()> {
-        let told = self.told(turn)?.input;
+        let told = self.turn_texts(turn)?.input;
         self.restore_input(told, turn, at);
         Ok(())
     }
@@ -40,7 +44,7 @@ impl Records<'_> {
     }
 
     /// Adds question and answer of the turn that was read last, whose messages are in other files.
-    pub(super) fn restore_said(&mut self, told: Told, at: Position) {
+    pub(super) fn restore_texts(&mut self, told: TurnTexts, at: Position) {
         let turn = Turn { number: self.turns_seen, begun: false, answered: false };
         self.restore("user", told.input, turn, at);
         self.restore("assistant", told.result, turn, at);
@@ -63,7 +67,7 @@ impl Records<'_> {
             self.restore_question(turn, self.nodes.end)?;
         }
         if !turn.answered {
-            let told = self.told(turn)?.result;
+            let told = self.turn_texts(turn)?.result;
             self.restore("assistant", told, turn, self.nodes.end);
         }
         Ok(())

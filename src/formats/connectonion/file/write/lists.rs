@@ -13,7 +13,7 @@ const NULLS: [&str; 5] = ["", "null", "Null", "NULL", "~"];
 
 impl File<'_> {
     /// Writes a key that does not follow from the turns, and begins its list, if it has one; false
-    /// if the notice stands for no key.
+    /// if the notice represents no key.
     pub(super) fn key(&mut self, notice: &Node) -> bool {
         let layout = notice.text(Field::Layout).unwrap_or_default();
         let null = |key| layout.strip_prefix(key).filter(|null| NULLS.contains(&null.trim()));

@@ -26,7 +26,7 @@ pub struct Take {
     pub talk: Resume,
     /// Whether lines end with `\r\n`.
     pub crlf: bool,
-    /// Whether lines that stay stand behind the messages.
+    /// Whether lines that stay are behind the messages.
     behind: bool,
 }
 
@@ -53,7 +53,7 @@ impl Place {
     }
 }
 
-/// The file, and a second reading of it if lines stand behind its messages.
+/// The file, and a second reading of it if there are lines behind its messages.
 pub type Sources = (Box<dyn Read>, Option<Box<dyn Read>>);
 
 /// All copies of the run in a file.
@@ -64,7 +64,7 @@ pub struct Takes {
     /// Index of the copy that stays.
     pub best: usize,
     /// Whether any item is not a line of a run.
-    strange: bool,
+    has_other_items: bool,
     /// Whether the lines of messages do not form a list.
     pub unlisted: bool,
     /// Whether a model's interface must take the messages.
@@ -82,7 +82,7 @@ impl Takes {
     /// Adds an item of the first walk.
     ///
     /// # Errors
-    /// None; a walk asks for a result.
+    /// None; a walk expects a result.
     pub fn item(&mut self, item: &Item) -> Result<()> {
         if self.place.of(item) >= self.all.len() {
             self.all.push(Take::default());
@@ -108,7 +108,7 @@ impl Takes {
                 take.behind = true;
                 take.lines.insert(hash(line));
             }
-            Item::Aside(..) => self.strange = true,
+            Item::Aside(..) => self.has_other_items = true,
             Item::Frame(..) => {}
         }
         Ok(())
@@ -125,10 +125,10 @@ impl Takes {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn sources(&self, bench: &mut dyn RepairIo) -> Result<Sources> {
+    pub fn sources(&self, io: &mut dyn RepairIo) -> Result<Sources> {
         let behind = self.best().is_some_and(|take| take.behind);
-        let again = behind.then(|| bench.parts().main()).transpose()?;
-        Ok((bench.parts().main()?, again))
+        let again = behind.then(|| io.parts().main()).transpose()?;
+        Ok((io.parts().main()?, again))
     }
 
     /// Returns the copy that stays.
@@ -143,7 +143,7 @@ impl Takes {
 
     /// Whether the file has only one copy, no stray bytes, and exactly this number of messages.
     pub fn are_all(&self, messages: u64) -> bool {
-        self.all.len() == 1 && !self.strange && self.messages() == messages
+        self.all.len() == 1 && !self.has_other_items && self.messages() == messages
     }
 
     /// Returns the number of messages in the copy that stays.
@@ -152,9 +152,10 @@ impl Takes {
     }
 
     /// Returns the number of messages after the repair.
-    pub fn left(&self) -> u64 {
+    pub fn remaining(&self) -> u64 {
         let talk = self.best().map(|take| &take.talk);
-        let (put, gone) = talk.map_or((0, 0), |talk| (talk.all().count() as u64, talk.gone()));
+        let (put, gone) =
+            talk.map_or((0, 0), |talk| (talk.all().count() as u64, talk.removed_count()));
         (self.messages() + put).saturating_sub(gone)
     }
 

@@ -5,7 +5,7 @@ use super::super::blocks::{Block, Blocks, Kind, Piece};
 use super::super::check::{Around, Checked, check, is_bare, is_complete};
 use super::super::facts::Facts;
 use super::super::place::Place;
-use super::super::{State, is_told};
+use super::super::{State, is_reported};
 use super::Writing;
 use crate::diagnostic::{Code, Log};
 use crate::error::Result;
@@ -25,14 +25,14 @@ use std::rc::Rc;
 /// # Errors
 /// If reading fails.
 pub fn look(
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     shape: &'static Shape,
     foreign: Option<&'static Encoding>,
     wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Facts> {
     let mut place = Place::default();
-    each(bench.parts().main()?, cx, &mut |piece, _| {
+    each(io.parts().main()?, cx, &mut |piece, _| {
         if let Piece::Block(Block { kind: Kind::Message, bytes, .. }) = piece {
             place.look(&bytes);
         }
@@ -40,13 +40,13 @@ pub fn look(
     })?;
     let place = place.most();
     let facts = Facts::new(shape, wanted.resumable, place, u64::MAX);
-    let (facts, Blocked { end, all }) = survey(bench, facts, foreign, cx)?;
+    let (facts, Blocked { end, all }) = survey(io, facts, foreign, cx)?;
     if end == all {
         return Ok(facts);
     }
     // The block before all removed blocks is then the last one, and has to be whole as such.
     let facts = Facts::new(shape, wanted.resumable, place, end);
-    survey(bench, facts, foreign, cx).map(|(facts, _)| facts)
+    survey(io, facts, foreign, cx).map(|(facts, _)| facts)
 }
 
 /// Numbers of the blocks of a file, which are counted from 1.
@@ -58,13 +58,13 @@ struct Blocked {
 
 /// Collects the facts of a file in one walk.
 fn survey(
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     mut facts: Facts,
     foreign: Option<&'static Encoding>,
     cx: &Cx<'_>,
 ) -> Result<(Facts, Blocked)> {
     let (mut place, mut end) = (0, 0);
-    each(bench.parts().main()?, cx, &mut |piece, last| {
+    each(io.parts().main()?, cx, &mut |piece, last| {
         match piece {
             Piece::Aside(..) => (facts.damaged, facts.removes) = (true, true),
             Piece::Block(block) => {
@@ -72,11 +72,11 @@ fn survey(
                 let (checked, lossy) = checked(&block, last || facts.ends(place), foreign, &facts);
                 let message = block.kind == Kind::Message;
                 let stays = |says: &Json| last || !message || is_complete(says);
-                if checked.says.as_ref().is_some_and(stays) {
+                if checked.content.as_ref().is_some_and(stays) {
                     end = place;
                 }
                 facts.block(&block.kind, &block.bytes, last, &checked);
-                // A line without an ending stands before another line.
+                // A line without an ending comes before another line.
                 facts.damaged |=
                     block.is_put_in() || lossy.is_some() || !(last || block.terminated);
                 facts.removes |= lossy.is_some();
@@ -104,7 +104,7 @@ pub struct Tried {
     /// Whether the walk sets any bytes aside.
     pub removes: bool,
     /// Whether the walk reports any fix.
-    pub told: bool,
+    pub reported: bool,
     /// The part of the output from which its encoding is guessed.
     pub sample: Vec<u8>,
 }
@@ -115,14 +115,14 @@ impl Plan<'_> {
     ///
     /// # Errors
     /// If reading fails.
-    pub fn try_out(self, bench: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<Tried> {
+    pub fn try_out(self, io: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<Tried> {
         let log = Log::default();
         let quiet = Cx { options: cx.options, log: &log };
         let sample = Sample::default();
         let mut dry = Writing::new(None, Box::new(sample.clone()), self, &quiet);
-        each(bench.parts().main()?, cx, &mut |piece, last| dry.piece(piece, last))?;
+        each(io.parts().main()?, cx, &mut |piece, last| dry.piece(piece, last))?;
         let (removes, _) = dry.finish()?;
-        Ok(Tried { removes, told: is_told(&log), sample: sample.0.take() })
+        Ok(Tried { removes, reported: is_reported(&log), sample: sample.0.take() })
     }
 
     /// Walks, and writes the repaired file.
@@ -131,14 +131,14 @@ impl Plan<'_> {
     /// If reading or writing fails.
     pub fn carry_out(
         self,
-        bench: &mut dyn RepairIo,
+        io: &mut dyn RepairIo,
         state: &State,
         removes: bool,
         cx: &Cx<'_>,
     ) -> Result<Repaired> {
-        bench.begin(removes || state.marked)?;
-        let (source, out) = (bench.parts().main()?, bench.create("")?);
-        let mut writing = Writing::new(Some(bench), out, self, cx);
+        io.begin(removes || state.marked)?;
+        let (source, out) = (io.parts().main()?, io.create("")?);
+        let mut writing = Writing::new(Some(io), out, self, cx);
         if state.marked {
             writing.aside(BOM, Position { line: 1, ..Position::default() }, Code::MarkRemoved)?;
         }
@@ -149,7 +149,8 @@ impl Plan<'_> {
         let of = |messages| Reach { entries: facts.records.max(before), messages };
         // Messages in the lists of turns are not counted, and all that a reader finds there stay.
         let seen = if facts.shape().lists == Lists::Within { before } else { 0 };
-        let messages = (facts.messages + put).saturating_sub(facts.talk().gone()).max(seen);
+        let messages =
+            (facts.messages + put).saturating_sub(facts.talk().removed_count()).max(seen);
         let rescued = if state.reads { 0 } else { facts.records };
         Ok(Repaired { changed: true, records: facts.records, rescued, ..Repaired::default() }
             .reaching(Reach { entries: before, messages: before }, of(messages)))
@@ -227,7 +228,7 @@ pub fn checked(
         Some(decoded) => {
             let kept = vec![Range { start: 0, end: bytes.len() }];
             let straight = decoded.straight.unwrap_or_else(|| text.as_bytes().to_vec());
-            (Checked::of(kept, decoded.says), Some(straight))
+            (Checked::of(kept, decoded.content), Some(straight))
         }
         None if !bad && foreign.is_none() => (check(bytes), None),
         None => (in_source(check(&plain), &plain, bytes), None),
@@ -256,9 +257,9 @@ fn in_source(found: Checked, text: &[u8], source: &[u8]) -> Checked {
     let (lines, own) = (lines(text), lines(source));
     let place = |at: usize| lines.binary_search(&at).ok().and_then(|line| own.get(line).copied());
     let range = |kept: &Range<usize>| Some(place(kept.start)?..place(kept.end)?);
-    let kept = found.kept.iter().map(range).collect::<Option<Vec<_>>>();
+    let kept = found.staying.iter().map(range).collect::<Option<Vec<_>>>();
     match kept.filter(|_| lines.len() == own.len()) {
-        Some(kept) => Checked { kept, ..found },
+        Some(kept) => Checked { staying: kept, ..found },
         None => Checked::default(),
     }
 }
@@ -279,7 +280,7 @@ pub enum List {
 /// Returns the content of a block, if the block is that member.
 pub fn list_of(block: &Block, found: &Checked) -> Option<List> {
     let value = found
-        .says
+        .content
         .as_ref()
         .filter(|_| matches!(&block.kind, Kind::Top(name) if name == "messages"))?;
     let value = value.member("messages")?;

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 /// Text that was read and may still be requested.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct ReadText {
     bytes: Vec<u8>,
     /// Number of bytes of `bytes` that were taken.
     taken: usize,
@@ -27,7 +27,7 @@ pub struct Kept {
 /// Reader that keeps the text that passes through.
 pub struct Tee {
     source: Decoder<Box<dyn Read>>,
-    kept: Rc<RefCell<Kept>>,
+    read_text: Rc<RefCell<ReadText>>,
 }
 
 impl Tee {
@@ -36,26 +36,26 @@ impl Tee {
     pub fn new(
         part: Box<dyn Read>,
         encoding: Option<&'static Encoding>,
-    ) -> (Self, Rc<RefCell<Kept>>) {
-        let kept = Rc::<RefCell<Kept>>::default();
-        (Self { source: Decoder::new(part, encoding), kept: Rc::clone(&kept) }, kept)
+    ) -> (Self, Rc<RefCell<ReadText>>) {
+        let read_text = Rc::<RefCell<ReadText>>::default();
+        (Self { source: Decoder::new(part, encoding), read_text: Rc::clone(&read_text) }, read_text)
     }
 }
 
 impl Read for Tee {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.source.read(into)?;
-        let mut kept = self.kept.borrow_mut();
+        let mut read_text = self.read_text.borrow_mut();
         let text = into.get(..read).unwrap_or_default();
-        if kept.crlf.is_none()
+        if read_text.crlf.is_none()
             && let Some(end) = memchr::memchr(b'\n', text)
         {
             let before = end.checked_sub(1).and_then(|at| text.get(at)).copied();
-            kept.crlf = Some(before.unwrap_or(kept.last) == b'\r');
+            read_text.crlf = Some(before.unwrap_or(read_text.last) == b'\r');
         }
-        kept.last = text.last().copied().unwrap_or(kept.last);
-        kept.bytes.extend_from_slice(text);
-        kept.found = Some(self.source.found());
+        read_text.last = text.last().copied().unwrap_or(read_text.last);
+        read_text.bytes.extend_from_slice(text);
+        read_text.found = Some(self.source.found());
         Ok(read)
     }
 }
@@ -63,8 +63,8 @@ impl Read for Tee {
 /// Number of taken bytes that may stay in memory.
 const SLACK: usize = 256 << 10;
 
-impl Kept {
-    /// Whether `what` stands at a byte that was not taken.
+impl ReadText {
+    /// Whether `what` is at a byte that was not taken.
     fn is_at(&self, byte: u64, what: u8) -> bool {
         let offset = byte.checked_sub(self.base).map(|offset| offset as usize + self.taken);
         offset.and_then(|offset| self.bytes.get(offset)) == Some(&what)
@@ -96,63 +96,65 @@ fn before_line_end(text: &[u8]) -> &[u8] {
 }
 
 /// The file's text and PyYAML's text, from the end of the last record on.
-pub struct Shadow {
-    kept: Rc<RefCell<Kept>>,
+pub struct Comparison {
+    read_text: Rc<RefCell<ReadText>>,
     /// Emitter for the text that PyYAML would write.
     pub yaml: Emitter,
     /// Whether lines end in two ways; only one is kept.
     mixed: bool,
 }
 
-impl Shadow {
+impl Comparison {
     /// Compares the text that the tee keeps.
     #[must_use]
-    pub fn new(kept: Rc<RefCell<Kept>>) -> Self {
-        Self { kept, yaml: Emitter::new(Style::PyYaml), mixed: false }
+    pub fn new(read_text: Rc<RefCell<ReadText>>) -> Self {
+        Self { read_text, yaml: Emitter::new(Style::PyYaml), mixed: false }
     }
 
     /// Whether lines end with `\r\n`.
     #[must_use]
     pub fn crlf(&self) -> bool {
-        self.kept.borrow().crlf == Some(true)
+        self.read_text.borrow().crlf == Some(true)
     }
 
     /// Whether the text ends with a line ending; valid only at its end.
     #[must_use]
     pub fn is_ended(&self) -> bool {
-        self.kept.borrow().last == b'\n'
+        self.read_text.borrow().last == b'\n'
     }
 
     /// Whether lines end in two ways; valid only at the end of the text.
     #[must_use]
     pub fn is_mixed(&self) -> bool {
-        let kept = self.kept.borrow();
-        let rest = kept.bytes.get(kept.taken..).unwrap_or_default();
-        self.mixed || (kept.crlf != Some(true) && memchr::memchr(b'\r', rest).is_some())
+        let read_text = self.read_text.borrow();
+        let rest = read_text.bytes.get(read_text.taken..).unwrap_or_default();
+        self.mixed || (read_text.crlf != Some(true) && memchr::memchr(b'\r', rest).is_some())
     }
 
     /// Returns the encoding that the decoder found.
     #[must_use]
     pub fn found(&self) -> Option<Found> {
-        self.kept.borrow().found
+        self.read_text.borrow().found
     }
 
     /// Whether the node at `byte` is indented by one level and is the first on its line.
     #[must_use]
     pub fn is_indented(&self, byte: u64) -> bool {
-        let kept = self.kept.borrow();
-        let length = byte.saturating_sub(kept.base) as usize;
-        let text = kept.bytes.get(kept.taken..).and_then(|text| text.get(..length));
+        let read_text = self.read_text.borrow();
+        let length = byte.saturating_sub(read_text.base) as usize;
+        let text = read_text.bytes.get(read_text.taken..).and_then(|text| text.get(..length));
         text.is_some_and(|text| text.ends_with(b"\n  "))
     }
 
     /// Takes comments and blank lines between the last record and the line of the node at `next`,
     /// behind `opener`. No node begins at [`u64::MAX`], the end.
     pub fn take_remark(&mut self, next: u64, opener: &str) -> Option<String> {
-        let mut kept = self.kept.borrow_mut();
-        let length = next.saturating_sub(kept.base).min((kept.bytes.len() - kept.taken) as u64);
-        let text = kept.bytes.get(kept.taken..kept.taken + length as usize)?;
-        let unended = next == u64::MAX && kept.last != b'\n';
+        let mut read_text = self.read_text.borrow_mut();
+        let length = next
+            .saturating_sub(read_text.base)
+            .min((read_text.bytes.len() - read_text.taken) as u64);
+        let text = read_text.bytes.get(read_text.taken..read_text.taken + length as usize)?;
+        let unended = next == u64::MAX && read_text.last != b'\n';
         let end = if unended { text.len() } else { memchr::memrchr(b'\n', text)? };
         let before_returns = memchr::memchr(b'\r', text).is_some();
         let before = text.get(..end)?;
@@ -162,9 +164,9 @@ impl Shadow {
         if remark.is_empty() || !is_remark(&remark) {
             return None;
         }
-        kept.taken += taken;
-        kept.base += taken as u64;
-        self.mixed |= kept.crlf != Some(true) && before_returns;
+        read_text.taken += taken;
+        read_text.base += taken as u64;
+        self.mixed |= read_text.crlf != Some(true) && before_returns;
         self.yaml.remark(remark.as_bytes());
         self.yaml.buffer().clear();
         Some(remark)
@@ -173,7 +175,7 @@ impl Shadow {
     /// Returns the file's own text up to `end` without `gap`, whether or not the other text is the
     /// same.
     pub fn own(&mut self, end: u64, gap: &str) -> Option<String> {
-        let colon = self.kept.borrow().is_at(end, b':');
+        let colon = self.read_text.borrow().is_at(end, b':');
         let (source, _) = self.texts(end + u64::from(colon));
         String::from_utf8(source.strip_prefix(gap.as_bytes())?.to_vec()).ok()
     }
@@ -181,8 +183,8 @@ impl Shadow {
     /// Compares both texts up to `end`. If they differ, returns the file's own text without `gap`,
     /// with which it must begin; `Some(None)` if it does not begin so.
     pub fn compare(&mut self, end: u64, gap: &str) -> Option<Option<String>> {
-        // An absent value ends where the colon of its name stands, which is not part of a gap.
-        let colon = self.kept.borrow().is_at(end, b':');
+        // An absent value ends at the colon of its name, which is not part of a gap.
+        let colon = self.read_text.borrow().is_at(end, b':');
         self.compare_name(end + u64::from(colon), gap)
     }
 
@@ -199,7 +201,7 @@ impl Shadow {
 
     /// Returns both texts up to `end`.
     fn texts(&mut self, end: u64) -> (Vec<u8>, Vec<u8>) {
-        let mut source = self.kept.borrow_mut().take(end);
+        let mut source = self.read_text.borrow_mut().take(end);
         if self.crlf() {
             let ends = memchr::memchr_iter(b'\n', &source).count();
             self.mixed |= memchr::memmem::find_iter(&source, b"\r\n").count() < ends;

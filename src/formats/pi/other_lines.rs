@@ -3,7 +3,7 @@
 use crate::json::Cursor;
 use crate::record::{Field, Kind, Node, Record};
 
-/// Whether a record stands for a blank or damaged line of the source.
+/// Whether a record represents a blank or damaged line of the source.
 pub fn is_line(record: &Record) -> bool {
     let has = |field| record.node.json(field).is_some();
     record.kind == Kind::Opaque && (has(Field::Text) || has(Field::RawBytes))

@@ -3,7 +3,7 @@
 use super::super::blocks::Block;
 use super::super::check::{Checked, is_headless};
 use super::super::resume::joined;
-use super::super::{say, say_put, spell};
+use super::super::{report, report_put, spell};
 use super::Writing;
 use crate::diagnostic::Code;
 use crate::error::Result;
@@ -50,9 +50,9 @@ impl Writing<'_> {
         let to = missing.partition_point(|number| *number < before);
         for number in missing.get(from..to).unwrap_or_default().iter().copied() {
             self.add(format!("  {number}:\n").as_bytes())?;
-            let (input, result) = self.told(number);
-            let written =
-                self.said("user", input, number)? | self.said("assistant", result, number)?;
+            let (input, result) = self.texts_of(number);
+            let written = self.restore_message("user", input, number)?
+                | self.restore_message("assistant", result, number)?;
             if !written {
                 self.add(NO_MESSAGES)?;
             }
@@ -60,22 +60,24 @@ impl Writing<'_> {
         Ok(())
     }
 
-    fn told(&self, number: u64) -> (Option<Json>, Option<Json>) {
+    fn texts_of(&self, number: u64) -> (Option<Json>, Option<Json>) {
         let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         let turn = place.and_then(|place| self.facts.turns.get(place));
         turn.map_or((None, None), |turn| (turn.input.clone(), turn.result.clone()))
     }
 
     /// Writes a message that a turn contains.
-    fn said(&mut self, role: &str, said: Option<Json>, number: u64) -> Result<bool> {
-        let Some(said) = said.filter(|said| said.as_bytes().len() > 2) else { return Ok(false) };
+    fn restore_message(&mut self, role: &str, content: Option<Json>, number: u64) -> Result<bool> {
+        let Some(content) = content.filter(|content| content.as_bytes().len() > 2) else {
+            return Ok(false);
+        };
         let code = Code::MessageRestored;
         let what = format!("turn {number}: {role}");
-        say_put(code, &what, self.cx);
+        report_put(code, &what, self.cx);
         self.notes.add(code, what);
         self.put += 1;
         self.items += 1;
-        self.add(&spell::said(role, &said, self.facts.indent()))?;
+        self.add(&spell::message_item(role, &content, self.facts.indent()))?;
         Ok(true)
     }
 
@@ -84,11 +86,11 @@ impl Writing<'_> {
         let at = block.at();
         if found.straight.is_some() {
             let what = format!("the place of a message behind turn {}", self.written.max(1));
-            say_put(Code::MemberRestored, &what, self.cx);
+            report_put(Code::MemberRestored, &what, self.cx);
             self.notes.add(Code::MemberRestored, what);
         } else if is_headless(&block.kind, &block.bytes) {
             let what = format!("the beginning of a message behind turn {}", self.written.max(1));
-            say_put(Code::MemberRestored, &what, self.cx);
+            report_put(Code::MemberRestored, &what, self.cx);
             self.notes.add(Code::MemberRestored, what);
         }
         let facts = self.facts;
@@ -97,7 +99,7 @@ impl Writing<'_> {
         self.items += 1;
         for result in put_in {
             let code = Code::ResultSynthesized;
-            say(code, at, self.cx);
+            report(code, at, self.cx);
             self.notes.add(code, format!("turn {}: {}", self.written, result.what()));
             (self.put, self.items) = (self.put + 1, self.items + 1);
             self.add(&spell::message(&result.message(), facts.indent()))?;
@@ -111,9 +113,9 @@ impl Writing<'_> {
         self.keys += 1;
         (self.keyed, self.empty, self.items) = (true, empty, 0);
         match self.facts.keys.get(place) {
-            Some(key) if key.lost && !key.asked && !empty => {
-                let (input, _) = self.told(key.number);
-                self.said("user", input, key.number).map(drop)
+            Some(key) if key.lost && !key.has_question && !empty => {
+                let (input, _) = self.texts_of(key.number);
+                self.restore_message("user", input, key.number).map(drop)
             }
             _ => Ok(()),
         }
@@ -129,8 +131,8 @@ impl Writing<'_> {
             return Ok(());
         }
         if key.lost && !key.answered {
-            let (_, result) = self.told(key.number);
-            self.said("assistant", result, key.number)?;
+            let (_, result) = self.texts_of(key.number);
+            self.restore_message("assistant", result, key.number)?;
         }
         if self.items == 0 {
             self.add(NO_MESSAGES)?;

@@ -23,17 +23,17 @@ impl Records<'_> {
     pub(super) fn start(
         &mut self,
         node: &mut Node,
-        said: Option<Json>,
+        input: Option<Json>,
     ) -> (Vec<Record>, Vec<Record>) {
-        let Some(said) = said else { return Default::default() };
+        let Some(input) = input else { return Default::default() };
         let request = self.first_request();
-        let message = input::message_of(&said);
+        let message = input::message_of(&input);
         let (Some((record, spelling)), Some(history)) = (message, &mut self.history) else {
-            node.set(Field::Input, said);
+            node.set(Field::Input, input);
             return Default::default();
         };
         let before = history.resume(&record, &spelling, &request);
-        let own = history.say(record, &spelling);
+        let own = history.append(record, &spelling);
         refer(node, own.node.json(Field::Id));
         (before, vec![own])
     }
@@ -64,10 +64,10 @@ impl Records<'_> {
         Vec::new()
     }
 
-    pub(super) fn request(&mut self, node: &mut Node, said: Option<Json>) -> Vec<Record> {
+    pub(super) fn request(&mut self, node: &mut Node, input: Option<Json>) -> Vec<Record> {
         let Some(history) = &mut self.history else { return Vec::new() };
         history.tools(node);
-        let list = said.as_ref().and_then(message::each);
+        let list = input.as_ref().and_then(message::each);
         let Some(list) = list else { return Vec::new() };
         let (new, references) = history.request(&list);
         node.set(Field::Messages, references);
@@ -75,8 +75,8 @@ impl Records<'_> {
         new
     }
 
-    pub(super) fn response(&mut self, node: &mut Node, said: Option<Json>) -> Vec<Record> {
-        let list = said.as_ref().and_then(message::each);
+    pub(super) fn response(&mut self, node: &mut Node, input: Option<Json>) -> Vec<Record> {
+        let list = input.as_ref().and_then(message::each);
         let (Some(list), Some(history)) = (list, &mut self.history) else { return Vec::new() };
         let (new, references) = history.response(&list);
         node.set(Field::Messages, references);
@@ -84,8 +84,8 @@ impl Records<'_> {
         new
     }
 
-    /// Returns the answer with which the run ended, where no message contains it: the agent may name it
-    /// in the event `final` and in the end of the run only.
+    /// Returns the answer with which the run ended, where no message contains it: the agent may
+    /// name it in the event `final` and in the end of the run only.
     pub(super) fn last_answer(&mut self, node: &Node) -> Vec<Record> {
         let event = node.json(Field::Data);
         let event = event.filter(|data| {
@@ -101,7 +101,7 @@ impl Records<'_> {
         }
         let message = [b"{\"role\":\"assistant\",\"content\":", text.as_bytes(), b"}"].concat();
         let message = Json::checked(message.into());
-        let mut answer = history.say(spelled(&message), message.as_bytes());
+        let mut answer = history.append(spelled(&message), message.as_bytes());
         answer.node.set(Field::Synthesized, Json::constant("true"));
         node.json(Field::Time)
             .into_iter()
@@ -122,11 +122,11 @@ impl Records<'_> {
             return Vec::new();
         };
         let answer = history.answer(&record, &spelling);
-        let spelled_alike = !matches!(answer, Answer::Said(_, false));
-        let said = match answer {
-            Answer::Said(id, _) => (id, Vec::new()),
+        let spelled_alike = !matches!(answer, Answer::Known(_, false));
+        let input = match answer {
+            Answer::Known(id, _) => (id, Vec::new()),
             Answer::New(known) if !self.survey.is_otherwise(at.byte) => {
-                let record = history.say_known(record, known);
+                let record = history.append_known(record, known);
                 (record.node.json(Field::Id).cloned().unwrap_or_default(), vec![record])
             }
             Answer::New(_) | Answer::Otherwise => return Vec::new(),
@@ -140,8 +140,8 @@ impl Records<'_> {
             }
         };
         own.iter().for_each(|field| drop(node.take(*field)));
-        refer(node, Some(&said.0));
-        said.1
+        refer(node, Some(&input.0));
+        input.1
     }
 }
 

@@ -1,6 +1,6 @@
-//! Division of turns and messages that lost the line that they began with, and so stand in the one
-//! before them: a mapping with members that stand twice, of which the real loader takes the later
-//! ones.
+//! Division of turns and messages that lost the line that they began with, and so are part of the
+//! one before them: a mapping with members that occur twice, of which the real loader takes the
+//! later ones.
 
 use super::blocks::{Block, Kind};
 use super::check::members_indent;
@@ -10,7 +10,7 @@ use std::collections::HashSet;
 /// Members that the user writes, and may write twice.
 const AUTHORED: [&str; 4] = ["expected", "evaluation", "eval", "passed"];
 
-/// Maximum number of members that are examined behind one that stands twice; software writes fewer
+/// Maximum number of members that are examined behind one that occurs twice; software writes fewer
 /// members in a turn.
 const SOON: usize = 64;
 

@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 /// New parents of lines, by the spelling of their identifiers.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct Preserved {
     /// Parents of the messages that compactions keep.
     parents: HashMap<Json, Json>,
     /// The last message that is kept behind a summary, by the summary's identifier.
@@ -22,7 +22,7 @@ pub struct Kept {
 
 /// Messages that a compaction keeps.
 struct Segment {
-    /// The summary, behind which they stand.
+    /// The summary, behind which they are.
     anchor: Json,
     /// The messages, or else the first and the last of them.
     listed: Vec<Json>,
@@ -54,7 +54,7 @@ impl Segment {
     }
 }
 
-impl Kept {
+impl Preserved {
     /// Looks for compactions in a transcript. Names of lines that are lost do not count.
     ///
     /// # Errors

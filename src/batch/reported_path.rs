@@ -9,13 +9,13 @@ use std::sync::Arc;
 /// A path as it is reported: to the user as text, to programs as in the journal. A path that is not
 /// valid UTF-8 is given to programs as bytes, because two such paths may look the same as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct ReportedPath {
     path: Arc<Path>,
     /// The text for display, if the path is not valid UTF-8.
     shown: Option<String>,
 }
 
-impl Told {
+impl ReportedPath {
     /// Whether the path is `path`, in the same spelling.
     #[must_use]
     pub fn is(&self, path: &Path) -> bool {
@@ -23,38 +23,38 @@ impl Told {
     }
 }
 
-impl From<Arc<Path>> for Told {
+impl From<Arc<Path>> for ReportedPath {
     fn from(path: Arc<Path>) -> Self {
         let shown = path.to_str().is_none().then(|| path.display().to_string());
         Self { path, shown }
     }
 }
 
-impl From<&Arc<Path>> for Told {
+impl From<&Arc<Path>> for ReportedPath {
     fn from(path: &Arc<Path>) -> Self {
         Arc::clone(path).into()
     }
 }
 
-impl From<PathBuf> for Told {
+impl From<PathBuf> for ReportedPath {
     fn from(path: PathBuf) -> Self {
         Arc::<Path>::from(path).into()
     }
 }
 
-impl From<&Path> for Told {
+impl From<&Path> for ReportedPath {
     fn from(path: &Path) -> Self {
         Arc::<Path>::from(path).into()
     }
 }
 
-impl From<String> for Told {
+impl From<String> for ReportedPath {
     fn from(shown: String) -> Self {
         PathBuf::from(shown).into()
     }
 }
 
-impl Deref for Told {
+impl Deref for ReportedPath {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -62,7 +62,7 @@ impl Deref for Told {
     }
 }
 
-impl Serialize for Told {
+impl Serialize for ReportedPath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Name::from(&*self.path).serialize(serializer)
     }

@@ -1,4 +1,4 @@
-//! Members that stand twice in a file, and values in a place where they have no meaning.
+//! Members that occur twice in a file, and values in a place where they have no meaning.
 
 use super::super::super::REMARK;
 use super::Records;
@@ -12,7 +12,7 @@ use std::collections::HashSet;
 
 impl Records<'_> {
     /// Reports that a turn has two members of one name.
-    pub(super) fn say_twice(&self, turn: &Bytes, at: Position) {
+    pub(super) fn report_duplicate(&self, turn: &Bytes, at: Position) {
         let turn = Json::checked(turn.clone());
         let mut names = HashSet::new();
         let twice = turn.members().find(|(name, _)| !names.insert(*name));
@@ -23,20 +23,20 @@ impl Records<'_> {
     }
 
     /// Records the name of a member of the top, and reports if the name came before.
-    pub(super) fn say_known(&mut self, name: &str, at: Position) {
+    pub(super) fn note_member(&mut self, name: &str, at: Position) {
         if self.names.insert(name.to_owned()) {
             return;
         }
         self.cx.report(twice_named(name, at));
         self.top.moves = true;
         if matches!(name, "turns" | "messages") {
-            self.say_relaid(at);
+            self.report_relaid(at);
         }
     }
 
     /// Stores how the file spells a record, if PyYAML would spell it in another way.
     pub(super) fn own_spelling(&mut self, record: &mut Record, gap: &str) {
-        let differs = self.shadow.compare(self.nodes.end.byte, gap);
+        let differs = self.comparison.compare(self.nodes.end.byte, gap);
         if self.nodes.beyond_json {
             // An alias means nothing without its anchor.
             let found = Diagnostic::new(Code::YamlBeyondJson, Code::YamlBeyondJson.title());
@@ -45,7 +45,7 @@ impl Records<'_> {
         }
         match differs.filter(|_| self.cx.options.spelling) {
             Some(Some(own)) => record.node.set(Field::Raw, Json::string(&own)),
-            Some(None) => self.say_relaid(self.nodes.end),
+            Some(None) => self.report_relaid(self.nodes.end),
             None => {}
         }
     }
@@ -55,30 +55,30 @@ impl Records<'_> {
     /// kept.
     pub(super) fn top_spelling(&mut self, end: Position, gap: &str, moves: bool) -> Option<String> {
         let own = match moves {
-            true => Some(self.shadow.own(end.byte, gap)),
-            false => self.shadow.compare(end.byte, gap),
+            true => Some(self.comparison.own(end.byte, gap)),
+            false => self.comparison.compare(end.byte, gap),
         };
         if own == Some(None) && !self.early.passed && self.cx.options.spelling {
-            self.say_relaid(end);
+            self.report_relaid(end);
         }
         own.flatten()
     }
 
     /// Passes over the name of a list or mapping; records do not store its spelling.
     pub(super) fn name_ends(&mut self, end: Position) {
-        if self.shadow.compare_name(end.byte, "").is_some() && self.cx.options.spelling {
-            self.say_relaid(end);
+        if self.comparison.compare_name(end.byte, "").is_some() && self.cx.options.spelling {
+            self.report_relaid(end);
         }
     }
 
-    pub(super) fn say_relaid(&mut self, at: Position) {
+    pub(super) fn report_relaid(&mut self, at: Position) {
         if !std::mem::replace(&mut self.relaid, true) {
             self.cx.report(Diagnostic::new(Code::Relaid, Code::Relaid.title()).at(at));
         }
     }
 
     /// Stores a key of messages that does not follow from the turns, as a notice.
-    pub(super) fn odd_key(&mut self, name: &str, layout: &str, number: u64, at: Position) {
+    pub(super) fn unmatched_key(&mut self, name: &str, layout: &str, number: u64, at: Position) {
         let mut record = Record::new(Kind::Notice);
         let node = &mut record.node;
         node.set(Field::Subtype, Json::string(REMARK));
@@ -89,7 +89,7 @@ impl Records<'_> {
     }
 
     /// Keeps a value that does not belong in its place, or stops with an error.
-    pub(super) fn odd(
+    pub(super) fn misplaced(
         &mut self,
         name: &str,
         json: Bytes,
@@ -106,7 +106,7 @@ impl Records<'_> {
         record.node.set(Field::Data, Json::checked(json));
         match self.begun {
             true => self.push(record, at),
-            false => self.odd.push((record, at)),
+            false => self.early_records.push((record, at)),
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ struct Place {
 }
 
 /// Messages of a session.
-pub struct Shelf {
+pub struct MessageStore {
     spool: Box<dyn Spool>,
     end: u64,
     places: Vec<Place>,
@@ -30,7 +30,7 @@ pub struct Shelf {
     last: Option<u32>,
 }
 
-impl Shelf {
+impl MessageStore {
     /// Creates an empty store.
     #[must_use]
     pub fn new(spool: Box<dyn Spool>) -> Self {

@@ -10,21 +10,21 @@ use crate::record::{Field, Node};
 use std::io::{Read, SeekFrom, Write};
 
 /// Messages, in the order of the conversation.
-pub struct Told {
+pub struct StateMessages {
     spool: Box<dyn Spool>,
     /// Version of the format, which decides how the state is stored: 1 in a file, 2 as a row and a
     /// log.
     version: u32,
     count: usize,
     /// Last message of the user.
-    asked: Option<Json>,
+    question: Option<Json>,
 }
 
-impl Told {
+impl StateMessages {
     /// Creates an empty store.
     #[must_use]
     pub fn new(spool: Box<dyn Spool>, version: u32) -> Self {
-        Self { spool, version, count: 0, asked: None }
+        Self { spool, version, count: 0, question: None }
     }
 
     /// Adds a message.
@@ -43,8 +43,8 @@ impl Told {
     }
 
     /// Notes a message of the user.
-    pub fn asked(&mut self, message: &Json) {
-        self.asked = Some(message.clone());
+    pub fn note_question(&mut self, message: &Json) {
+        self.question = Some(message.clone());
     }
 
     /// Writes the state of the session; `state` is its record without the messages.
@@ -58,7 +58,7 @@ impl Told {
             let mut to = sink.create(&state_part(&id))?;
             let mut head = Vec::new();
             state::write(state, &[], &mut head);
-            // The empty list stands last; the messages go between its brackets.
+            // The empty list is last; the messages go between its brackets.
             head.truncate(head.len().saturating_sub(2));
             to.write_all(&head).map_err(failed)?;
             self.pour(&mut to)?;
@@ -68,7 +68,7 @@ impl Told {
         self.pour(&mut to)?;
         let end: &[u8] = if self.count > 0 { b"\n" } else { b"" };
         to.write_all(end).and_then(|()| to.flush()).map_err(failed)?;
-        let row = Row::of(state, self.count, self.asked.as_ref());
+        let row = Row::of(state, self.count, self.question.as_ref());
         sink.change(DATABASE, Box::new(row))
     }
 
