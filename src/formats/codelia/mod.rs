@@ -34,7 +34,6 @@ mod repair;
 mod resolve;
 mod rows;
 mod shelf;
-mod slots;
 mod sniff;
 mod state;
 mod survey;
