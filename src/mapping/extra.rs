@@ -36,7 +36,8 @@ impl Extra {
         Some(Json::checked(self.0.into()))
     }
 
-    pub(super) fn put(self, node: &mut Node) {
+    /// Sets the members as the unnamed ones of a node, if there are any.
+    pub fn put(self, node: &mut Node) {
         if let Some(extra) = self.finish() {
             node.set(Field::Extra, extra);
         }
