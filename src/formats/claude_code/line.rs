@@ -69,7 +69,7 @@ fn members(line: &Bytes, node: &mut Node, role: &str) -> Result<(), Fault> {
         node.set(field, value.clone());
     }
     said.into_iter().for_each(|said| node.set(Field::Content, said));
-    extra.finish().into_iter().for_each(|template| node.set(Field::Extra, template));
+    extra.put(node);
     Ok(())
 }
 
@@ -175,7 +175,7 @@ fn restate(node: &mut Node, own: &str) {
         let is_place = text::is(key, wire::PARENT) && value == template::PLACE;
         extra.add(key, if is_place { own.as_bytes() } else { value });
     }
-    extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+    extra.put(node);
 }
 
 /// Whether a record stands on the same line as the one before.

@@ -16,8 +16,8 @@
 //! have a layout: `parts` for a list, `absent` if there is no such member.
 
 use super::wire::members;
-use crate::json::{Fault, Json, text};
-use crate::mapping::{Extra, Object, Row, Source, apart, fixed, kept, row, whole, within};
+use crate::json::{Fault, Json};
+use crate::mapping::{Extra, Object, Row, Source, apart, fixed, kept, row, whole, within, without};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
@@ -147,13 +147,8 @@ fn assistant(content: Option<Value>, extra: Option<Json>, node: &mut Node) -> Re
     blocks.extend(calls);
     layout.into_iter().for_each(|layout| node.set(Field::Layout, layout));
     node.set(Field::Content, blocks);
-    let mut others = Extra::default();
-    for (key, value) in extra.iter().flat_map(Json::members) {
-        if !text::is(key, "tool_calls") {
-            others.add(key, value);
-        }
-    }
-    others.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+    let others = extra.and_then(|extra| without(&extra, "tool_calls"));
+    others.into_iter().for_each(|others| node.set(Field::Extra, others));
     Ok(true)
 }
 

@@ -71,7 +71,7 @@ fn read(part: &Json, shape: &Shape) -> Option<Node> {
     if let Some(inner) = beside(&holder, &[shape.url, name.unwrap_or(shape.url)])?.finish() {
         extra.add(Json::string(shape.wire).as_bytes(), inner.as_bytes());
     }
-    extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+    extra.put(&mut node);
     Some(node)
 }
 

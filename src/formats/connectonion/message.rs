@@ -163,9 +163,7 @@ fn call(source: &mut Source<'_>) -> Result<Option<Node>, Fault> {
             source.unknown(key, &mut extra)?;
         }
     }
-    if let Some(extra) = extra.finish() {
-        node.set(Field::Extra, extra);
-    }
+    extra.put(&mut node);
     Ok((known == 3).then_some(node))
 }
 
@@ -206,9 +204,7 @@ impl Parts {
             (_, None) => self.content,
         };
         content.into_iter().for_each(|content| node.set(Field::Content, content));
-        if let Some(extra) = extra.finish() {
-            node.set(Field::Extra, extra);
-        }
+        extra.put(node);
         record
     }
 }

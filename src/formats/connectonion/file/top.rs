@@ -166,9 +166,7 @@ impl Top {
         if let Some(totals) = self.totals.finish() {
             record.node.set(Field::Totals, totals);
         }
-        if let Some(extra) = self.extra.finish() {
-            record.node.set(Field::Extra, extra);
-        }
+        self.extra.put(&mut record.node);
         record
     }
 }

@@ -197,9 +197,7 @@ impl Header {
         if let Some(totals) = self.totals.finish() {
             self.node.set(Field::Totals, totals);
         }
-        if let Some(extra) = self.extra.finish() {
-            self.node.set(Field::Extra, extra);
-        }
+        self.extra.put(&mut self.node);
         (Record { kind: Kind::Session, node: self.node }, self.source)
     }
 }
