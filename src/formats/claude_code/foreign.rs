@@ -23,7 +23,7 @@ use std::collections::{HashMap, HashSet};
 const RELEASE: &str = "2.1.332";
 
 /// State of a session of another format while it is written.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Foreign {
     /// Identifier of the session, a UUID.
     id: String,
@@ -51,21 +51,8 @@ pub struct Foreign {
     asked: Option<Json>,
 }
 
-/// Fields of a message that its line has a place for.
-const HELD: &[Field] = &[
-    Field::Id,
-    Field::Parent,
-    Field::IdMade,
-    Field::Time,
-    Field::Role,
-    Field::Content,
-    Field::Group,
-    Field::MessageTime,
-    Field::Raw,
-    Field::RawBytes,
-    Field::Eol,
-    Field::Layout,
-];
+/// Further fields of a message that its line has a place for.
+const HELD: &[Field] = &[Field::Group, Field::MessageTime, Field::RawBytes];
 /// Fields of an answer that its line has a place for besides.
 const ANSWERED: &[Field] = &[Field::Model, Field::Usage, Field::StopReason, Field::ResponseId];
 
@@ -113,18 +100,9 @@ impl Foreign {
             id: session_id(session, cx.options.asked.as_deref()),
             cwd: text(Field::Cwd),
             model: text(Field::Model),
-            name: None,
-            first: None,
             time: session.json(Field::Created).and_then(times::read),
-            left_out: HashMap::new(),
             leaf: session.json(Field::Leaf).cloned(),
-            last: None,
-            written: None,
-            lines: HashSet::new(),
-            awaited: Vec::new(),
-            followed: false,
-            answered: None,
-            asked: None,
+            ..Self::default()
         }
     }
 
@@ -212,7 +190,8 @@ impl Foreign {
         let sent = if plain { node.clone() } else { context_rules::message(record, false)? };
         let answer = node.is(Field::Role, "assistant");
         for field in node.fields() {
-            let held = HELD.contains(&field) || (answer && ANSWERED.contains(&field));
+            let held = [Field::STRUCTURAL, HELD].iter().any(|held| held.contains(&field))
+                || (answer && ANSWERED.contains(&field));
             if !held && (record.kind == Kind::Message && plain) {
                 lost(field.name());
             }

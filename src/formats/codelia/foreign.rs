@@ -421,22 +421,10 @@ fn losses_of_session(session: &Node, id: &str, cx: &Cx<'_>) {
 
 /// Counts the fields of a message that have no place in Codelia's messages.
 fn losses(record: &Record, log: &Log) {
-    const HELD: &[Field] = &[
-        Field::Id,
-        Field::Parent,
-        Field::IdMade,
-        Field::Time,
-        Field::Role,
-        Field::Content,
-        Field::Usage,
-        Field::StopReason,
-        Field::Layout,
-        Field::Turn,
-        Field::Eol,
-        Field::Raw,
-    ];
+    const HELD: &[Field] = &[Field::Usage, Field::StopReason, Field::Turn];
     let node = &record.node;
-    for field in node.fields().filter(|field| !HELD.contains(field)) {
+    let held = |field: &Field| HELD.contains(field) || Field::STRUCTURAL.contains(field);
+    for field in node.fields().filter(|field| !held(field)) {
         log.count_field(FieldOutcome::Dropped, "message", field);
     }
     if let Some(usage) = node.node(Field::Usage) {
