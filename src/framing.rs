@@ -284,6 +284,24 @@ impl Pen {
         Ok(&mut self.out)
     }
 
+    /// Writes the line of a record, unless `write` returns false; returns whether it did.
+    ///
+    /// # Errors
+    /// If what stands before it cannot be written.
+    pub fn try_line(
+        &mut self,
+        node: &Node,
+        write: impl FnOnce(&mut Vec<u8>) -> bool,
+    ) -> Result<bool> {
+        let (pending, start) = (self.pending, self.more()?.len());
+        let written = write(self.line(node)?);
+        if !written {
+            self.out.truncate(start);
+            self.pending = pending;
+        }
+        Ok(written)
+    }
+
     /// Continues a line that may be too long for memory.
     ///
     /// # Errors
