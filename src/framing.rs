@@ -132,9 +132,7 @@ impl FramedLines {
     pub fn note(&mut self, frame: &Framing, record: &mut Record, first: bool, cx: &Cx<'_>) {
         if first {
             let at = (self.part > 0).then_some(frame.at);
-            if let Some(file) = self.begin(frame.cr, at, cx) {
-                record.node.set(Field::File, file);
-            }
+            record.node.put(Field::File, self.begin(frame.cr, at, cx));
         } else if frame.terminated && self.crlf.unwrap_or(false) != frame.cr {
             let eol = if frame.cr { "\"crlf\"" } else { "\"lf\"" };
             record.node.set(Field::Eol, Json::constant(eol));

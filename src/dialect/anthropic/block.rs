@@ -95,7 +95,7 @@ fn read(source: &mut Source<'_>, kinds: &[&'static BlockType]) -> Result<Node, F
         }
         Ok(true)
     })?;
-    said.into_iter().for_each(|said| node.set(Field::Content, said));
+    node.put(Field::Content, said);
     if let Some(Given { media_type, data, beside }) = media {
         node.set(Field::MediaType, media_type);
         node.set(Field::Data, data);

@@ -137,9 +137,7 @@ pub fn read(line: &Bytes, group: &str) -> Result<Vec<Record>, Fault> {
         What::User(shape) => Ok(split(message(&mut source, shape, "user", wire::USER)?, group)),
         What::Other => {
             let mut record = Record::new(Kind::Opaque);
-            if let Some(wire) = source.peek("type")?.filter(|wire| wire.text().is_some()) {
-                record.node.set(Field::Type, wire);
-            }
+            record.node.put(Field::Type, source.peek("type")?.filter(|wire| wire.text().is_some()));
             let span = source.cursor.skip_value()?;
             record.node.set(Field::Data, source.json(span));
             Ok(vec![record])
@@ -165,7 +163,7 @@ fn prompt(source: &mut Source<'_>) -> Result<Record, Fault> {
         }
         Ok(true)
     })?;
-    said.into_iter().for_each(|said| node.set(Field::Content, said));
+    node.put(Field::Content, said);
     extra.put(node);
     Ok(record)
 }
@@ -176,9 +174,8 @@ fn notice(source: &mut Source<'_>, shape: Shape) -> Result<Record, Fault> {
         source.object(wire::SYSTEM, None, &mut record.node)?;
         return Ok(record);
     }
-    if let Some(subtype) = source.peek("subtype")?.filter(|subtype| subtype.text().is_some()) {
-        record.node.set(Field::Subtype, subtype);
-    }
+    let subtype = source.peek("subtype")?;
+    record.node.put(Field::Subtype, subtype.filter(|subtype| subtype.text().is_some()));
     let span = source.cursor.skip_value()?;
     record.node.set(Field::Data, source.json(span));
     Ok(record)
@@ -222,7 +219,7 @@ fn message(
     for (field, value) in within.iter() {
         node.set(field, value.clone());
     }
-    said.into_iter().for_each(|said| node.set(Field::Content, said));
+    node.put(Field::Content, said);
     if let Some(inner) = inner.finish() {
         extra.add(b"\"message\"", inner.as_bytes());
     }

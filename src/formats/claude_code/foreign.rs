@@ -198,12 +198,12 @@ impl Foreign {
         }
         let mut out = Node::with_capacity(12);
         for field in [Field::Id, Field::Parent, Field::Time] {
-            node.get(field).into_iter().for_each(|value| out.set(field, value.clone()));
+            out.put(field, node.get(field).cloned());
         }
         for field in [Field::Role, Field::Content].iter().chain(ANSWERED).chain(&[Field::Group]) {
             let counts = answer || [Field::Role, Field::Content].contains(field);
             let value = sent.get(*field).filter(|_| counts);
-            value.into_iter().for_each(|value| out.set(*field, value.clone()));
+            out.put(*field, value.cloned());
         }
         block::complete(&mut out);
         let content = self.content(&out, is_claude(node), lost)?;

@@ -160,12 +160,9 @@ impl Runs<'_> {
         let pen = Pen::to(self.sink.create(&run_part(&header))?);
         self.run = Some(Run { pen, id, last: None });
         for &field in HEADERS {
-            let value = self.session.json(field).filter(|value| !value.is_null());
-            value.into_iter().for_each(|value| header.set(field, value.clone()));
+            header.put(field, self.session.json(field).filter(|value| !value.is_null()).cloned());
         }
-        if let Some(level) = self.session.json(Field::ThinkingLevel) {
-            header.set(Field::ThinkingLevel, level.clone());
-        }
+        header.put(Field::ThinkingLevel, self.session.json(Field::ThinkingLevel).cloned());
         header.set(Field::Session, Json::string(&self.id));
         self.line(Some(HEADER), Kind::Run, header, None)?;
         let mut start = Node::default();
@@ -293,9 +290,7 @@ impl Runs<'_> {
             node.set(field, result.json(field).unwrap_or(&none).clone());
         }
         node.set(Field::Output, flat(result));
-        if let Some(failed) = result.json(Field::IsError) {
-            node.set(Field::IsError, failed.clone());
-        }
+        node.put(Field::IsError, result.json(Field::IsError).cloned());
         if let Some(run) = &mut self.run {
             run.last = None;
         }

@@ -70,15 +70,15 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
     match role.as_deref() {
         Some("tool") => {
             node.set(Field::Type, block::type_of(block::TOOL_RESULT));
-            content.into_iter().for_each(|content| node.set(Field::Content, content));
-            extra.into_iter().for_each(|extra| node.set(Field::Extra, extra));
+            node.put(Field::Content, content);
+            node.put(Field::Extra, extra);
             record.node.set(Field::Role, Json::constant("\"tool\""));
             record.node.set(Field::Content, vec![node]);
         }
         Some("reasoning") => {
             node.set(Field::Type, block::type_of(block::THINKING));
             if !redacted(extra.as_ref(), &mut node) {
-                extra.into_iter().for_each(|extra| node.set(Field::Extra, extra));
+                node.put(Field::Extra, extra);
             }
             record.node.set(Field::Role, Json::constant("\"assistant\""));
             record.node.set(Field::Layout, THOUGHT);
@@ -92,8 +92,8 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         }
         role => {
             record.node.set(Field::Role, Json::string(role.unwrap_or_default()));
-            content.into_iter().for_each(|content| record.node.set(Field::Content, content));
-            extra.into_iter().for_each(|extra| record.node.set(Field::Extra, extra));
+            record.node.put(Field::Content, content);
+            record.node.put(Field::Extra, extra);
         }
     }
     Ok(record)
@@ -133,8 +133,8 @@ fn assistant(content: Option<Value>, extra: Option<Json>, node: &mut Node) -> Re
     let list = extra.as_ref().and_then(|extra| extra.member("tool_calls"));
     let list = list.filter(|list| !matches!(list.normal().as_slice(), b"[]" | b"null"));
     let Some(list) = list else {
-        content.into_iter().for_each(|content| node.set(Field::Content, content));
-        extra.into_iter().for_each(|extra| node.set(Field::Extra, extra));
+        node.put(Field::Content, content);
+        node.put(Field::Extra, extra);
         return Ok(true);
     };
     let Some(calls) = calls(&list)? else { return Ok(false) };
@@ -145,10 +145,9 @@ fn assistant(content: Option<Value>, extra: Option<Json>, node: &mut Node) -> Re
         Some(_) => (Vec::new(), None),
     };
     blocks.extend(calls);
-    layout.into_iter().for_each(|layout| node.set(Field::Layout, layout));
+    node.put(Field::Layout, layout);
     node.set(Field::Content, blocks);
-    let others = extra.and_then(|extra| without(&extra, "tool_calls"));
-    others.into_iter().for_each(|others| node.set(Field::Extra, others));
+    node.put(Field::Extra, extra.and_then(|extra| without(&extra, "tool_calls")));
     Ok(true)
 }
 

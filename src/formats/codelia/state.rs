@@ -309,10 +309,10 @@ fn session(snapshot: &mut Node, file: Option<Node>) -> Record {
     session.node.set(Field::Source, Json::string(&format!("{NAME}@1")));
     session.node.set(Field::Layout, Json::constant("\"state\""));
     for (from, to) in [(Field::Session, Field::Id), (Field::Updated, Field::Updated)] {
-        snapshot.take(from).into_iter().for_each(|value| session.node.set(to, value));
+        session.node.put(to, snapshot.take(from));
     }
-    file.into_iter().for_each(|file| session.node.set(Field::File, file));
-    workspace(snapshot).into_iter().for_each(|cwd| session.node.set(Field::Cwd, cwd));
+    session.node.put(Field::File, file);
+    session.node.put(Field::Cwd, workspace(snapshot));
     session
 }
 
@@ -439,8 +439,7 @@ impl Snapshot<'_> {
         self.done = true;
         let mut node = record.clone();
         for (from, to) in [(Field::Id, Field::Session), (Field::Updated, Field::Updated)] {
-            let value = self.session.as_ref().and_then(|session| session.get(from));
-            value.into_iter().for_each(|value| node.set(to, value.clone()));
+            node.put(to, self.session.as_ref().and_then(|session| session.get(from)).cloned());
         }
         let references = record.json(Field::Messages).cloned().unwrap_or_default();
         let found = self.sources.messages(&references)?;

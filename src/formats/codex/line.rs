@@ -265,7 +265,7 @@ fn write_payload(record: &Record, out: &mut Vec<u8>) -> Option<String> {
         Kind::Message => {
             let mut message = node.clone();
             message.take(Field::Extra);
-            payload_of(node).into_iter().for_each(|own| message.set(Field::Extra, own));
+            message.put(Field::Extra, payload_of(node));
             return responses::write(&message, out).then(|| wire::ITEM.to_owned());
         }
         Kind::Compaction => {

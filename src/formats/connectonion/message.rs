@@ -185,8 +185,8 @@ impl Parts {
             ("tool", _) => {
                 let mut result = Node::with_capacity(3);
                 result.set(Field::Type, block::type_of(block::TOOL_RESULT));
-                self.call.into_iter().for_each(|call| result.set(Field::Call, call));
-                self.content.into_iter().for_each(|said| result.set(Field::Content, said));
+                result.put(Field::Call, self.call);
+                result.put(Field::Content, self.content);
                 Some(Value::Nodes(vec![result]))
             }
             (_, Some(calls)) => {
@@ -203,7 +203,7 @@ impl Parts {
             }
             (_, None) => self.content,
         };
-        content.into_iter().for_each(|content| node.set(Field::Content, content));
+        node.put(Field::Content, content);
         extra.put(node);
         record
     }

@@ -324,9 +324,7 @@ fn role_json(name: &str) -> Json {
 
 fn moved(fields: &[Field], from: &mut Node, to: &mut Node) {
     for &field in fields {
-        if let Some(value) = from.take(field) {
-            to.set(field, value);
-        }
+        to.put(field, from.take(field));
     }
 }
 

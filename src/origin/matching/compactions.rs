@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub fn passed(record: &Record) -> Record {
     let mut passed = Record::new(Kind::Extension);
     for field in [Field::Id, Field::Parent, Field::Time] {
-        record.node.json(field).into_iter().for_each(|v| passed.node.set(field, v.clone()));
+        passed.node.put(field, record.node.json(field).cloned());
     }
     passed
 }
@@ -55,8 +55,7 @@ impl Summed {
         let kept = first.and_then(|first| self.kept.get(first)?.clone());
         // A compaction that keeps no earlier message names itself, as some files have to name
         // something.
-        let kept = kept.or(id.clone());
-        kept.into_iter().for_each(|kept| compaction.node.set(Field::FirstKept, kept));
+        compaction.node.put(Field::FirstKept, kept.or(id.clone()));
         self.new.extend(id);
     }
 
@@ -120,7 +119,7 @@ pub fn said(
         if let Some(kept) = kept {
             let kept = now.record(kept)?.node.json(Field::Id).cloned();
             summed.kept.extend(kept.clone().map(|kept| (kept, None)));
-            kept.into_iter().for_each(|kept| compaction.node.set(Field::FirstKept, kept));
+            compaction.node.put(Field::FirstKept, kept);
         }
         now.instead.insert(number, compaction);
     }
@@ -213,7 +212,7 @@ impl Walk {
             }
             None => {
                 self.close();
-                before.into_iter().for_each(|before| own.node.set(Field::Parent, before));
+                own.node.put(Field::Parent, before);
             }
         }
         // Messages behind the summary continue from the last message before it.
@@ -292,6 +291,6 @@ fn words(message: &Node) -> u64 {
         blocks.retain(|block| !KEPT_OUT.iter().any(|kind| block.is(Field::Type, kind)));
     }
     let mut own = Node::default();
-    message.get(Field::Content).into_iter().for_each(|v| own.set(Field::Content, v.clone()));
+    own.put(Field::Content, message.get(Field::Content).cloned());
     hash(&shown(&own))
 }

@@ -165,9 +165,7 @@ impl Table {
             _ => Node::default(),
         };
         for &field in EVAL {
-            if let Some(value) = flat.take(field) {
-                eval.set(field, value);
-            }
+            eval.put(field, flat.take(field));
         }
         record.node = flat;
         if !eval.is_empty() {
