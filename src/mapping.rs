@@ -3,7 +3,8 @@
 //! A format names its members once, in the order in which the producer writes them; the same rows
 //! read and write. A member that no row names, or whose value has another shape than its field, is
 //! kept in [`Field::Extra`], in order and in its own spelling, and written behind the named
-//! members.
+//! members; where the producer writes it among them, a row names its place
+//! ([`Object::in_order`]).
 
 mod extra;
 mod look;
