@@ -132,9 +132,7 @@ impl FramedLines {
     pub fn note(&mut self, frame: &Framing, record: &mut Record, first: bool, cx: &Cx<'_>) {
         if first {
             let at = (self.part > 0).then_some(frame.at);
-            if let Some(file) = self.begin(frame.cr, at, cx) {
-                record.node.set(Field::File, file);
-            }
+            record.node.put(Field::File, self.begin(frame.cr, at, cx));
         } else if frame.terminated && self.crlf.unwrap_or(false) != frame.cr {
             let eol = if frame.cr { "\"crlf\"" } else { "\"lf\"" };
             record.node.set(Field::Eol, Json::constant(eol));
@@ -282,6 +280,24 @@ impl Pen {
             self.out.extend_from_slice(eol);
         }
         Ok(&mut self.out)
+    }
+
+    /// Writes the line of a record, unless `write` returns false; returns whether it did.
+    ///
+    /// # Errors
+    /// If what stands before it cannot be written.
+    pub fn try_line(
+        &mut self,
+        node: &Node,
+        write: impl FnOnce(&mut Vec<u8>) -> bool,
+    ) -> Result<bool> {
+        let (pending, start) = (self.pending, self.more()?.len());
+        let written = write(self.line(node)?);
+        if !written {
+            self.out.truncate(start);
+            self.pending = pending;
+        }
+        Ok(written)
     }
 
     /// Continues a line that may be too long for memory.

@@ -134,49 +134,6 @@ fn fnv(hash: u64, byte: &u8) -> u64 {
     (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
 }
 
-/// Number of texts that are hashed side by side.
-const LANES: usize = 4;
-
-/// A text, the place of its hash among others, and the hash so far.
-type Lane<'t> = (usize, &'t [u8], u64);
-
-/// Appends the hashes of several texts. A byte of a text has to wait for the byte before it, but
-/// not for the bytes of other texts.
-pub fn hashes<'t>(texts: impl IntoIterator<Item = &'t [u8]>, out: &mut Vec<u64>) {
-    let mut texts = texts.into_iter();
-    let mut lanes: [Lane<'t>; LANES] = [(usize::MAX, &[], FNV); LANES];
-    let settle = |(place, text, hash): Lane<'_>, out: &mut [u64]| {
-        let place = out.get_mut(place).into_iter();
-        place.for_each(|place| *place = mix(text.iter().fold(hash, fnv)));
-    };
-    'texts: loop {
-        for lane in lanes.iter_mut().filter(|(_, text, _)| text.is_empty()) {
-            settle(*lane, out);
-            let Some(next) = texts.next() else { break 'texts };
-            *lane = (out.len(), next, FNV);
-            out.push(FNV);
-        }
-        side_by_side(&mut lanes);
-    }
-    lanes.into_iter().for_each(|lane| settle(lane, out));
-}
-
-/// Continues the hashes until one of the texts ends.
-fn side_by_side(lanes: &mut [Lane<'_>; LANES]) {
-    let length = lanes.iter().map(|(_, text, _)| text.len()).min().unwrap_or_default();
-    let mut heads: [&[u8]; LANES] = [&[]; LANES];
-    for (head, (_, text, _)) in heads.iter_mut().zip(lanes.iter_mut()) {
-        (*head, *text) = text.split_at_checked(length).unwrap_or((text, &[]));
-    }
-    let [a, b, c, d] = heads;
-    let mut now = lanes.map(|(.., hash)| hash);
-    for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
-        let [one, two, three, four] = now;
-        now = [fnv(one, a), fnv(two, b), fnv(three, c), fnv(four, d)];
-    }
-    lanes.iter_mut().zip(now).for_each(|((.., hash), now)| *hash = now);
-}
-
 /// Returns a fast 64-bit hash of a record's bytes, to find the same record again within one run.
 #[must_use]
 pub fn fingerprint(bytes: &[u8]) -> u64 {
@@ -209,18 +166,6 @@ mod tests {
             let maker = Maker::new(choice, b"d703a1a9");
             let ids: HashSet<Id> = (1..=100_000).map(|n| maker.id(n)).collect();
             assert_eq!(ids.len(), 100_000, "{choice:?}");
-        }
-    }
-
-    #[test]
-    fn hashes_side_by_side_are_the_same() {
-        for count in 0..12 {
-            let length = |n: usize| (n * 7 + count * 3) % 23 * (n % 3);
-            let texts: Vec<Vec<u8>> = (0..count).map(|n| vec![n as u8; length(n)]).collect();
-            let mut out = vec![1];
-            hashes(texts.iter().map(Vec::as_slice), &mut out);
-            let alone: Vec<u64> = texts.iter().map(|text| hash(text)).collect();
-            assert_eq!((out[0], &out[1..]), (1, &alone[..]));
         }
     }
 

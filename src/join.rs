@@ -146,9 +146,7 @@ impl Seam {
             return false;
         }
         let mut said = Node::default();
-        if let Some(content) = record.node.get(Field::Content) {
-            said.set(Field::Content, content.clone());
-        }
+        said.put(Field::Content, record.node.get(Field::Content).cloned());
         let same = self.sessions > 0 && self.system.as_ref() == Some(&said);
         self.system = Some(said);
         same
@@ -181,10 +179,8 @@ impl Seam {
     fn session(&self, record: &mut Record, cx: &Cx<'_>) -> bool {
         let mut rest = Record::new(Kind::Session);
         let updated = record.node.take(Field::Updated).or(record.node.take(Field::Created));
-        updated.into_iter().for_each(|time| rest.node.set(Field::Updated, time));
-        if let Some(prompt) = record.node.take(Field::SystemPrompt) {
-            rest.node.set(Field::SystemPrompt, prompt);
-        }
+        rest.node.put(Field::Updated, updated);
+        rest.node.put(Field::SystemPrompt, record.node.take(Field::SystemPrompt));
         let told = [Field::Source, Field::Agent, Field::File, Field::Raw, Field::Created];
         for field in record.node.fields().filter(|field| !told.contains(field)) {
             cx.log.count(

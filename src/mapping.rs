@@ -3,13 +3,20 @@
 //! A format names its members once, in the order in which the producer writes them; the same rows
 //! read and write. A member that no row names, or whose value has another shape than its field, is
 //! kept in [`Field::Extra`], in order and in its own spelling, and written behind the named
-//! members.
+//! members; where the producer writes it among them, a row names its place
+//! ([`Object::in_order`]).
 
+mod extra;
 mod look;
+mod place;
 pub mod template;
 
+pub use extra::{Extra, odd, without};
+pub use look::Finder;
+pub use place::Putting;
+
 use crate::json::{Cursor, Fault, Json, Span, text};
-use crate::record::{Field, Kind, Node, Record, Shape, Value, block};
+use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
 /// One member of a producer's object.
@@ -17,7 +24,7 @@ use bytes::Bytes;
 pub struct Row {
     /// The producer's name of the member.
     pub key: &'static str,
-    /// The model's name of the member.
+    /// The model's name of the member; `Extra` for a member that has none.
     pub field: Field,
     /// Structure of the member's value.
     pub how: How,
@@ -32,6 +39,15 @@ pub enum How {
     Object(&'static [Row]),
     /// A string, `null`, or a list of content blocks.
     Blocks(&'static [BlockType]),
+    /// An object whose members are fields of the node itself. Members that no row names go to the
+    /// row's field; if the row has none, to the unnamed members, under the object's name.
+    Within(&'static [Row]),
+    /// A value that is always the same and therefore no field. Another value is an unnamed member.
+    Fixed(&'static str),
+    /// A value without a field: an unnamed member that has a place among the others.
+    Kept,
+    /// A value that the caller reads and writes.
+    Apart,
 }
 
 /// A type of content block.
@@ -63,69 +79,37 @@ pub const fn blocks(key: &'static str, field: Field, types: &'static [BlockType]
     Row { key, field, how: How::Blocks(types) }
 }
 
-/// Members that no row names, in order.
-#[derive(Debug, Default)]
-pub struct Extra(Vec<u8>);
-
-impl Extra {
-    /// Adds a member in its source spelling.
-    pub fn add(&mut self, key: &[u8], value: &[u8]) {
-        self.0.push(if self.0.is_empty() { b'{' } else { b',' });
-        self.0.extend_from_slice(key);
-        self.0.push(b':');
-        self.0.extend_from_slice(value);
-    }
-
-    /// Adds the members of an object's spelling.
-    pub fn add_members(&mut self, object: &Json) {
-        let spelling = object.as_bytes();
-        let inner = spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default();
-        if !inner.iter().all(u8::is_ascii_whitespace) {
-            self.0.push(if self.0.is_empty() { b'{' } else { b',' });
-            self.0.extend_from_slice(inner);
-        }
-    }
-
-    /// Returns the members as one object, if there are any.
-    #[must_use]
-    pub fn finish(mut self) -> Option<Json> {
-        if self.0.is_empty() {
-            return None;
-        }
-        self.0.push(b'}');
-        Some(Json::checked(self.0.into()))
-    }
-
-    fn put(self, node: &mut Node) {
-        if let Some(extra) = self.finish() {
-            node.set(Field::Extra, extra);
-        }
-    }
-}
-
-/// Returns the object without its members of this name; `None` if no other member is left.
+/// Returns a row for an object whose members are fields of the node itself; `rest` is the field for
+/// its unnamed members.
 #[must_use]
-pub fn without(object: &Json, name: &str) -> Option<Json> {
-    let mut rest = Extra::default();
-    for (key, value) in object.members().filter(|(key, _)| !text::is(key, name)) {
-        rest.add(key, value);
-    }
-    rest.finish()
+pub const fn within(key: &'static str, rest: Option<Field>, rows: &'static [Row]) -> Row {
+    let field = match rest {
+        Some(field) => field,
+        None => Field::Extra,
+    };
+    Row { key, field, how: How::Within(rows) }
 }
 
-/// Takes a member that no field took out of the `rest`, for its place among the others: a `null`,
-/// or a value of another shape. Once its field is `set`, as by an edit in another format, the
-/// field's value is written in its place.
-pub fn odd(rest: &mut Option<Json>, name: &str, shape: Shape, set: bool) -> Option<Json> {
-    let value = rest.as_ref()?.member(name)?;
-    let fits = value.as_bytes().first().is_some_and(|first| shape.admits(*first));
-    // A member that a field could take is there twice.
-    if set && fits {
-        return None;
-    }
-    *rest = rest.take().and_then(|rest| without(&rest, name));
-    Some(value)
+/// Returns a row for a value that is always the same.
+#[must_use]
+pub const fn fixed(key: &'static str, value: &'static str) -> Row {
+    Row { key, field: Field::Extra, how: How::Fixed(value) }
 }
+
+/// Returns a row for a value without a field.
+#[must_use]
+pub const fn kept(key: &'static str) -> Row {
+    Row { key, field: Field::Extra, how: How::Kept }
+}
+
+/// Returns a row for a value that the caller reads and writes.
+#[must_use]
+pub const fn apart(key: &'static str) -> Row {
+    Row { key, field: Field::Extra, how: How::Apart }
+}
+
+/// Function that reads a member in a way of its own; returns whether it did.
+pub type Taking<'t> = &'t mut dyn FnMut(&mut Source<'_>, Span, &mut Extra) -> Result<bool, Fault>;
 
 /// Keeps a text's one value as it is, under the name of its type where that is known.
 ///
@@ -152,6 +136,10 @@ pub struct Source<'a> {
     /// Whether a member that decides how its object is read came twice. JavaScript takes the last
     /// one; the reader of such an object keeps it whole instead of guessing.
     pub ambiguous: bool,
+    /// Whether any other member that came twice makes an object ambiguous, too.
+    pub unique: bool,
+    /// Position of the value that the caller reads.
+    pub apart: Option<Span>,
     /// Whether groups and content are skipped after a check.
     pub skims: bool,
 }
@@ -166,7 +154,7 @@ impl<'a> Source<'a> {
     /// Continues where `cursor` stands.
     #[must_use]
     pub fn at(line: &'a Bytes, cursor: Cursor<'a>) -> Self {
-        Self { line, cursor, ambiguous: false, skims: false }
+        Self { line, cursor, ambiguous: false, unique: false, apart: None, skims: false }
     }
 
     /// Returns the value that `span` covers, as a slice of the line.
@@ -193,12 +181,15 @@ impl<'a> Source<'a> {
         extra: &mut Extra,
     ) -> Result<(), Fault> {
         let first = self.cursor.peek().unwrap_or_default();
-        if !row.field.shape().admits(first) {
-            // Of two members of one name the last counts, as in JavaScript.
-            node.take(row.field);
-            return self.unknown(key, extra);
-        }
         let value: Value = match (&row.how, first) {
+            (How::Within(_) | How::Fixed(_) | How::Kept | How::Apart, _) => {
+                return self.placed(key, row, node, extra);
+            }
+            _ if !row.field.shape().admits(first) => {
+                // Of two members of one name the last counts, as in JavaScript.
+                node.take(row.field);
+                return self.unknown(key, extra);
+            }
             (How::Object(_), b'{') | (How::Blocks(_), b'[') if self.skims => {
                 node.take(row.field);
                 return self.skim(&row.how);
@@ -263,6 +254,25 @@ impl<'a> Source<'a> {
         })
     }
 
+    /// Reads the object that begins here; `take` is called first for each member.
+    ///
+    /// # Errors
+    /// If the text breaks the grammar.
+    pub fn taking(
+        &mut self,
+        rows: &'static [Row],
+        node: &mut Node,
+        extra: &mut Extra,
+        take: Taking<'_>,
+    ) -> Result<(), Fault> {
+        let mut finder = Finder::new(rows);
+        self.each_member(None, |source, key| match finder.find(source.spelling(key)) {
+            _ if take(source, key, extra)? => Ok(()),
+            Some(row) => source.value(key, row, node, extra),
+            None => source.unknown(key, extra),
+        })
+    }
+
     /// Walks through the object that begins here, and lets `take` take the value of each member
     /// except the member that decides how the object is read.
     fn each_member(
@@ -270,9 +280,14 @@ impl<'a> Source<'a> {
         decides: Option<&str>,
         mut take: impl FnMut(&mut Self, Span) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
-        let mut decided = false;
+        let (mut decided, mut seen) = (false, Vec::new());
         self.cursor.begin_object()?;
         while let Some(key) = self.cursor.next_key()? {
+            if self.unique {
+                let name = self.spelling(key);
+                self.ambiguous |= seen.contains(&name);
+                seen.push(name);
+            }
             if decides.is_some_and(|decides| text::is(self.spelling(key), decides)) {
                 self.ambiguous |= std::mem::replace(&mut decided, true);
                 self.cursor.skip_value()?;
@@ -310,30 +325,6 @@ impl<'a> Source<'a> {
         node.set(Field::Type, block::type_of(known.name));
         self.object(known.rows, Some("type"), &mut node)?;
         Ok(node)
-    }
-}
-
-/// Finds rows by key; producers keep their order, so the next row is tried first.
-#[derive(Debug)]
-pub struct Finder {
-    rows: &'static [Row],
-    next: usize,
-}
-
-impl Finder {
-    /// Begins a search in these rows.
-    #[must_use]
-    pub fn new(rows: &'static [Row]) -> Self {
-        Self { rows, next: 0 }
-    }
-
-    /// Returns the row whose key is spelled `name`, quotes included.
-    pub fn find(&mut self, name: &[u8]) -> Option<&'static Row> {
-        let (before, after) = self.rows.split_at_checked(self.next)?;
-        let mut rows = after.iter().zip(self.next..).chain(before.iter().zip(0..));
-        let (row, at) = rows.find(|(row, _)| text::is(name, row.key))?;
-        self.next = at + 1;
-        Some(row)
     }
 }
 

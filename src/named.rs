@@ -1,13 +1,10 @@
 //! Sessions that their software keeps in one folder and finds by name.
 
-use crate::format::Format;
 use crate::json::Json;
 
 /// Rules by which a program finds its sessions by name and judges them.
 #[derive(Debug)]
 pub struct Named {
-    /// The sessions' format.
-    pub format: &'static Format,
     /// The environment variable for the project's folder.
     pub project_variable: &'static str,
     /// The environment variable for the sessions' folder.

@@ -117,11 +117,6 @@ impl<'s> Stage<'s> {
         self.sink.take(nth)
     }
 
-    /// Lends room outside of memory.
-    pub fn room(&mut self) -> Result<Box<dyn Spool>> {
-        self.sink.spool()
-    }
-
     /// Puts the waiting parts that sessions share in their places. Returns the names of those whose
     /// place has other contents.
     ///

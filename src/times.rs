@@ -21,18 +21,6 @@ pub fn read(time: &Json) -> Option<Timestamp> {
     text.parse().ok().or_else(|| plain().map(|plain| plain.timestamp()))
 }
 
-/// Returns the time that a number of milliseconds since 1970 names.
-///
-/// ```
-/// use copyist::{json::Json, times};
-/// let time = times::of_millis(&Json::number(1_763_457_435_999)).map(times::with_millis);
-/// assert_eq!(time.as_deref(), Some("2025-11-18T09:17:15.999Z"));
-/// ```
-#[must_use]
-pub fn of_millis(millis: &Json) -> Option<Timestamp> {
-    Timestamp::from_millisecond(millis.float()? as i64).ok()
-}
-
 /// Returns the time one millisecond later.
 #[must_use]
 pub fn after(time: Timestamp) -> Timestamp {

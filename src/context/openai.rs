@@ -85,9 +85,7 @@ impl Messages {
 pub fn as_text(message: &mut Node) {
     let only = |parts: &[Node]| parts.iter().all(|part| part.is(Field::Type, block::TEXT));
     let parts = message.nodes(Field::Content).filter(|parts| only(parts));
-    if let Some(said) = parts.and_then(block::all_text) {
-        message.set(Field::Content, said);
-    }
+    message.put(Field::Content, parts.and_then(block::all_text));
 }
 
 fn nodes(content: Option<&Value>) -> &[Node] {

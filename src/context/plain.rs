@@ -10,9 +10,7 @@ use crate::record::{Field, Kind, Node, Record, Value, block};
 #[must_use]
 pub fn plain(message: &Node, thinking: bool) -> Option<Node> {
     let mut out = Node::with_capacity(2);
-    if let Some(role) = message.get(Field::Role) {
-        out.set(Field::Role, role.clone());
-    }
+    out.put(Field::Role, message.get(Field::Role).cloned());
     let content = contents(message.get(Field::Content), thinking);
     if content.is_empty() {
         return None;
@@ -35,7 +33,7 @@ pub fn as_message(sent: Node, record: &Node) -> Record {
     let own = [Field::Id, Field::Parent, Field::IdMade, Field::Time].map(|field| (field, record));
     let told = [Field::Role, Field::Content].map(|field| (field, &sent));
     for (field, from) in own.into_iter().chain(told) {
-        from.get(field).into_iter().for_each(|value| node.set(field, value.clone()));
+        node.put(field, from.get(field).cloned());
     }
     Record { kind: Kind::Message, node }
 }
@@ -85,9 +83,7 @@ pub fn add_block(from: &Node, thinking: bool, list: &mut Vec<Node>) {
 fn only(from: &Node, fields: &[Field]) -> Node {
     let mut node = Node::with_capacity(fields.len() + 1);
     for &field in [Field::Type].iter().chain(fields) {
-        if let Some(value) = from.get(field) {
-            node.set(field, value.clone());
-        }
+        node.put(field, from.get(field).cloned());
     }
     node
 }

@@ -180,9 +180,8 @@ impl Messages {
             if known { self.identifier(id) } else { id.clone() }
         });
         self.results.insert(call.clone());
-        call.into_iter().for_each(|call| result.set(Field::Call, call));
-        let failed = given.and_then(|given| given.json(Field::IsError));
-        failed.into_iter().for_each(|failed| result.set(Field::IsError, failed.clone()));
+        result.put(Field::Call, call);
+        result.put(Field::IsError, given.and_then(|given| given.json(Field::IsError)).cloned());
         let blocks = listed(given.and_then(|given| given.get(Field::Content)));
         result.set(Field::Content, output(&blocks, self.api));
         out.push(message("tool", vec![result].into()));
@@ -225,7 +224,7 @@ fn message(role: &str, content: Value) -> Node {
 fn no_result(call: &Node) -> Node {
     let mut result = Node::with_capacity(4);
     result.set(Field::Type, block::type_of(block::TOOL_RESULT));
-    call.json(Field::Id).into_iter().for_each(|id| result.set(Field::Call, id.clone()));
+    result.put(Field::Call, call.json(Field::Id).cloned());
     result.set(Field::IsError, Json::constant("true"));
     result.set(Field::Content, Json::constant("\"No result provided\""));
     message("tool", vec![result].into())
@@ -281,7 +280,7 @@ fn image(part: &Node) -> Node {
     }
     let mut image = Node::with_capacity(3);
     for field in [Field::Type, Field::MediaType, Field::Data] {
-        part.get(field).into_iter().for_each(|value| image.set(field, value.clone()));
+        image.put(field, part.get(field).cloned());
     }
     image
 }

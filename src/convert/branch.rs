@@ -334,9 +334,7 @@ impl Branch {
         }
         let kept = record.node.json(Field::FirstKept);
         let next = self.omitted.iter().find(|(omitted, _)| Some(omitted) == kept);
-        if let Some(next) = next.and_then(|(_, next)| next.clone()) {
-            record.node.set(Field::FirstKept, next);
-        }
+        record.node.put(Field::FirstKept, next.and_then(|(_, next)| next.clone()));
         Some(())
     }
 

@@ -48,7 +48,7 @@ impl Moves<'_> {
             let any = field == Field::Extra && !stored && !settings;
             let new = node.json(field).and_then(|told| self.inside(told, any, DEEPEST));
             changed |= new.is_some();
-            new.into_iter().for_each(|new| node.set(field, new));
+            node.put(field, new);
         }
         if changed && !stored {
             // The raw spelling contains the old folders; the raw spelling of a state is the text of

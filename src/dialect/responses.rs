@@ -185,7 +185,7 @@ pub fn read(object: &Json) -> Option<Node> {
             message.set(Field::Content, vec![inner]);
         }
     }
-    extra.into_iter().for_each(|extra| message.set(Field::Extra, extra));
+    message.put(Field::Extra, extra);
     Some(message)
 }
 
@@ -264,7 +264,7 @@ fn parts(list: &Json, texts: &str) -> Option<Vec<Node>> {
             "input_image" => image(&part),
             wire if wire == texts => plain(&part, "text").map(|(text, rest)| {
                 let mut node = block::text(text);
-                rest.into_iter().for_each(|rest| node.set(Field::Extra, rest));
+                node.put(Field::Extra, rest);
                 node
             }),
             _ => None,
@@ -300,7 +300,7 @@ fn image(part: &Json) -> Option<Node> {
     node.set(Field::Type, block::type_of(block::IMAGE));
     node.set(Field::MediaType, Json::string(kind));
     node.set(Field::Data, Json::string(data));
-    rest.into_iter().for_each(|rest| node.set(Field::Extra, rest));
+    node.put(Field::Extra, rest);
     Some(node)
 }
 

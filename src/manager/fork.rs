@@ -67,9 +67,7 @@ fn unlabelled(path: &[&Record]) -> Vec<Record> {
         let parent = kept.last().and_then(|last| last.node.json(Field::Id).cloned());
         record.node.set(Field::Parent, parent.unwrap_or(Json::constant("null")));
         let moved = record.node.json(Field::FirstKept).and_then(|first| behind.get(first));
-        if let Some(moved) = moved.cloned() {
-            record.node.set(Field::FirstKept, moved);
-        }
+        record.node.put(Field::FirstKept, moved.cloned());
         kept.push(record);
     }
     kept

@@ -1,8 +1,32 @@
-//! Lookups in objects that are not read yet.
+//! Lookups of rows, and of members of objects that are not read yet.
 
-use super::{Finder, How, Row, Source};
+use super::{How, Row, Source};
 use crate::json::{Fault, Json, Span, text};
 use std::borrow::Cow;
+
+/// Finds rows by key; producers keep their order, so the next row is tried first.
+#[derive(Debug)]
+pub struct Finder {
+    rows: &'static [Row],
+    next: usize,
+}
+
+impl Finder {
+    /// Begins a search in these rows.
+    #[must_use]
+    pub fn new(rows: &'static [Row]) -> Self {
+        Self { rows, next: 0 }
+    }
+
+    /// Returns the row whose key is spelled `name`, quotes included.
+    pub fn find(&mut self, name: &[u8]) -> Option<&'static Row> {
+        let (before, after) = self.rows.split_at_checked(self.next)?;
+        let mut rows = after.iter().zip(self.next..).chain(before.iter().zip(0..));
+        let (row, at) = rows.find(|(row, _)| text::is(name, row.key))?;
+        self.next = at + 1;
+        Some(row)
+    }
+}
 
 impl<'a> Source<'a> {
     /// Looks ahead, in the object that begins here, for the string value of the member `name`. The

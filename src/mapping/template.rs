@@ -4,15 +4,13 @@
 //! where the members with a field stand. So `extra` is a template of the object, and the object is
 //! written again with its own order of members.
 
-use super::{Extra, Object, Row, Source};
-use crate::json::{Fault, Json, Span, text};
+use super::{Extra, Object, Row, Source, Taking};
+use crate::json::{Fault, Json, text};
 use crate::record::Node;
 
 /// Value that marks the place of a member whose value is a field.
 pub const PLACE: &[u8] = b"0";
 
-/// Function that reads a member in a way of its own; returns whether it did.
-pub type Taking<'t> = &'t mut dyn FnMut(&mut Source<'_>, Span, &mut Extra) -> Result<bool, Fault>;
 /// Function that writes a member in a way of its own, by its name and the template's value;
 /// returns whether it did.
 pub type Putting<'p> = &'p mut dyn FnMut(&str, &[u8], &mut Object<'_>) -> bool;

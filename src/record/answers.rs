@@ -109,9 +109,7 @@ impl Answers {
                 let Some(whole) = whole else { break };
                 name = Some(whole);
             }
-            if let Some(name) = name.filter(|name| node.json(*field) != Some(*name)).cloned() {
-                node.set(*field, name);
-            }
+            node.put(*field, name.filter(|name| node.json(*field) != Some(*name)).cloned());
         }
     }
 
@@ -133,8 +131,7 @@ impl Answers {
             let mut told = self.model.clone();
             if let Some(usage) = node.node(Field::Usage).filter(|_| place + 1 == messages.len()) {
                 let model = usage.json(Field::Extra).and_then(|extra| extra.member("model"));
-                let model = model.filter(|m| m.text().is_some_and(|m| !m.is_empty()));
-                model.into_iter().for_each(|model| told.set(Field::Model, model));
+                told.put(Field::Model, model.filter(|m| m.text().is_some_and(|m| !m.is_empty())));
                 told.set(Field::Usage, apart(usage));
             }
             self.usage.insert(message.clone(), told);
@@ -195,7 +192,7 @@ fn joined(mut first: Node, mut second: Node) -> Node {
         }
     }
     whole.set(Field::Content, blocks);
-    usage.into_iter().for_each(|usage| whole.set(Field::Usage, usage));
+    whole.put(Field::Usage, usage);
     whole
 }
 
@@ -220,7 +217,7 @@ fn sum(a: &Node, b: &Node) -> Node {
             (value, None) => Some(value.clone()),
             _ => None,
         };
-        both.into_iter().for_each(|both| sums.set(field, both));
+        sums.put(field, both);
     }
     sums
 }
@@ -245,7 +242,7 @@ fn apart(usage: &Node) -> Node {
 fn only(node: &Node, fields: &[Field]) -> Node {
     let mut out = Node::default();
     for field in fields {
-        node.get(*field).into_iter().for_each(|value| out.set(*field, value.clone()));
+        out.put(*field, node.get(*field).cloned());
     }
     out
 }

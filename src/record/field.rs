@@ -229,6 +229,20 @@ fields! {
 }
 
 impl Field {
+    /// Fields of a message that no writer of another format loses: its place, its speaker and its
+    /// content, and how the source spelled it.
+    pub const STRUCTURAL: &'static [Field] = &[
+        Field::Id,
+        Field::Parent,
+        Field::IdMade,
+        Field::Time,
+        Field::Role,
+        Field::Content,
+        Field::Layout,
+        Field::Eol,
+        Field::Raw,
+    ];
+
     /// Returns the fields of this name; two names belong to different fields in different records.
     ///
     /// ```

@@ -49,21 +49,6 @@ pub mod block {
     pub const TOOL_CALL: &str = "tool_call";
     /// The result of a tool.
     pub const TOOL_RESULT: &str = "tool_result";
-    /// Whether a block of a message lacks a field that every block of its type has.
-    #[must_use]
-    pub fn lacks(message: &Node) -> bool {
-        let blocks = message.nodes(Field::Content).unwrap_or_default();
-        const NEEDED: [(&str, &[Field]); 3] = [
-            (TEXT, &[Field::Text]),
-            (TOOL_CALL, &[Field::Id, Field::Name]),
-            (TOOL_RESULT, &[Field::Call]),
-        ];
-        blocks.iter().any(|block| {
-            let needed = NEEDED.iter().find(|(name, _)| block.is(Field::Type, name));
-            needed.is_some_and(|(_, fields)| fields.iter().any(|f| block.json(*f).is_none()))
-        })
-    }
-
     /// A block that the reader does not understand; its `data` is the block from the source.
     pub const OPAQUE: &str = "opaque";
     /// Returns the value of [`Field::Type`] for one of these names.

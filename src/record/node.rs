@@ -137,6 +137,13 @@ impl Node {
         }
     }
 
+    /// Sets a field if there is a value for it.
+    pub fn put(&mut self, field: Field, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.set(field, value);
+        }
+    }
+
     /// Takes a field out.
     pub fn take(&mut self, field: Field) -> Option<Value> {
         let place = self.members.iter().position(|(f, _)| *f == field)?;

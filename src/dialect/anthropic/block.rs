@@ -10,69 +10,41 @@
 //! | `image`, `document` in base64 | the same; other members of their `source` are extra |
 //! | any other | `opaque` |
 
-use super::members::Members;
 use crate::json::{Fault, Json, text};
-use crate::mapping::{Extra, Object, Source, row};
+use crate::mapping::{BlockType, Extra, Object, Row, Source, kept, row};
 use crate::record::{Field, Node, Value, block};
 
-/// Type of block.
-struct Kind {
-    /// Name of the type in the provider's interface.
-    wire: &'static str,
-    /// Name of the type in the model.
-    name: &'static str,
-    members: Members,
+const fn kind(wire: &'static str, name: &'static str, rows: &'static [Row]) -> BlockType {
+    BlockType { wire, name, rows }
 }
 
-const fn kind(wire: &'static str, name: &'static str, members: Members) -> Kind {
-    Kind { wire, name, members }
-}
-
-static TEXT: Kind = kind(
-    "text",
-    block::TEXT,
-    Members { rows: &[row("text", Field::Text)], order: &["type", "text"], inner: &[] },
-);
-static THINKING: Kind = kind(
+const TYPE: Row = kept("type");
+static TEXT: BlockType = kind("text", block::TEXT, &[TYPE, row("text", Field::Text)]);
+static THINKING: BlockType = kind(
     "thinking",
     block::THINKING,
-    Members {
-        rows: &[row("thinking", Field::Thinking), row("signature", Field::Signature)],
-        order: &["type", "thinking", "signature"],
-        inner: &[],
-    },
+    &[TYPE, row("thinking", Field::Thinking), row("signature", Field::Signature)],
 );
-static REDACTED: Kind = kind(
-    "redacted_thinking",
-    block::THINKING,
-    Members { rows: &[row("data", Field::Signature)], order: &["type", "data"], inner: &[] },
-);
-static CALL: Kind = kind(
+static REDACTED: BlockType =
+    kind("redacted_thinking", block::THINKING, &[TYPE, row("data", Field::Signature)]);
+static CALL: BlockType = kind(
     "tool_use",
     block::TOOL_CALL,
-    Members {
-        rows: &[row("id", Field::Id), row("name", Field::Name), row("input", Field::Arguments)],
-        order: &["type", "id", "name", "input"],
-        inner: &[],
-    },
+    &[TYPE, row("id", Field::Id), row("name", Field::Name), row("input", Field::Arguments)],
 );
-static RESULT: Kind = kind(
+static RESULT: BlockType = kind(
     "tool_result",
     block::TOOL_RESULT,
-    Members {
-        rows: &[row("tool_use_id", Field::Call), row("is_error", Field::IsError)],
-        order: &["tool_use_id", "type", "content", "is_error"],
-        inner: &[],
-    },
+    &[row("tool_use_id", Field::Call), TYPE, kept("content"), row("is_error", Field::IsError)],
 );
-const MEDIA: Members = Members { rows: &[], order: &["type", "source"], inner: &[] };
-static IMAGE: Kind = kind("image", block::IMAGE, MEDIA);
-static DOCUMENT: Kind = kind("document", block::DOCUMENT, MEDIA);
+const MEDIA: &[Row] = &[TYPE, kept("source")];
+static IMAGE: BlockType = kind("image", block::IMAGE, MEDIA);
+static DOCUMENT: BlockType = kind("document", block::DOCUMENT, MEDIA);
 
 /// Types of blocks that a message can contain.
-static OUTER: &[&Kind] = &[&TEXT, &THINKING, &REDACTED, &CALL, &RESULT, &IMAGE, &DOCUMENT];
+static OUTER: &[&BlockType] = &[&TEXT, &THINKING, &REDACTED, &CALL, &RESULT, &IMAGE, &DOCUMENT];
 /// Types of blocks that the answer of a tool can contain.
-static INNER: &[&Kind] = &[&TEXT, &IMAGE, &DOCUMENT];
+static INNER: &[&BlockType] = &[&TEXT, &IMAGE, &DOCUMENT];
 
 /// Reads content: a string, `null`, or a list of blocks.
 ///
@@ -82,7 +54,7 @@ pub fn content(source: &mut Source<'_>) -> Result<Value, Fault> {
     list(source, OUTER)
 }
 
-fn list(source: &mut Source<'_>, kinds: &[&'static Kind]) -> Result<Value, Fault> {
+fn list(source: &mut Source<'_>, kinds: &[&'static BlockType]) -> Result<Value, Fault> {
     if source.cursor.peek() != Some(b'[') {
         let span = source.cursor.skip_value()?;
         return Ok(source.json(span).into());
@@ -95,7 +67,7 @@ fn list(source: &mut Source<'_>, kinds: &[&'static Kind]) -> Result<Value, Fault
     Ok(list.into())
 }
 
-fn read(source: &mut Source<'_>, kinds: &[&'static Kind]) -> Result<Node, Fault> {
+fn read(source: &mut Source<'_>, kinds: &[&'static BlockType]) -> Result<Node, Fault> {
     let mut node = Node::with_capacity(5);
     let Some(kind) = kind_of(source, kinds)? else {
         let span = source.cursor.skip_value()?;
@@ -109,13 +81,13 @@ fn read(source: &mut Source<'_>, kinds: &[&'static Kind]) -> Result<Node, Fault>
     }
     let mut extra = Extra::default();
     let (mut said, mut media) = (None, None);
-    kind.members.read(source, &mut node, &mut extra, &mut |source, key| {
+    source.taking(kind.rows, &mut node, &mut extra, &mut |source, key, _| {
         let name = source.spelling(key);
         if text::is(name, "type") {
             source.cursor.skip_value()?;
         } else if kind.wire == RESULT.wire && text::is(name, "content") && is_content(source) {
             said = Some(list(source, INNER)?);
-        } else if kind.is_media() && text::is(name, "source") {
+        } else if is_media(kind) && text::is(name, "source") {
             let span = source.cursor.skip_value()?;
             media = base64(&source.json(span));
         } else {
@@ -123,20 +95,18 @@ fn read(source: &mut Source<'_>, kinds: &[&'static Kind]) -> Result<Node, Fault>
         }
         Ok(true)
     })?;
-    said.into_iter().for_each(|said| node.set(Field::Content, said));
+    node.put(Field::Content, said);
     if let Some(Given { media_type, data, beside }) = media {
         node.set(Field::MediaType, media_type);
         node.set(Field::Data, data);
         beside.into_iter().for_each(|rest| extra.add(b"\"source\"", rest.as_bytes()));
     }
-    extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+    extra.put(&mut node);
     Ok(node)
 }
 
-impl Kind {
-    fn is_media(&self) -> bool {
-        self.members.order.contains(&"source")
-    }
+fn is_media(kind: &BlockType) -> bool {
+    [IMAGE.wire, DOCUMENT.wire].contains(&kind.wire)
 }
 
 /// Whether the value that begins here can be content.
@@ -147,7 +117,7 @@ pub fn is_content(source: &mut Source<'_>) -> bool {
 /// Members that show the type of a block that has no `type`.
 const TELLING: [&str; 5] = ["tool_use_id", "thinking", "input", "name", "text"];
 /// Types of blocks by the indices of their members in [`TELLING`]; the first match counts.
-static BY_NAMES: &[(&[usize], &Kind)] =
+static BY_NAMES: &[(&[usize], &BlockType)] =
     &[(&[0], &RESULT), (&[1], &THINKING), (&[2, 3], &CALL), (&[4], &TEXT)];
 
 /// Returns the `type` of the block that begins here, or else which of the [`TELLING`] members it
@@ -171,16 +141,19 @@ fn type_or_members(source: &Source<'_>) -> Result<(Option<Json>, [bool; TELLING.
 }
 
 /// Returns the type of the block that begins here, by its name or, if it has none, by its members.
-fn kind_of(source: &Source<'_>, kinds: &[&'static Kind]) -> Result<Option<&'static Kind>, Fault> {
+fn kind_of(
+    source: &Source<'_>,
+    kinds: &[&'static BlockType],
+) -> Result<Option<&'static BlockType>, Fault> {
     let wire = match type_or_members(source)? {
         (Some(wire), _) => wire.text(),
         (None, has) => {
-            let by = |(names, _): &&(&[usize], &Kind)| names.iter().all(|name| has[*name]);
+            let by = |(names, _): &&(&[usize], &BlockType)| names.iter().all(|name| has[*name]);
             BY_NAMES.iter().find(by).map(|(_, kind)| kind.wire.to_owned())
         }
     };
     let kind = kinds.iter().copied().find(|kind| Some(kind.wire) == wire.as_deref());
-    let Some(media) = kind.filter(|kind| kind.is_media()) else { return Ok(kind) };
+    let Some(media) = kind.filter(|kind| is_media(kind)) else { return Ok(kind) };
     let source = source.peek("source")?;
     Ok(source.and_then(|source| base64(&source)).map(|_| media))
 }
@@ -241,7 +214,7 @@ pub fn write_list<'n>(nodes: impl IntoIterator<Item = &'n Node>, types: Types, o
 
 fn write_block(node: &Node, types: Types, out: &mut Vec<u8>) {
     let redacted = node.is_true(Field::Redacted);
-    let fits = |kind: &&&Kind| {
+    let fits = |kind: &&&BlockType| {
         node.is(Field::Type, kind.name)
             && (kind.name != block::THINKING || redacted == (kind.wire == REDACTED.wire))
     };
@@ -250,10 +223,11 @@ fn write_block(node: &Node, types: Types, out: &mut Vec<u8>) {
         out.extend_from_slice(data);
         return;
     };
-    let typed = types == Types::Given || kind.is_media() || kind.wire == REDACTED.wire;
+    let typed = types == Types::Given || is_media(kind) || kind.wire == REDACTED.wire;
     let extra = node.json(Field::Extra);
     let mut object = Object::open(out);
-    kind.members.write(node, extra, &mut object, &mut |key, object| {
+    object.in_order(kind.rows, node, extra, &mut |row, object| {
+        let key = row.key;
         match (key, node.get(Field::Content)) {
             ("type", _) if typed => text::quote(kind.wire, object.key(key)),
             ("type", _) => {}
@@ -300,6 +274,6 @@ pub fn holds(name: &str, field: Field) -> bool {
         _ => OUTER
             .iter()
             .filter(|kind| kind.name == name)
-            .any(|kind| kind.members.rows.iter().any(|row| row.field == field)),
+            .any(|kind| kind.rows.iter().any(|row| row.field == field)),
     }
 }

@@ -14,7 +14,7 @@ pub fn split(mut record: Record, group: &str) -> Vec<Record> {
     let content = match record.node.take(Field::Content) {
         Some(Value::Nodes(nodes)) if nodes.iter().any(is_answer) => nodes,
         content => {
-            content.into_iter().for_each(|content| record.node.set(Field::Content, content));
+            record.node.put(Field::Content, content);
             return vec![record];
         }
     };
@@ -31,7 +31,7 @@ pub fn split(mut record: Record, group: &str) -> Vec<Record> {
     let piece = |blocks: Vec<Node>| {
         let mut record = first.take().unwrap_or_else(|| {
             let mut next = Record::new(Kind::Message);
-            parent.iter().for_each(|call| next.node.set(Field::ParentCall, call.clone()));
+            next.node.put(Field::ParentCall, parent.clone());
             next
         });
         let role = if blocks.iter().any(is_answer) { "\"tool\"" } else { "\"user\"" };

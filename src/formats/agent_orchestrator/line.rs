@@ -13,11 +13,10 @@
 
 use super::wire::{self, PARENT, PROMPT};
 use crate::dialect::anthropic::block::{self, Types};
-use crate::dialect::anthropic::members::Members;
 use crate::dialect::anthropic::split;
 use crate::json::{Cursor, EscapeStyle, Fault, Json, text};
 use crate::lines::USUAL;
-use crate::mapping::{Extra, Object, Source};
+use crate::mapping::{Extra, Object, Row, Source};
 use crate::record::{Field, Kind, Node, Record, Value};
 use bytes::Bytes;
 
@@ -132,15 +131,13 @@ pub fn read(line: &Bytes, group: &str) -> Result<Vec<Record>, Fault> {
         What::System(shape) => notice(&mut source, shape).map(|record| vec![record]),
         What::Result(shape) => result(&mut source, shape).map(|record| vec![record]),
         What::Assistant(shape) => {
-            let record = message(&mut source, shape, "assistant", &wire::ASSISTANT)?;
+            let record = message(&mut source, shape, "assistant", wire::ASSISTANT)?;
             Ok(vec![record])
         }
-        What::User(shape) => Ok(split(message(&mut source, shape, "user", &wire::USER)?, group)),
+        What::User(shape) => Ok(split(message(&mut source, shape, "user", wire::USER)?, group)),
         What::Other => {
             let mut record = Record::new(Kind::Opaque);
-            if let Some(wire) = source.peek("type")?.filter(|wire| wire.text().is_some()) {
-                record.node.set(Field::Type, wire);
-            }
+            record.node.put(Field::Type, source.peek("type")?.filter(|wire| wire.text().is_some()));
             let span = source.cursor.skip_value()?;
             record.node.set(Field::Data, source.json(span));
             Ok(vec![record])
@@ -155,7 +152,7 @@ fn prompt(source: &mut Source<'_>) -> Result<Record, Fault> {
     node.set(Field::Subtype, Json::string(PROMPT));
     let mut extra = Extra::default();
     let mut said = None;
-    wire::USER_MESSAGE.read(source, node, &mut extra, &mut |source, key| {
+    source.taking(wire::USER_MESSAGE, node, &mut extra, &mut |source, key, _| {
         let name = source.spelling(key);
         if text::is(name, "type") {
             source.cursor.skip_value()?;
@@ -166,23 +163,19 @@ fn prompt(source: &mut Source<'_>) -> Result<Record, Fault> {
         }
         Ok(true)
     })?;
-    said.into_iter().for_each(|said| node.set(Field::Content, said));
-    finish(extra, node);
+    node.put(Field::Content, said);
+    extra.put(node);
     Ok(record)
 }
 
 fn notice(source: &mut Source<'_>, shape: Shape) -> Result<Record, Fault> {
     let mut record = Record::new(Kind::Notice);
     if shape == Shape::Classes {
-        let mut extra = Extra::default();
-        let node = &mut record.node;
-        wire::SYSTEM.read(source, node, &mut extra, &mut |_, _| Ok(false))?;
-        finish(extra, node);
+        source.object(wire::SYSTEM, None, &mut record.node)?;
         return Ok(record);
     }
-    if let Some(subtype) = source.peek("subtype")?.filter(|subtype| subtype.text().is_some()) {
-        record.node.set(Field::Subtype, subtype);
-    }
+    let subtype = source.peek("subtype")?;
+    record.node.put(Field::Subtype, subtype.filter(|subtype| subtype.text().is_some()));
     let span = source.cursor.skip_value()?;
     record.node.set(Field::Data, source.json(span));
     Ok(record)
@@ -190,17 +183,9 @@ fn notice(source: &mut Source<'_>, shape: Shape) -> Result<Record, Fault> {
 
 fn result(source: &mut Source<'_>, shape: Shape) -> Result<Record, Fault> {
     let mut record = Record::new(Kind::Result);
-    let mut extra = Extra::default();
     let printed = shape == Shape::Printed;
-    let members = if printed { &wire::PRINTED_RESULT } else { &wire::RESULT };
-    members.read(source, &mut record.node, &mut extra, &mut |source, key| {
-        let wire = printed && text::is(source.spelling(key), "type");
-        if wire {
-            source.cursor.skip_value()?;
-        }
-        Ok(wire)
-    })?;
-    finish(extra, &mut record.node);
+    let members = if printed { wire::PRINTED_RESULT } else { wire::RESULT };
+    source.object(members, printed.then_some("type"), &mut record.node)?;
     Ok(record)
 }
 
@@ -208,15 +193,15 @@ fn message(
     source: &mut Source<'_>,
     shape: Shape,
     role: &'static str,
-    classes: &Members,
+    classes: &'static [Row],
 ) -> Result<Record, Fault> {
     let mut record = Record::new(Kind::Message);
     let node = &mut record.node;
     node.set(Field::Role, Json::string(role));
     let (mut extra, mut inner) = (Extra::default(), Extra::default());
     let (mut said, mut within) = (None, Node::default());
-    let members = if shape == Shape::Printed { &wire::PRINTED } else { classes };
-    members.read(source, node, &mut extra, &mut |source, key| {
+    let members = if shape == Shape::Printed { wire::PRINTED } else { classes };
+    source.taking(members, node, &mut extra, &mut |source, key, _| {
         let name = source.spelling(key);
         if text::is(name, PARENT) && source.cursor.peek() == Some(b'n') {
             source.cursor.skip_value()?;
@@ -234,11 +219,11 @@ fn message(
     for (field, value) in within.iter() {
         node.set(field, value.clone());
     }
-    said.into_iter().for_each(|said| node.set(Field::Content, said));
+    node.put(Field::Content, said);
     if let Some(inner) = inner.finish() {
         extra.add(b"\"message\"", inner.as_bytes());
     }
-    finish(extra, node);
+    extra.put(node);
     Ok(record)
 }
 
@@ -250,7 +235,7 @@ fn message_inside(
     extra: &mut Extra,
 ) -> Result<Option<Value>, Fault> {
     let mut said = None;
-    wire::MESSAGE.read(source, node, extra, &mut |source, key| {
+    source.taking(wire::MESSAGE, node, extra, &mut |source, key, _| {
         let name = source.spelling(key);
         if text::is(name, "content") && block::is_content(source) {
             said = Some(block::content(source)?);
@@ -270,10 +255,6 @@ fn message_inside(
     Ok(said)
 }
 
-fn finish(extra: Extra, node: &mut Node) {
-    extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
-}
-
 /// Appends the line that records represent, in its spelling; several records are of one group.
 /// Returns false if there is no such line in this shape.
 pub fn write(records: &[Record], shape: Shape, out: &mut Vec<u8>) -> bool {
@@ -288,7 +269,7 @@ pub fn write(records: &[Record], shape: Shape, out: &mut Vec<u8>) -> bool {
         }
         Kind::Notice => {
             let mut object = Object::open(&mut line);
-            wire::SYSTEM.write(node, node.json(Field::Extra), &mut object, &mut |_, _| false);
+            object.in_order(wire::SYSTEM, node, node.json(Field::Extra), &mut |_, _| false);
             object.close();
         }
         Kind::Result => write_result(node, shape, &mut line),
@@ -305,13 +286,8 @@ pub fn write(records: &[Record], shape: Shape, out: &mut Vec<u8>) -> bool {
 fn write_result(node: &Node, shape: Shape, out: &mut Vec<u8>) {
     let mut object = Object::open(out);
     let printed = shape == Shape::Printed;
-    let members = if printed { &wire::PRINTED_RESULT } else { &wire::RESULT };
-    members.write(node, node.json(Field::Extra), &mut object, &mut |key, object| {
-        if key == "type" {
-            object.member(key, b"\"result\"");
-        }
-        key == "type"
-    });
+    let members = if printed { wire::PRINTED_RESULT } else { wire::RESULT };
+    object.in_order(members, node, node.json(Field::Extra), &mut |_, _| false);
     object.close();
 }
 
@@ -345,12 +321,13 @@ fn write_parent(node: &Node, object: &mut Object<'_>) {
 fn write_classes(node: &Node, assistant: bool, said: ContentWriter<'_>, object: &mut Object<'_>) {
     let prompt = node.is(Field::Subtype, PROMPT);
     let members = match () {
-        () if prompt => &wire::USER_MESSAGE,
-        () if assistant => &wire::ASSISTANT,
-        () => &wire::USER,
+        () if prompt => wire::USER_MESSAGE,
+        () if assistant => wire::ASSISTANT,
+        () => wire::USER,
     };
     let unnamed = node.json(Field::Model).is_none() && !is_extra(node, "model");
-    members.write(node, node.json(Field::Extra), object, &mut |key, object| {
+    object.in_order(members, node, node.json(Field::Extra), &mut |row, object| {
+        let key = row.key;
         match key {
             "type" => text::quote(PROMPT, object.key(key)),
             "content" => said(object.key(key)),
@@ -375,7 +352,8 @@ fn write_printed(node: &Node, assistant: bool, said: ContentWriter<'_>, object: 
     let kept = |name: &str| inner.as_ref().is_some_and(|inner| inner.member(name).is_some());
     let message = |object: &mut Object<'_>| {
         let mut message = Object::open(object.key("message"));
-        wire::MESSAGE.write(node, inner.as_ref(), &mut message, &mut |key, object| {
+        message.in_order(wire::MESSAGE, node, inner.as_ref(), &mut |row, object| {
+            let key = row.key;
             match key {
                 "role" if !kept(key) => object.member(key, role),
                 "type" if assistant && !kept(key) => object.member(key, b"\"message\""),
@@ -386,9 +364,9 @@ fn write_printed(node: &Node, assistant: bool, said: ContentWriter<'_>, object: 
         });
         message.close();
     };
-    wire::PRINTED.write(node, extra, object, &mut |key, object| {
-        match key {
-            "type" => object.member(key, role),
+    object.in_order(wire::PRINTED, node, extra, &mut |row, object| {
+        match row.key {
+            "type" => object.member("type", role),
             "message" => message(object),
             PARENT => write_parent(node, object),
             _ => return false,

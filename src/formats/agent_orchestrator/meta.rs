@@ -62,14 +62,14 @@ pub fn read(text: &Bytes, shape: Shape) -> Result<Option<Node>, Fault> {
     let line = Bytes::from(line);
     let mut source = Source::new(&line);
     let (mut node, mut extra) = (Node::with_capacity(12), Extra::default());
-    META.read(&mut source, &mut node, &mut extra, &mut |_, _| Ok(false))?;
+    source.members(META, None, &mut node, &mut extra)?;
     // The shell scripts read the identifier from the log.
     if shape == Shape::Printed
         && let Some(Value::Json(id)) = node.take(Field::Id)
     {
         extra.add(b"\"session_id\"", id.as_bytes());
     }
-    extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+    extra.put(&mut node);
     Ok(Some(node))
 }
 
@@ -79,7 +79,8 @@ pub fn write(node: &Node, shape: Shape, out: &mut Vec<u8>) {
     let mut object = Object::open(&mut text);
     let extra = node.json(Field::Extra);
     let kept = |name: &str| extra.and_then(|extra| extra.member(name));
-    META.write(node, extra, &mut object, &mut |key, object| {
+    object.in_order(META, node, extra, &mut |row, object| {
+        let key = row.key;
         match key {
             "agent" if node.json(Field::Agent).is_none() && kept(key).is_none() => {
                 object.member(key, b"null");

@@ -81,7 +81,6 @@ const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Resul
 
 /// Rules by which the scripts find sessions by name.
 pub static NAMED: named::Named = named::Named {
-    format: &FORMAT,
     project_variable: "AGENT_ORCHESTRATOR_PROJECT_DIR",
     sessions_variable: "AGENT_ORCHESTRATOR_SESSIONS_DIR",
     agents_variable: "AGENT_ORCHESTRATOR_AGENTS_DIR",

@@ -136,7 +136,7 @@ impl Prompts {
         );
         losses(node, &said, &[Field::Usage], log);
         if said.get(Field::Model).is_none() {
-            self.model.iter().for_each(|model| said.set(Field::Model, model.clone()));
+            said.put(Field::Model, self.model.clone());
         }
         let mut content = match adapted(node.get(Field::Content), log) {
             Some(Value::Nodes(nodes)) => nodes,
@@ -152,8 +152,7 @@ impl Prompts {
         line.node.set(Field::Content, last.into_iter().collect::<Vec<_>>());
         // The tokens count the whole answer, so they occur once.
         let usage = node.node(Field::Usage).map(|usage| copied(usage, &TOKENS));
-        let usage = usage.filter(|usage| !usage.is_empty());
-        usage.into_iter().for_each(|usage| line.node.set(Field::Usage, usage));
+        line.node.put(Field::Usage, usage.filter(|usage| !usage.is_empty()));
         self.put(&line, put);
     }
 
@@ -174,7 +173,7 @@ impl Prompts {
                 }
             }
         }
-        content.into_iter().for_each(|content| said.set(Field::Content, content));
+        said.put(Field::Content, content);
         self.put(&Record { kind: Kind::Message, node: said }, put);
     }
 
@@ -189,7 +188,7 @@ impl Prompts {
 fn copied(node: &Node, fields: &[Field]) -> Node {
     let mut out = Node::with_capacity(fields.len() + 3);
     for &field in fields {
-        node.get(field).into_iter().for_each(|value| out.set(field, value.clone()));
+        out.put(field, node.get(field).cloned());
     }
     out
 }
@@ -239,7 +238,7 @@ fn adapted_block(node: &Node, log: &Log) -> Node {
         if (field == Field::Extra || !block::holds(&name, field)) && !output {
             log.count(FieldOutcome::Dropped, &format!("message.content.*.{name}.{}", field.name()));
         } else if field == Field::Content {
-            adapted(Some(value), log).into_iter().for_each(|inner| block.set(field, inner));
+            block.put(field, adapted(Some(value), log));
         } else {
             block.set(field, value.clone());
         }
@@ -306,8 +305,7 @@ impl Turn {
             self.times.map_or(0, |(first, last)| last.as_millisecond() - first.as_millisecond());
         node.set(Field::Duration, Json::number(time.max(0).unsigned_abs()));
         node.set(Field::Turns, Json::number(self.answers));
-        let cost = self.cost.map(Json::worked_out);
-        cost.into_iter().for_each(|cost| node.set(Field::TotalCost, cost));
+        node.put(Field::TotalCost, self.cost.map(Json::worked_out));
         if !self.tokens.is_empty() {
             let mut usage = Node::default();
             for (field, number) in self.tokens {

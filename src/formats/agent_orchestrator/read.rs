@@ -145,9 +145,7 @@ impl ReadLines for Records<'_> {
         self.health.end(self.shape, at, self.cx);
         let tail = self.log.as_mut().and_then(|log| log.lines.tail(self.cx));
         let mut value = tail.map_or_else(|| Record::new(Kind::Session), |tail| tail.value);
-        if let Some(leaf) = self.lineage.as_ref().and_then(Lineage::leaf) {
-            value.node.set(Field::Leaf, leaf.clone());
-        }
+        value.node.put(Field::Leaf, self.lineage.as_ref().and_then(Lineage::leaf).cloned());
         if !value.node.is_empty() {
             ready.push_back(Located { value, at });
         }
@@ -267,10 +265,10 @@ impl<'a> Records<'a> {
             let derived = |field| log.about.json(field).cloned();
             if !beside {
                 file.set(Field::Style, Json::constant("\"log\""));
-                derived(Field::Cwd).into_iter().for_each(|cwd| node.set(Field::Cwd, cwd));
+                node.put(Field::Cwd, derived(Field::Cwd));
             }
             if !beside || self.shape == Shape::Printed {
-                derived(Field::Id).into_iter().for_each(|id| node.set(Field::Id, id));
+                node.put(Field::Id, derived(Field::Id));
             }
             let lacks = beside && whole && node.json(Field::Id).is_none();
             self.health.begin(lacks, !beside && self.shape == Shape::Classes);
@@ -360,9 +358,7 @@ fn about(head: &[u8]) -> Node {
         for (field, name) in [(Field::Id, "session_id"), (Field::Cwd, "cwd")] {
             let value = data.member(name).or_else(|| line.member(name));
             let value = value.filter(|value| value.as_bytes().starts_with(b"\""));
-            if let Some(value) = value.filter(|_| node.get(field).is_none()) {
-                node.set(field, value);
-            }
+            node.put(field, value.filter(|_| node.get(field).is_none()));
         }
         if node.get(Field::Id).is_some() && node.get(Field::Cwd).is_some() {
             break;

@@ -248,7 +248,7 @@ impl Pair<'_> {
             extra.add(b"\"agents_dir\"", agents.as_bytes());
         }
         extra.add(b"\"schema_version\"", b"\"1.0\"");
-        extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+        extra.put(node);
         self.cx.report(Diagnostic::new(Code::NotResumable, Code::NotResumable.title()));
     }
 
@@ -317,7 +317,7 @@ impl Pair<'_> {
             rest.add(key, value);
         }
         record.node.take(Field::Extra);
-        rest.finish().into_iter().for_each(|rest| record.node.set(Field::Extra, rest));
+        rest.put(&mut record.node);
     }
 
     /// Spells the metadata.

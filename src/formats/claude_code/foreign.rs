@@ -23,7 +23,7 @@ use std::collections::{HashMap, HashSet};
 const RELEASE: &str = "2.1.332";
 
 /// State of a session of another format while it is written.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Foreign {
     /// Identifier of the session, a UUID.
     id: String,
@@ -51,21 +51,8 @@ pub struct Foreign {
     question: Option<Json>,
 }
 
-/// Fields of a message that its line has a place for.
-const HELD: &[Field] = &[
-    Field::Id,
-    Field::Parent,
-    Field::IdMade,
-    Field::Time,
-    Field::Role,
-    Field::Content,
-    Field::Group,
-    Field::MessageTime,
-    Field::Raw,
-    Field::RawBytes,
-    Field::Eol,
-    Field::Layout,
-];
+/// Further fields of a message that its line has a place for.
+const HELD: &[Field] = &[Field::Group, Field::MessageTime, Field::RawBytes];
 /// Fields of an answer that its line has a place for besides.
 const ANSWERED: &[Field] = &[Field::Model, Field::Usage, Field::StopReason, Field::ResponseId];
 
@@ -113,18 +100,9 @@ impl Foreign {
             id: session_id(session, cx.options.question.as_deref()),
             cwd: text(Field::Cwd),
             model: text(Field::Model),
-            name: None,
-            first: None,
             time: session.json(Field::Created).and_then(times::read),
-            omitted: HashMap::new(),
             leaf: session.json(Field::Leaf).cloned(),
-            last: None,
-            written: None,
-            lines: HashSet::new(),
-            awaited: Vec::new(),
-            followed: false,
-            answered: None,
-            question: None,
+            ..Self::default()
         }
     }
 
@@ -212,19 +190,20 @@ impl Foreign {
         let sent = if plain { node.clone() } else { context_rules::message(record, false)? };
         let answer = node.is(Field::Role, "assistant");
         for field in node.fields() {
-            let held = HELD.contains(&field) || (answer && ANSWERED.contains(&field));
+            let held = [Field::STRUCTURAL, HELD].iter().any(|held| held.contains(&field))
+                || (answer && ANSWERED.contains(&field));
             if !held && (record.kind == Kind::Message && plain) {
                 lost(field.name());
             }
         }
         let mut out = Node::with_capacity(12);
         for field in [Field::Id, Field::Parent, Field::Time] {
-            node.get(field).into_iter().for_each(|value| out.set(field, value.clone()));
+            out.put(field, node.get(field).cloned());
         }
         for field in [Field::Role, Field::Content].iter().chain(ANSWERED).chain(&[Field::Group]) {
             let counts = answer || [Field::Role, Field::Content].contains(field);
             let value = sent.get(*field).filter(|_| counts);
-            value.into_iter().for_each(|value| out.set(*field, value.clone()));
+            out.put(*field, value.cloned());
         }
         block::complete(&mut out);
         let content = self.content(&out, is_claude(node), lost)?;

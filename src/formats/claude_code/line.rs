@@ -40,7 +40,7 @@ fn whole(line: &Bytes, wire: Option<&str>) -> Result<Record, Fault> {
         let value = data.as_ref().and_then(|data| data.member(row.key));
         let fits =
             |json: &Json| json.as_bytes().first().is_some_and(|b| row.field.shape().admits(*b));
-        value.filter(fits).into_iter().for_each(|value| record.node.set(row.field, value));
+        record.node.put(row.field, value.filter(fits));
     }
     if record.node.json(Field::Id).is_none() {
         record.node.take(Field::Parent);
@@ -68,10 +68,8 @@ fn members(line: &Bytes, node: &mut Node, role: &str) -> Result<(), Fault> {
     for (field, value) in inner.iter() {
         node.set(field, value.clone());
     }
-    message_content
-        .into_iter()
-        .for_each(|message_content| node.set(Field::Content, message_content));
-    extra.finish().into_iter().for_each(|template| node.set(Field::Extra, template));
+    node.put(Field::Content, message_content);
+    extra.put(node);
     Ok(())
 }
 
@@ -131,7 +129,7 @@ fn spoken(line: &Bytes, role: &'static str) -> Result<Record, Fault> {
     if role == "assistant" {
         // The lines of one answer share its identifier.
         let group = node.json(Field::ResponseId).filter(|id| id.as_bytes() != b"\"\"").cloned();
-        group.into_iter().for_each(|group| node.set(Field::Group, group));
+        node.put(Field::Group, group);
     }
     if is_set(node, wire::SUMMARY) {
         node.set(Field::Subtype, Json::constant("\"compact_summary\""));
@@ -154,7 +152,7 @@ fn named(record: Record) -> Vec<Record> {
             record.node.set(Field::IdMade, Json::constant("true"));
         }
         record.node.set(Field::Id, own.clone());
-        before.replace(own).into_iter().for_each(|before| record.node.set(Field::Parent, before));
+        record.node.put(Field::Parent, before.replace(own));
     }
     records
 }
@@ -177,7 +175,7 @@ fn restate(node: &mut Node, own: &str) {
         let is_place = text::is(key, wire::PARENT) && value == template::PLACE;
         extra.add(key, if is_place { own.as_bytes() } else { value });
     }
-    extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+    extra.put(node);
 }
 
 /// Whether a record is on the same line as the one before.
@@ -201,7 +199,7 @@ pub fn write(records: &[Record], out: &mut Vec<u8>) -> bool {
         }
         (Kind::Message, Some(template)) => {
             let mut node = first.node.clone();
-            last.node.get(Field::Id).into_iter().for_each(|id| node.set(Field::Id, id.clone()));
+            node.put(Field::Id, last.node.get(Field::Id).cloned());
             write_message(&node, records, template, out);
         }
         _ => return false,

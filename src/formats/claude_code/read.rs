@@ -260,12 +260,8 @@ impl Records<'_> {
         let tail = self.lines.tail(self.cx);
         let at = tail.as_ref().map_or(self.lines.position(), |tail| tail.at);
         let mut node = tail.map(|tail| tail.value.node).unwrap_or_default();
-        if let Some(leaf) = self.lineage.leaf() {
-            node.set(Field::Leaf, leaf.clone());
-        }
-        if let Some(title) = self.title.of(&self.lineage) {
-            node.set(Field::Name, title);
-        }
+        node.put(Field::Leaf, self.lineage.leaf().cloned());
+        node.put(Field::Name, self.title.of(&self.lineage));
         if self.releases.len() > 1 {
             node.set(Field::Client, self.about.client(&self.releases));
         }

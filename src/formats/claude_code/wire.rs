@@ -2,7 +2,6 @@
 //!
 //! Source: transcripts that releases 1.0.0 to 2.1.332 wrote.
 
-use crate::dialect::anthropic::USAGE;
 use crate::mapping::{Row, object, row};
 use crate::record::Field;
 
@@ -62,3 +61,11 @@ pub const ABOUT_AGENT: &str = ".meta.json";
 /// Folders, in a folder with the session's name, whose files belong to the session: lines of
 /// sub-agents and facts about them, and long output of tools.
 pub const FOLDERS: &[&str] = &["subagents", "tool-results"];
+
+/// Members of an answer's `usage`.
+const USAGE: &[Row] = &[
+    row("input_tokens", Field::InputTokens),
+    row("cache_creation_input_tokens", Field::CacheWrite),
+    row("cache_read_input_tokens", Field::CacheRead),
+    row("output_tokens", Field::OutputTokens),
+];

@@ -165,12 +165,9 @@ impl Runs<'_> {
         let pen = Pen::to(self.sink.create(&run_part(&header))?);
         self.run = Some(Run { pen, id, last: None });
         for &field in HEADERS {
-            let value = self.session.json(field).filter(|value| !value.is_null());
-            value.into_iter().for_each(|value| header.set(field, value.clone()));
+            header.put(field, self.session.json(field).filter(|value| !value.is_null()).cloned());
         }
-        if let Some(level) = self.session.json(Field::ThinkingLevel) {
-            header.set(Field::ThinkingLevel, level.clone());
-        }
+        header.put(Field::ThinkingLevel, self.session.json(Field::ThinkingLevel).cloned());
         header.set(Field::Session, Json::string(&self.id));
         self.line(Some(HEADER), Kind::Run, header, None)?;
         let mut start = Node::default();
@@ -299,9 +296,7 @@ impl Runs<'_> {
             node.set(field, result.json(field).unwrap_or(&none).clone());
         }
         node.set(Field::Output, flat(result));
-        if let Some(failed) = result.json(Field::IsError) {
-            node.set(Field::IsError, failed.clone());
-        }
+        node.put(Field::IsError, result.json(Field::IsError).cloned());
         if let Some(run) = &mut self.run {
             run.last = None;
         }
@@ -430,22 +425,10 @@ fn losses_of_session(session: &Node, id: &str, cx: &Cx<'_>) {
 
 /// Counts the fields of a message that have no place in Codelia's messages.
 fn losses(record: &Record, log: &Log) {
-    const HELD: &[Field] = &[
-        Field::Id,
-        Field::Parent,
-        Field::IdMade,
-        Field::Time,
-        Field::Role,
-        Field::Content,
-        Field::Usage,
-        Field::StopReason,
-        Field::Layout,
-        Field::Turn,
-        Field::Eol,
-        Field::Raw,
-    ];
+    const HELD: &[Field] = &[Field::Usage, Field::StopReason, Field::Turn];
     let node = &record.node;
-    for field in node.fields().filter(|field| !HELD.contains(field)) {
+    let held = |field: &Field| HELD.contains(field) || Field::STRUCTURAL.contains(field);
+    for field in node.fields().filter(|field| !held(field)) {
         log.count_field(FieldOutcome::Dropped, "message", field);
     }
     if let Some(usage) = node.node(Field::Usage) {

@@ -15,22 +15,22 @@
 //! An assistant message that calls tools and contains no text has `content: null`. Other spellings
 //! have a layout: `parts` for a list, `absent` if there is no such member.
 
-use super::slots::{self, Found, Slot};
-use crate::json::{Fault, Json, text};
-use crate::mapping::{Extra, Object, Source, row, whole};
+use super::wire::members;
+use crate::json::{Fault, Json};
+use crate::mapping::{Extra, Object, Row, Source, apart, fixed, kept, row, whole, within, without};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
-const CONTENT: Slot = Slot::Said("content");
-const SPEAKER: &[Slot] = &[CONTENT];
-const ASSISTANT: &[Slot] = &[CONTENT, Slot::Kept("tool_calls")];
-const TOOL: &[Slot] = &[
-    Slot::Value(row("tool_call_id", Field::Call)),
-    Slot::Value(row("tool_name", Field::Name)),
+const CONTENT: Row = apart("content");
+const SPEAKER: &[Row] = &[CONTENT];
+const ASSISTANT: &[Row] = &[CONTENT, kept("tool_calls")];
+const TOOL: &[Row] = &[
+    row("tool_call_id", Field::Call),
+    row("tool_name", Field::Name),
     CONTENT,
-    Slot::Value(row("is_error", Field::IsError)),
+    row("is_error", Field::IsError),
 ];
-const REASONING: &[Slot] = &[Slot::Value(row("content", Field::Thinking))];
+const REASONING: &[Row] = &[row("content", Field::Thinking)];
 
 /// Layouts of messages.
 const THOUGHT: Json = Json::constant("\"reasoning\"");
@@ -44,24 +44,25 @@ const ABSENT: Json = Json::constant("\"absent\"");
 pub fn read(text: &Bytes) -> Result<Record, Fault> {
     let mut source = Source::new(text);
     let role = source.peek_text("role")?;
-    let slots = match role.as_deref() {
+    let rows = match role.as_deref() {
         Some("system" | "user") => SPEAKER,
         Some("assistant") => ASSISTANT,
         Some("tool") => TOOL,
         Some("reasoning") => REASONING,
         _ => return whole(text, Some("message")),
     };
-    let (mut node, mut found) = (Node::default(), Found::default());
-    let extra = slots::read(&mut source, slots, Some("role"), &mut node, &mut found)?;
+    source.unique = true;
+    let (mut node, mut extra) = (Node::default(), Extra::default());
+    source.members(rows, Some("role"), &mut node, &mut extra)?;
     source.cursor.end()?;
-    let content = match found.said {
+    let content = match source.apart {
         None => None,
         Some(span) => match content(&source.json(span))? {
             Some(content) => Some(content),
             None => return whole(text, Some("message")),
         },
     };
-    if found.twice {
+    if source.ambiguous {
         return whole(text, Some("message"));
     }
     let mut record = Record::new(Kind::Message);
@@ -69,15 +70,15 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
     match role.as_deref() {
         Some("tool") => {
             node.set(Field::Type, block::type_of(block::TOOL_RESULT));
-            content.into_iter().for_each(|content| node.set(Field::Content, content));
-            extra.into_iter().for_each(|extra| node.set(Field::Extra, extra));
+            node.put(Field::Content, content);
+            node.put(Field::Extra, extra);
             record.node.set(Field::Role, Json::constant("\"tool\""));
             record.node.set(Field::Content, vec![node]);
         }
         Some("reasoning") => {
             node.set(Field::Type, block::type_of(block::THINKING));
             if !redacted(extra.as_ref(), &mut node) {
-                extra.into_iter().for_each(|extra| node.set(Field::Extra, extra));
+                node.put(Field::Extra, extra);
             }
             record.node.set(Field::Role, Json::constant("\"assistant\""));
             record.node.set(Field::Layout, THOUGHT);
@@ -91,8 +92,8 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
         }
         role => {
             record.node.set(Field::Role, Json::string(role.unwrap_or_default()));
-            content.into_iter().for_each(|content| record.node.set(Field::Content, content));
-            extra.into_iter().for_each(|extra| record.node.set(Field::Extra, extra));
+            record.node.put(Field::Content, content);
+            record.node.put(Field::Extra, extra);
         }
     }
     Ok(record)
@@ -132,8 +133,8 @@ fn assistant(content: Option<Value>, extra: Option<Json>, node: &mut Node) -> Re
     let list = extra.as_ref().and_then(|extra| extra.member("tool_calls"));
     let list = list.filter(|list| !matches!(list.normal().as_slice(), b"[]" | b"null"));
     let Some(list) = list else {
-        content.into_iter().for_each(|content| node.set(Field::Content, content));
-        extra.into_iter().for_each(|extra| node.set(Field::Extra, extra));
+        node.put(Field::Content, content);
+        node.put(Field::Extra, extra);
         return Ok(true);
     };
     let Some(calls) = calls(&list)? else { return Ok(false) };
@@ -146,28 +147,19 @@ fn assistant(content: Option<Value>, extra: Option<Json>, node: &mut Node) -> Re
         Some(_) => (Vec::new(), None),
     };
     blocks.extend(calls);
-    layout.into_iter().for_each(|layout| node.set(Field::Layout, layout));
+    node.put(Field::Layout, layout);
     node.set(Field::Content, blocks);
-    let mut others = Extra::default();
-    for (key, value) in extra.iter().flat_map(Json::members) {
-        if !text::is(key, "tool_calls") {
-            others.add(key, value);
-        }
-    }
-    others.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+    node.put(Field::Extra, extra.and_then(|extra| without(&extra, "tool_calls")));
     Ok(true)
 }
 
-const FUNCTION: &[Slot] =
-    &[Slot::Value(row("name", Field::Name)), Slot::Value(row("arguments", Field::Arguments))];
-const CALL: &[Slot] = &[
-    Slot::Value(row("id", Field::Id)),
-    Slot::Fixed("type", "\"function\""),
-    Slot::Within("function", FUNCTION, None),
-];
+const FUNCTION: &[Row] = &[row("name", Field::Name), row("arguments", Field::Arguments)];
+const CALL: &[Row] =
+    &[row("id", Field::Id), fixed("type", "\"function\""), within("function", None, FUNCTION)];
 
 fn calls(list: &Json) -> Result<Option<Vec<Node>>, Fault> {
     let mut source = Source::new(list.bytes());
+    source.unique = true;
     if source.cursor.peek() != Some(b'[') {
         return Ok(None);
     }
@@ -177,16 +169,12 @@ fn calls(list: &Json) -> Result<Option<Vec<Node>>, Fault> {
         if source.cursor.peek() != Some(b'{') {
             return Ok(None);
         }
-        let (mut node, mut found) = (Node::with_capacity(5), Found::default());
-        let extra = slots::read(&mut source, CALL, None, &mut node, &mut found)?;
-        if found.twice {
-            return Ok(None);
-        }
+        let mut node = Node::with_capacity(5);
+        source.object(CALL, None, &mut node)?;
         node.set(Field::Type, block::type_of(block::TOOL_CALL));
-        extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
         calls.push(node);
     }
-    Ok(Some(calls))
+    Ok(Some(calls).filter(|_| !source.ambiguous))
 }
 
 /// Converts a content: a string, `null`, or parts as blocks. `None` for anything else.
@@ -210,17 +198,14 @@ pub fn content(json: &Json) -> Result<Option<Value>, Fault> {
     }
 }
 
-const TEXT: &[Slot] = &[Slot::Fixed("type", "\"text\""), Slot::Value(row("text", Field::Text))];
-const URL: &[Slot] = &[Slot::Said("url")];
-const IMAGE: &[Slot] =
-    &[Slot::Fixed("type", "\"image_url\""), Slot::Within("image_url", URL, None)];
-const SOURCE: &[Slot] =
-    &[Slot::Value(row("data", Field::Data)), Slot::Value(row("media_type", Field::MediaType))];
-const DOCUMENT: &[Slot] =
-    &[Slot::Fixed("type", "\"document\""), Slot::Within("source", SOURCE, None)];
+const TEXT: &[Row] = &[fixed("type", "\"text\""), row("text", Field::Text)];
+const URL: &[Row] = &[apart("url")];
+const IMAGE: &[Row] = &[fixed("type", "\"image_url\""), within("image_url", None, URL)];
+const SOURCE: &[Row] = &[row("data", Field::Data), row("media_type", Field::MediaType)];
+const DOCUMENT: &[Row] = &[fixed("type", "\"document\""), within("source", None, SOURCE)];
 
 /// Types of parts that the model has blocks for.
-const PART_TYPES: [(&str, &str, &[Slot]); 3] = [
+const PART_TYPES: [(&str, &str, &[Row]); 3] = [
     ("text", block::TEXT, TEXT),
     ("image_url", block::IMAGE, IMAGE),
     ("document", block::DOCUMENT, DOCUMENT),
@@ -229,10 +214,11 @@ const PART_TYPES: [(&str, &str, &[Slot]); 3] = [
 fn part(json: &Json) -> Result<Node, Fault> {
     let mut source = Source::new(json.bytes());
     let wire = source.peek_text("type")?;
-    if let Some((_, name, slots)) = PART_TYPES.iter().find(|(w, ..)| Some(*w) == wire.as_deref()) {
-        let (mut node, mut found) = (Node::with_capacity(4), Found::default());
-        let extra = slots::read(&mut source, slots, None, &mut node, &mut found)?.finish();
-        let whole = match (*name, found.said) {
+    if let Some((_, name, rows)) = PART_TYPES.iter().find(|(w, ..)| Some(*w) == wire.as_deref()) {
+        let mut node = Node::with_capacity(4);
+        source.unique = true;
+        source.object(rows, None, &mut node)?;
+        let whole = match (*name, source.apart) {
             (block::IMAGE, Some(url)) => image(&source.json(url), &mut node),
             (block::IMAGE, None) => false,
             (block::DOCUMENT, _) => {
@@ -240,9 +226,8 @@ fn part(json: &Json) -> Result<Node, Fault> {
             }
             _ => node.json(Field::Text).is_some(),
         };
-        if whole && !found.twice {
+        if whole && !source.ambiguous {
             node.set(Field::Type, block::type_of(name));
-            extra.into_iter().for_each(|extra| node.set(Field::Extra, extra));
             return Ok(node);
         }
     }
@@ -290,14 +275,14 @@ pub fn write(record: &Record, own: bool, out: &mut Vec<u8>) -> bool {
         object.member("role", b"\"reasoning\"");
         if let Some(thought) = first {
             let extra = extra(thought).or_else(|| hidden(thought).filter(|_| own));
-            slots::write(REASONING, thought, extra.as_ref(), None, &mut object);
+            members(REASONING, thought, extra.as_ref(), None, &mut object);
         }
     } else if is("tool") {
         object.member("role", b"\"tool\"");
         let empty = Node::default();
         let result = first.filter(|b| b.is(Field::Type, block::TOOL_RESULT)).unwrap_or(&empty);
-        let written_content = written_content(result, result.nodes(Field::Content), own);
-        slots::write(TOOL, result, extra(result).as_ref(), written_content.as_deref(), &mut object);
+        let written = written_content(result, result.nodes(Field::Content), own);
+        members(TOOL, result, extra(result).as_ref(), written.as_deref(), &mut object);
     } else {
         let role = node.json(Field::Role).map_or(&b"null"[..], Json::as_bytes);
         object.member("role", role);
@@ -307,13 +292,7 @@ pub fn write(record: &Record, own: bool, out: &mut Vec<u8>) -> bool {
             calls.add(b"\"tool_calls\"", &list);
         }
         extra(node).iter().for_each(|extra| calls.add_members(extra));
-        slots::write(
-            ASSISTANT,
-            node,
-            calls.finish().as_ref(),
-            written_content.as_deref(),
-            &mut object,
-        );
+        members(ASSISTANT, node, calls.finish().as_ref(), written_content.as_deref(), &mut object);
     }
     object.close();
     true
@@ -405,7 +384,7 @@ fn is_refused(block: &Node) -> bool {
 
 fn write_part(part: &Node, own: bool, out: &mut Vec<u8>) {
     let known = PART_TYPES.iter().find(|(_, name, _)| part.is(Field::Type, name));
-    let Some((_, name, slots)) = known else {
+    let Some((_, name, rows)) = known else {
         let data = part.json(Field::Data).map_or(&b"null"[..], Json::as_bytes);
         out.extend_from_slice(data);
         return;
@@ -417,7 +396,7 @@ fn write_part(part: &Node, own: bool, out: &mut Vec<u8>) {
     });
     let extra = part.json(Field::Extra).filter(|extra| own || block::is_detail(extra));
     let mut object = Object::open(out);
-    slots::write(slots, part, extra, url.as_ref().map(Json::as_bytes), &mut object);
+    members(rows, part, extra, url.as_ref().map(Json::as_bytes), &mut object);
     object.close();
 }
 
@@ -432,7 +411,7 @@ fn written_calls(blocks: &[Node], own: bool) -> Option<Vec<u8>> {
         }
         let mut object = Object::open(&mut out);
         let extra = call.json(Field::Extra).filter(|_| own);
-        slots::write(CALL, &node, extra, None, &mut object);
+        members(CALL, &node, extra, None, &mut object);
         object.close();
     }
     (!out.is_empty()).then(|| {

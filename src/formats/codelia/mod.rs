@@ -34,7 +34,6 @@ mod read;
 mod repair;
 mod resolve;
 mod rows;
-mod slots;
 mod sniff;
 mod state;
 mod survey;

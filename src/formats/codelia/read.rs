@@ -266,7 +266,7 @@ impl Records<'_> {
         before.into_iter().for_each(|message| self.message(message, at));
         self.put(record, at, frame);
         for mut message in behind {
-            time.iter().for_each(|time| message.node.set(Field::Time, time.clone()));
+            message.node.put(Field::Time, time.clone());
             self.message(message, at);
         }
         Ok(())
@@ -328,12 +328,12 @@ impl Records<'_> {
         if !self.layout.is_empty() {
             session.node.set(Field::Layout, Json::string(self.layout));
         }
-        own.into_iter().for_each(|id| session.node.set(Field::Id, id.clone()));
+        session.node.put(Field::Id, own.cloned());
         if node.take(Field::Session).is_none() {
             session.node.set(Field::IdMade, Json::constant("true"));
         }
         for &field in SHARED {
-            node.take(field).into_iter().for_each(|value| session.node.set(field, value));
+            session.node.put(field, node.take(field));
         }
         self.frames.note(frame, &mut session, true, self.cx);
         self.ready.push_back(Located { value: session, at });

@@ -42,7 +42,7 @@ impl Headers {
         if let Some(Value::Json(same)) = node.take(Field::Reference) {
             for field in [Field::SystemPrompt, Field::Tools] {
                 let value = self.first.json(field).filter(|_| same.member(field.name()).is_some());
-                value.into_iter().for_each(|value| node.set(field, value.clone()));
+                node.put(field, value.cloned());
             }
         }
     }
@@ -179,7 +179,7 @@ impl Sources {
         let run = text::is(label.as_bytes(), "run");
         let tools = if run { self.tools.clone() } else { self.store.get(&label)? };
         let found = tools.is_some();
-        tools.into_iter().for_each(|tools| node.set(Field::Tools, tools));
+        node.put(Field::Tools, tools);
         Ok(found)
     }
 }

@@ -246,7 +246,7 @@ impl Row {
                 extra.add(Json::string(name).as_bytes(), value.as_bytes());
             }
         }
-        extra.finish().into_iter().for_each(|extra| snapshot.set(Field::Extra, extra));
+        extra.put(snapshot);
     }
 
     fn value(&self, name: &str) -> Option<&Json> {

@@ -5,8 +5,7 @@ use super::history::{History, spelled};
 use super::message;
 use super::names::{EPOCH, is_uuid, uuid};
 use super::resolve::Sources;
-use super::slots::{self, Found, Slot};
-use super::wire::joined;
+use super::wire::{joined, members};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader, Sink, Writer, no_session};
@@ -14,21 +13,21 @@ use crate::framing::Pen;
 use crate::ids::Maker;
 use crate::json::{Cursor, EscapeStyle, Fault, Flow, Json, text};
 use crate::lines::{BOM, Line, utf8};
-use crate::mapping::{Object, Source, row};
+use crate::mapping::{Object, Row, Source, apart, fixed, row};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
-const SLOTS: &[Slot] = &[
-    Slot::Fixed("schema_version", "1"),
-    Slot::Value(row("session_id", Field::Session)),
-    Slot::Value(row("updated_at", Field::Updated)),
-    Slot::Value(row("run_id", Field::Run)),
-    Slot::Value(row("invoke_seq", Field::Seq)),
-    Slot::Said("messages"),
-    Slot::Value(row("meta", Field::Meta)),
+const ROWS: &[Row] = &[
+    fixed("schema_version", "1"),
+    row("session_id", Field::Session),
+    row("updated_at", Field::Updated),
+    row("run_id", Field::Run),
+    row("invoke_seq", Field::Seq),
+    apart("messages"),
+    row("meta", Field::Meta),
 ];
 
 /// Whether the beginning of a file is that of a state.
@@ -110,18 +109,18 @@ fn parse(text: &Bytes) -> Result<Option<Parsed>, Fault> {
     }
     let line = on_one_line(text);
     let mut source = Source::new(&line);
-    let (mut snapshot, mut found) = (Record::new(Kind::Snapshot), Found::default());
-    let extra = slots::read(&mut source, SLOTS, None, &mut snapshot.node, &mut found)?;
+    let mut snapshot = Record::new(Kind::Snapshot);
+    source.unique = true;
+    source.object(ROWS, None, &mut snapshot.node)?;
     source.cursor.end()?;
-    extra.finish().into_iter().for_each(|extra| snapshot.node.set(Field::Extra, extra));
     let list = match has_lines(text) {
         true => Source::new(text).peek("messages")?,
-        false => found.said.map(|span| source.json(span)),
+        false => source.apart.map(|span| source.json(span)),
     };
     let on_one_line = |message: &Json| Json::checked(on_one_line(message.bytes()));
     let messages = list.as_ref().and_then(message::each);
     let messages = messages.map(|messages| messages.iter().map(on_one_line).collect());
-    let whole = !found.twice && snapshot.node.json(Field::Session).is_some();
+    let whole = !source.ambiguous && snapshot.node.json(Field::Session).is_some();
     Ok(messages.filter(|_| whole).map(|messages| Parsed { snapshot, messages }))
 }
 
@@ -310,10 +309,10 @@ fn session(snapshot: &mut Node, file: Option<Node>) -> Record {
     session.node.set(Field::Source, Json::string(&format!("{NAME}@1")));
     session.node.set(Field::Layout, Json::constant("\"state\""));
     for (from, to) in [(Field::Session, Field::Id), (Field::Updated, Field::Updated)] {
-        snapshot.take(from).into_iter().for_each(|value| session.node.set(to, value));
+        session.node.put(to, snapshot.take(from));
     }
-    file.into_iter().for_each(|file| session.node.set(Field::File, file));
-    workspace(snapshot).into_iter().for_each(|cwd| session.node.set(Field::Cwd, cwd));
+    session.node.put(Field::File, file);
+    session.node.put(Field::Cwd, workspace(snapshot));
     session
 }
 
@@ -356,7 +355,7 @@ pub fn around(node: &Node) -> (Vec<u8>, Vec<u8>) {
 pub fn write(node: &Node, messages: &[Json], out: &mut Vec<u8>) {
     let mut object = Object::open(out);
     let said = joined(messages);
-    slots::write(SLOTS, node, node.json(Field::Extra), Some(&said), &mut object);
+    members(ROWS, node, node.json(Field::Extra), Some(&said), &mut object);
     object.close();
 }
 
@@ -440,8 +439,7 @@ impl Snapshot<'_> {
         self.done = true;
         let mut node = record.clone();
         for (from, to) in [(Field::Id, Field::Session), (Field::Updated, Field::Updated)] {
-            let value = self.session.as_ref().and_then(|session| session.get(from));
-            value.into_iter().for_each(|value| node.set(to, value.clone()));
+            node.put(to, self.session.as_ref().and_then(|session| session.get(from)).cloned());
         }
         let references = record.json(Field::Messages).cloned().unwrap_or_default();
         let found = self.sources.messages(&references)?;

@@ -164,9 +164,7 @@ pub fn answer(output: &Node) -> Option<(Record, Vec<u8>)> {
         Field::Content,
         output.json(Field::Output).filter(|o| o.as_bytes().starts_with(b"\""))?.clone(),
     );
-    if let Some(failed) = output.json(Field::IsError) {
-        result.set(Field::IsError, failed.clone());
-    }
+    result.put(Field::IsError, output.json(Field::IsError).cloned());
     if let Some(reference) = output.json(Field::Reference) {
         let extra = [b"{\"output_ref\":", reference.as_bytes(), b"}"].concat();
         result.set(Field::Extra, Json::checked(extra.into()));
@@ -192,8 +190,6 @@ pub fn fill(output: &mut Node, message: &Json) {
     let extra = result.json(Field::Extra);
     fields.push((Field::Reference, extra.and_then(|extra| extra.member("output_ref"))));
     for (field, value) in fields {
-        if let Some(value) = value.filter(|_| output.json(field).is_none()) {
-            output.set(field, value);
-        }
+        output.put(field, value.filter(|_| output.json(field).is_none()));
     }
 }

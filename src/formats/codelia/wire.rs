@@ -3,13 +3,10 @@
 //! Source: codelia `packages/shared-types/src/session-store` and `packages/storage` from 3fe5dc9 to
 //! 48e27ff, and files that the releases at both ends of this range wrote.
 
-use super::slots::{self, Found, Slot};
 use crate::json::{Fault, Json, Span, text};
-use crate::mapping::{self, Object, Source, row};
+use crate::mapping::{self, How, Object, Row, Source, apart, fixed, kept, object, row, within};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
-
-use Slot::{Fixed, Group, Kept, Said, Value, Within};
 
 /// Type of line.
 #[derive(Debug)]
@@ -21,21 +18,20 @@ pub struct Type {
     /// Layout that distinguishes the lines of this kind, if there are several types.
     pub layout: Option<&'static str>,
     /// Members beyond `type`.
-    pub slots: &'static [Slot],
+    pub rows: &'static [Row],
 }
 
-const fn line(wire: &'static str, kind: Kind, slots: &'static [Slot]) -> Type {
-    Type { wire, kind, layout: None, slots }
+const fn line(wire: &'static str, kind: Kind, rows: &'static [Row]) -> Type {
+    Type { wire, kind, layout: None, rows }
 }
 
-const META: Slot = Value(row("meta", Field::Meta));
-const RUN: Slot = Value(row("run_id", Field::Run));
-const SESSION: Slot = Value(row("session_id", Field::Session));
-const TIME: Slot = Value(row("ts", Field::Time));
-const SEQ: Slot = Value(row("seq", Field::Seq));
-const MODEL: &[Slot] =
-    &[Value(row("provider", Field::Provider)), Value(row("name", Field::Model)), LEVEL];
-const LEVEL: Slot = Value(row("reasoning", Field::ThinkingLevel));
+const META: Row = row("meta", Field::Meta);
+const RUN: Row = row("run_id", Field::Run);
+const SESSION: Row = row("session_id", Field::Session);
+const TIME: Row = row("ts", Field::Time);
+const SEQ: Row = row("seq", Field::Seq);
+const MODEL: &[Row] = &[row("provider", Field::Provider), row("name", Field::Model), LEVEL];
+const LEVEL: Row = row("reasoning", Field::ThinkingLevel);
 
 /// Layout of a record of the kind `run` that represents a run's header.
 pub const HEADER: &str = "header";
@@ -50,17 +46,17 @@ pub static TYPES: &[Type] = &[
         wire: "header",
         kind: Kind::Run,
         layout: Some(HEADER),
-        slots: &[
-            Fixed("schema_version", "1"),
+        rows: &[
+            fixed("schema_version", "1"),
             RUN,
             SESSION,
-            Value(row("started_at", Field::Created)),
-            Value(row("client", Field::Client)),
-            Value(row("server", Field::Server)),
-            Within("model", MODEL, None),
-            Within("prompts", &[Value(row("system", Field::SystemPrompt))], Some(Field::Prompts)),
-            Within("tools", &[Value(row("definitions", Field::Tools))], None),
-            Within("runtime", &[Value(row("cwd", Field::Cwd))], Some(Field::Runtime)),
+            row("started_at", Field::Created),
+            row("client", Field::Client),
+            row("server", Field::Server),
+            within("model", None, MODEL),
+            within("prompts", Some(Field::Prompts), &[row("system", Field::SystemPrompt)]),
+            within("tools", None, &[row("definitions", Field::Tools)]),
+            within("runtime", Some(Field::Runtime), &[row("cwd", Field::Cwd)]),
             META,
         ],
     },
@@ -68,25 +64,25 @@ pub static TYPES: &[Type] = &[
         wire: "run.start",
         kind: Kind::Run,
         layout: Some(START),
-        slots: &[RUN, SESSION, TIME, Said("input"), Value(row("ui_context", Field::Context)), META],
+        rows: &[RUN, SESSION, TIME, apart("input"), row("ui_context", Field::Context), META],
     },
     line(
         "run.context",
         Kind::RunContext,
-        &[RUN, TIME, Value(row("context_left_percent", Field::ContextLeft)), META],
+        &[RUN, TIME, row("context_left_percent", Field::ContextLeft), META],
     ),
-    line("agent.event", Kind::Event, &[RUN, TIME, SEQ, Value(row("event", Field::Data)), META]),
+    line("agent.event", Kind::Event, &[RUN, TIME, SEQ, row("event", Field::Data), META]),
     line(
         "tool.output",
         Kind::ToolOutput,
         &[
             RUN,
             TIME,
-            Value(row("tool", Field::Name)),
-            Value(row("tool_call_id", Field::Call)),
-            Value(row("result_raw", Field::Output)),
-            Value(row("is_error", Field::IsError)),
-            Value(row("output_ref", Field::Reference)),
+            row("tool", Field::Name),
+            row("tool_call_id", Field::Call),
+            row("result_raw", Field::Output),
+            row("is_error", Field::IsError),
+            row("output_ref", Field::Reference),
             META,
         ],
     ),
@@ -97,16 +93,16 @@ pub static TYPES: &[Type] = &[
             RUN,
             TIME,
             SEQ,
-            Within("model", MODEL, None),
-            Within(
+            within("model", None, MODEL),
+            within(
                 "input",
-                &[
-                    Said("messages"),
-                    Value(row("tools", Field::Tools)),
-                    Value(row("tool_choice", Field::ToolChoice)),
-                    Value(row("session_key", Field::Session)),
-                ],
                 None,
+                &[
+                    apart("messages"),
+                    row("tools", Field::Tools),
+                    row("tool_choice", Field::ToolChoice),
+                    row("session_key", Field::Session),
+                ],
             ),
             META,
         ],
@@ -118,15 +114,15 @@ pub static TYPES: &[Type] = &[
             RUN,
             TIME,
             SEQ,
-            Within(
+            within(
                 "output",
-                &[
-                    Said("messages"),
-                    Group("usage", Field::Usage, USAGE),
-                    Value(row("stop_reason", Field::StopReason)),
-                    Value(row("provider_meta", Field::ProviderMeta)),
-                ],
                 None,
+                &[
+                    apart("messages"),
+                    object("usage", Field::Usage, USAGE),
+                    row("stop_reason", Field::StopReason),
+                    row("provider_meta", Field::ProviderMeta),
+                ],
             ),
             META,
         ],
@@ -134,13 +130,7 @@ pub static TYPES: &[Type] = &[
     line(
         "run.status",
         Kind::Status,
-        &[
-            RUN,
-            TIME,
-            Value(row("status", Field::Status)),
-            Value(row("message", Field::Message)),
-            META,
-        ],
+        &[RUN, TIME, row("status", Field::Status), row("message", Field::Message), META],
     ),
     line(
         "run.error",
@@ -148,10 +138,10 @@ pub static TYPES: &[Type] = &[
         &[
             RUN,
             TIME,
-            Within(
+            within(
                 "error",
-                &[Value(row("name", Field::Name)), Value(row("message", Field::Message))],
                 Some(Field::Data),
+                &[row("name", Field::Name), row("message", Field::Message)],
             ),
             META,
         ],
@@ -160,25 +150,19 @@ pub static TYPES: &[Type] = &[
         wire: "run.end",
         kind: Kind::Run,
         layout: Some(END),
-        slots: &[
-            RUN,
-            TIME,
-            Value(row("outcome", Field::Outcome)),
-            Value(row("final", Field::Final)),
-            META,
-        ],
+        rows: &[RUN, TIME, row("outcome", Field::Outcome), row("final", Field::Final), META],
     },
 ];
 
-const USAGE: &[Slot] = &[
-    Kept("model"),
-    Kept("provider_model"),
-    Value(row("input_tokens", Field::InputTokens)),
-    Value(row("input_cached_tokens", Field::CacheRead)),
-    Value(row("input_cache_creation_tokens", Field::CacheWrite)),
-    Kept("input_image_tokens"),
-    Value(row("output_tokens", Field::OutputTokens)),
-    Value(row("total_tokens", Field::Total)),
+const USAGE: &[Row] = &[
+    kept("model"),
+    kept("provider_model"),
+    row("input_tokens", Field::InputTokens),
+    row("input_cached_tokens", Field::CacheRead),
+    row("input_cache_creation_tokens", Field::CacheWrite),
+    kept("input_image_tokens"),
+    row("output_tokens", Field::OutputTokens),
+    row("total_tokens", Field::Total),
 ];
 
 /// Line as a record, with its conversation member still separate.
@@ -210,21 +194,19 @@ pub fn read(text: &Bytes) -> Result<Parsed, Fault> {
     let Some(of) = TYPES.iter().find(|of| Some(of.wire) == name.as_deref()) else {
         return whole(text, name.as_deref());
     };
-    let (mut record, mut found) = (Record::new(of.kind), Found::default());
-    let extra = slots::read(&mut source, of.slots, Some("type"), &mut record.node, &mut found)?;
+    let mut record = Record::new(of.kind);
+    source.unique = true;
+    source.object(of.rows, Some("type"), &mut record.node)?;
     source.cursor.end()?;
-    let listed = found.said.is_none_or(|span| span.of(text).starts_with(b"["));
+    let listed = source.apart.is_none_or(|span| span.of(text).starts_with(b"["));
     let list = matches!(of.kind, Kind::Request | Kind::Response);
-    if found.twice || (list && !listed) {
+    if source.ambiguous || (list && !listed) {
         return whole(text, Some(of.wire));
     }
     if let Some(layout) = of.layout {
         record.node.set(Field::Layout, Json::string(layout));
     }
-    if let Some(extra) = extra.finish() {
-        record.node.set(Field::Extra, extra);
-    }
-    Ok(Parsed { record, of: Some(of), said: found.said })
+    Ok(Parsed { record, of: Some(of), said: source.apart })
 }
 
 /// Keeps the one value of a line as it is.
@@ -244,8 +226,24 @@ pub fn type_of(record: &Record) -> Option<&'static Type> {
 pub fn write(of: &Type, node: &Node, said: Option<&[u8]>, out: &mut Vec<u8>) {
     let mut object = Object::open(out);
     text::quote(of.wire, object.key("type"));
-    slots::write(of.slots, node, node.json(Field::Extra), said, &mut object);
+    members(of.rows, node, node.json(Field::Extra), said, &mut object);
     object.close();
+}
+
+/// Writes the members of an object; `said` is the value of its [`How::Apart`] member, if it has
+/// one.
+pub fn members(
+    rows: &'static [Row],
+    node: &Node,
+    extra: Option<&Json>,
+    said: Option<&[u8]>,
+    object: &mut Object<'_>,
+) {
+    object.in_order(rows, node, extra, &mut |row, object| {
+        let said = said.filter(|_| matches!(row.how, How::Apart));
+        said.into_iter().for_each(|said| object.member(row.key, said));
+        said.is_some()
+    });
 }
 
 /// Joins messages to a list as Codelia spells it.

@@ -193,7 +193,7 @@ fn only(extra: &Json, is_sent: impl Fn(&[u8], &[u8]) -> bool, node: &mut Node) {
     for (key, value) in extra.members().filter(|(key, value)| is_sent(key, value)) {
         sent.add(key, value);
     }
-    sent.finish().into_iter().for_each(|sent| node.set(Field::Extra, sent));
+    sent.put(node);
 }
 
 /// Whether a member is the text of a thought that its provider shows.

@@ -182,7 +182,7 @@ impl Foreign {
         let payload = payload.member("payload").unwrap_or(payload);
         extra.add(b"\"payload\"", payload.as_bytes());
         rest_of(node).into_iter().for_each(|rest| extra.add_members(&rest));
-        extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+        extra.put(node);
     }
 
     fn now(&self) -> Json {

@@ -35,18 +35,8 @@ pub fn owned(message: &Node) -> Node {
 /// Returns the messages, each one item, of a message of another format; counts what is left out.
 pub fn adapted(message: &Node, log: &Log) -> Vec<Node> {
     let lose = |path: &str| log.count(FieldOutcome::Dropped, &format!("message.{path}"));
-    const HELD: &[Field] = &[
-        Field::Id,
-        Field::Parent,
-        Field::IdMade,
-        Field::Time,
-        Field::Role,
-        Field::Content,
-        Field::Raw,
-        Field::Layout,
-        Field::Eol,
-    ];
-    message.fields().filter(|field| !HELD.contains(field)).for_each(|field| lose(field.name()));
+    let lost = message.fields().filter(|field| !Field::STRUCTURAL.contains(field));
+    lost.for_each(|field| lose(field.name()));
     let mut pieces: Vec<Node> = Vec::new();
     let role = message.text(Field::Role).unwrap_or_default();
     if !["user", "assistant", "tool"].contains(&role.as_str()) {

@@ -86,7 +86,7 @@ fn extra(mut rest: Extra, payload: Option<&Json>, node: &mut Node) {
     if let Some(payload) = payload {
         rest.add(b"\"payload\"", payload.as_bytes());
     }
-    rest.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+    rest.put(node);
 }
 
 /// Reads a line behind the first one. A record that belongs to the conversation is a node, but has
@@ -217,7 +217,7 @@ pub fn repeated(record: Record) -> Record {
                 let value = if text::is(key, "payload") { filled.as_bytes() } else { value };
                 rest.add(key, value);
             }
-            rest.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+            rest.put(&mut node);
         }
         None => node.set(Field::Extra, filled),
     }
@@ -265,7 +265,7 @@ fn write_payload(record: &Record, out: &mut Vec<u8>) -> Option<String> {
         Kind::Message => {
             let mut message = node.clone();
             message.take(Field::Extra);
-            payload_of(node).into_iter().for_each(|own| message.set(Field::Extra, own));
+            message.put(Field::Extra, payload_of(node));
             return responses::write(&message, out).then(|| wire::ITEM.to_owned());
         }
         Kind::Compaction => {

@@ -128,7 +128,7 @@ impl ReadLines for Records<'_> {
         let tail = self.lines.tail(self.cx);
         let at = tail.as_ref().map_or(self.lines.position(), |tail| tail.at);
         let mut value = tail.map_or_else(|| Record::new(Kind::Session), |tail| tail.value);
-        session.chain.leaf().into_iter().for_each(|leaf| value.node.set(Field::Leaf, leaf));
+        value.node.put(Field::Leaf, session.chain.leaf());
         if !value.node.is_empty() {
             ready.push_back(Located { value, at });
         }

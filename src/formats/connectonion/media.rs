@@ -65,13 +65,12 @@ fn read(part: &Json, shape: &Shape) -> Option<Node> {
     node.set(Field::Data, Json::string(data));
     node.set(Field::MediaType, Json::string(media));
     let name = shape.name.filter(|name| holder.member(name).is_some_and(|n| n.text().is_some()));
-    let named = name.and_then(|name| holder.member(name));
-    named.into_iter().for_each(|name| node.set(Field::Name, name));
+    node.put(Field::Name, name.and_then(|name| holder.member(name)));
     let mut extra = beside(part, &["type", shape.wire])?;
     if let Some(inner) = beside(&holder, &[shape.url, name.unwrap_or(shape.url)])?.finish() {
         extra.add(Json::string(shape.wire).as_bytes(), inner.as_bytes());
     }
-    extra.finish().into_iter().for_each(|extra| node.set(Field::Extra, extra));
+    extra.put(&mut node);
     Some(node)
 }
 

@@ -163,9 +163,7 @@ fn call(source: &mut Source<'_>) -> Result<Option<Node>, Fault> {
             source.unknown(key, &mut extra)?;
         }
     }
-    if let Some(extra) = extra.finish() {
-        node.set(Field::Extra, extra);
-    }
+    extra.put(&mut node);
     Ok((known == 3).then_some(node))
 }
 
@@ -187,10 +185,8 @@ impl Parts {
             ("tool", _) => {
                 let mut result = Node::with_capacity(3);
                 result.set(Field::Type, block::type_of(block::TOOL_RESULT));
-                self.call.into_iter().for_each(|call| result.set(Field::Call, call));
-                self.content
-                    .into_iter()
-                    .for_each(|write_content| result.set(Field::Content, write_content));
+                result.put(Field::Call, self.call);
+                result.put(Field::Content, self.content);
                 Some(Value::Nodes(vec![result]))
             }
             (_, Some(calls)) => {
@@ -209,10 +205,8 @@ impl Parts {
             }
             (_, None) => self.content,
         };
-        content.into_iter().for_each(|content| node.set(Field::Content, content));
-        if let Some(extra) = extra.finish() {
-            node.set(Field::Extra, extra);
-        }
+        node.put(Field::Content, content);
+        extra.put(node);
         record
     }
 }

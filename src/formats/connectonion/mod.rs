@@ -273,8 +273,7 @@ fn time(time: &Json) -> Json {
 fn timed(session: &Node) -> Node {
     let mut session = session.clone();
     for field in [Field::Created, Field::Updated] {
-        let spelled = session.json(field).map(time);
-        spelled.into_iter().for_each(|spelled| session.set(field, spelled));
+        session.put(field, session.json(field).map(time));
     }
     session
 }

@@ -56,7 +56,7 @@ impl Context for Building {
             if let Some(Value::Json(extra)) = node.take(Field::Extra) {
                 let mut own = Extra::default();
                 own.add(b"\"message\"", extra.as_bytes());
-                own.finish().into_iter().for_each(|own| node.set(Field::Extra, own));
+                own.put(&mut node);
             }
             Record { kind: Kind::Message, node }
         });

@@ -44,7 +44,7 @@ pub fn without_index(record: &Record, lineage: &Lineage, log: &Log) -> Option<Re
     let rest = without(extra, index);
     let mut record = record.clone();
     record.node.take(Field::Extra);
-    rest.into_iter().for_each(|rest| record.node.set(Field::Extra, rest));
+    record.node.put(Field::Extra, rest);
     log.count(FieldOutcome::Dropped, &format!("{}.extra.{index}", record.kind.name()));
     Some(record)
 }

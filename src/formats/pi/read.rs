@@ -122,9 +122,7 @@ fn take_first_kept(record: &mut Record, lineage: &Lineage) -> Option<u64> {
             if let Some(Value::Json(rest)) = record.node.take(Field::Extra) {
                 extra.add_members(&rest);
             }
-            if let Some(extra) = extra.finish() {
-                record.node.set(Field::Extra, extra);
-            }
+            extra.put(&mut record.node);
             None
         }
     }
@@ -273,9 +271,7 @@ impl Entry {
         if let Some(inner) = self.message_extra.finish() {
             self.extra.add(b"\"message\"", inner.as_bytes());
         }
-        if let Some(extra) = self.extra.finish() {
-            self.node.set(Field::Extra, extra);
-        }
+        self.extra.put(&mut self.node);
         Record { kind, node: self.node }
     }
 }
@@ -328,9 +324,7 @@ fn role_json(name: &str) -> Json {
 
 fn moved(fields: &[Field], from: &mut Node, to: &mut Node) {
     for &field in fields {
-        if let Some(value) = from.take(field) {
-            to.set(field, value);
-        }
+        to.put(field, from.take(field));
     }
 }
 
@@ -401,9 +395,7 @@ pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
     }
     let spec = format!("{format}@{}", named.read_as());
     node.set(Field::Source, Json::string(&spec));
-    if let Some(extra) = extra.finish() {
-        node.set(Field::Extra, extra);
-    }
+    extra.put(&mut node);
     if version_last {
         node.set(Field::Layout, LATE);
     }

@@ -86,7 +86,7 @@ pub fn without_note(node: &Node, name: &str) -> Option<Node> {
     }
     let mut plain = node.clone();
     plain.take(Field::Extra);
-    rest.finish().into_iter().for_each(|rest| plain.set(Field::Extra, rest));
+    rest.put(&mut plain);
     Some(plain)
 }
 

@@ -10,15 +10,14 @@ use super::{FORMAT, NAME, migrated, other_lines, read, was, write};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
+use crate::framing::Pen;
 use crate::ids::{self, hash};
 use crate::json::Json;
-use crate::lines::{BOM, empty};
 use crate::mapping::can_write;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record, block, identity};
 use bytes::Bytes;
 use std::collections::HashMap;
-use std::io::Write;
 
 /// Opens a session for writing.
 ///
@@ -30,32 +29,20 @@ pub fn open<'a>(
     cx: &'a Cx<'a>,
 ) -> Result<Box<dyn Writer + 'a>> {
     Ok(Box::new(Entries {
-        to: sink.create("")?,
-        out: Vec::new(),
+        pen: Pen::to(sink.create("")?),
         version,
         cx,
         session: None,
-        eol: b"\n",
-        pending: None,
-        final_newline: true,
         numbers: Vec::new(),
         passed: HashMap::new(),
     }))
 }
 
-/// Size in bytes of the pieces in which output is written.
-const CHUNK: usize = 256 << 10;
-
 struct Entries<'a> {
-    to: Box<dyn Write>,
-    out: Vec<u8>,
+    pen: Pen,
     version: &'static Version,
     cx: &'a Cx<'a>,
     session: Option<Session>,
-    eol: &'static [u8],
-    /// The line ending that the line written last still lacks.
-    pending: Option<&'static [u8]>,
-    final_newline: bool,
     /// Hash of the identifier of each record, by record number, in version 1.
     numbers: Vec<u64>,
     /// Number of the record that follows a record that was left out, by the hash of the latter's
@@ -91,25 +78,25 @@ impl Writer for Entries<'_> {
         }
         let foreign = self.session.as_ref().is_some_and(|session| !session.own);
         match record.kind {
-            Kind::Session => self.session_record(located)?,
+            Kind::Session => self.session_record(located),
             // An entry without an identifier hides the others.
             kind if foreign && kind.is_named() && !record.is_node() => {
                 let session = self.session.as_mut();
                 let value = session.map(|session| session.foreign.named(record.clone()));
-                value.map_or(Ok(()), |value| self.entry(&Located { value, at: located.at }))?;
+                value.map_or(Ok(()), |value| self.entry(&Located { value, at: located.at }))
             }
             // A record that is not a node in another format is not an entry in pi.
-            Kind::Opaque if foreign => self.leave_out(record),
+            Kind::Opaque if foreign => {
+                self.leave_out(record);
+                Ok(())
+            }
             kind if !record.is_node() && (foreign || !self.version.kinds.contains(&kind)) => {
                 self.cx.log.count(FieldOutcome::Dropped, kind.name());
+                Ok(())
             }
             _ if other_lines::is_line(record) => self.unchanged_line(record),
-            _ => self.entry(located)?,
+            _ => self.entry(located),
         }
-        if self.out.len() >= CHUNK {
-            self.flush()?;
-        }
-        Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
@@ -117,33 +104,11 @@ impl Writer for Entries<'_> {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         }
         self.write_leaf_entry()?;
-        if let Some(eol) = self.pending.take().filter(|_| self.final_newline) {
-            self.out.extend_from_slice(eol);
-        }
-        self.flush()?;
-        self.to.flush().map_err(|error| Error::io("cannot write", error))
+        self.pen.finish()
     }
 }
 
 impl Entries<'_> {
-    fn flush(&mut self) -> Result<()> {
-        self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
-        empty(&mut self.out);
-        Ok(())
-    }
-
-    /// Ends the line before, and notes the line ending of the line that follows.
-    fn begin_line(&mut self, node: &Node) {
-        let eol = match node.text(Field::Eol).as_deref() {
-            Some("crlf") => b"\r\n",
-            Some("lf") => &b"\n"[..],
-            _ => self.eol,
-        };
-        if let Some(eol) = self.pending.replace(eol) {
-            self.out.extend_from_slice(eol);
-        }
-    }
-
     /// Writes a last entry where the session's leaf would not be pi's leaf otherwise.
     fn write_leaf_entry(&mut self) -> Result<()> {
         let session = self.session.as_mut().filter(|_| self.version.tree);
@@ -153,30 +118,18 @@ impl Entries<'_> {
         self.entry(&Located { value, at: Position::default() })
     }
 
-    fn unchanged_line(&mut self, record: &Record) {
+    fn unchanged_line(&mut self, record: &Record) -> Result<()> {
         match other_lines::line_of(&record.node, self.session.is_some()) {
-            Some(line) => {
-                self.begin_line(&record.node);
-                self.out.extend_from_slice(&line);
-            }
+            Some(line) => self.pen.line(&record.node)?.extend_from_slice(&line),
             None => self.leave_out(record),
         }
+        Ok(())
     }
 
     fn session_record(&mut self, located: &Located<Record>) -> Result<()> {
         let node = &located.value.node;
-        if let Some(file) = node.node(Field::File) {
-            if file.json(Field::FinalNewline).is_some_and(|b| b.as_bytes() == b"false") {
-                self.final_newline = false;
-            }
-            if self.session.is_none() && file.is(Field::Eol, "crlf") {
-                self.eol = b"\r\n";
-            }
-            if self.session.is_none() && file.is_true(Field::Bom) {
-                self.out.extend_from_slice(BOM);
-            }
-        }
         let first = self.session.is_none();
+        self.pen.file(node, first);
         for field in node.fields() {
             let own = node.text(Field::Source).is_some_and(|source| source.starts_with(NAME));
             let held =
@@ -216,7 +169,6 @@ impl Entries<'_> {
         let lineage = Lineage::new(id.as_bytes(), self.cx);
         self.session = Some(Session { own, same, newer, lineage, foreign: known });
         self.number(None);
-        self.begin_line(node);
         if same && let Some(raw) = raw_of(node) {
             let read = read::header(&raw, NAME).ok().flatten();
             let version = self.version.number;
@@ -224,16 +176,17 @@ impl Entries<'_> {
                 h.named.read_as() == version
                     && h.record.node.is_same(node, &[Field::File, Field::Name])
             }) {
-                self.out.extend_from_slice(&raw);
+                self.pen.line(node)?.extend_from_slice(&raw);
                 return Ok(());
             }
             self.refuse_raw(located);
         }
         let before = newer.and_then(|newer| self.header_before(node, newer));
         let plain = newer.and_then(|_| was::without_note(node, was::WAS));
+        let out = self.pen.line(node)?;
         match before {
-            Some(line) => self.out.extend_from_slice(&line),
-            None => write::header(plain.as_ref().unwrap_or(node), number, &mut self.out),
+            Some(line) => out.extend_from_slice(&line),
+            None => write::header(plain.as_ref().unwrap_or(node), number, out),
         }
         Ok(())
     }
@@ -260,8 +213,7 @@ impl Entries<'_> {
         }
         let record = plain.as_ref().unwrap_or(record);
         if let Some(line) = self.stored(located, record) {
-            self.begin_line(&record.node);
-            self.out.extend_from_slice(&line);
+            self.pen.line(&record.node)?.extend_from_slice(&line);
             self.number(Some(record));
             return Ok(());
         }
@@ -289,19 +241,20 @@ impl Entries<'_> {
             Some((spelled, record)) => (record, Some(spelled.clone())),
             None => (record, index.map(Json::number)),
         };
-        let start = self.out.len();
-        let pending = self.pending;
-        self.begin_line(&record.node);
-        let text = self.out.len();
-        if !write::entry(record, self.version.number, spelled.as_ref(), &mut self.out) {
-            self.out.truncate(start);
-            self.pending = pending;
+        let before = newer.and_then(|newer| self.as_before(record, newer, index));
+        let number = self.version.number;
+        let written = self.pen.try_line(&record.node, |out| {
+            let text = out.len();
+            let written = write::entry(record, number, spelled.as_ref(), out);
+            if let Some(line) = before.filter(|_| written) {
+                out.truncate(text);
+                out.extend_from_slice(&line);
+            }
+            written
+        })?;
+        if !written {
             self.leave_out(record);
             return Ok(());
-        }
-        if let Some(line) = newer.and_then(|newer| self.as_before(record, newer, index)) {
-            self.out.truncate(text);
-            self.out.extend_from_slice(&line);
         }
         self.number(Some(record));
         self.losses(record, index);

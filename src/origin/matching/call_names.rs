@@ -68,8 +68,7 @@ impl CallNames {
     }
 
     fn put(&self, node: &mut Node, field: Field) {
-        let own = node.json(field).and_then(|name| self.own.get(name)).cloned();
-        own.into_iter().for_each(|own| node.set(field, own));
+        node.put(field, node.json(field).and_then(|name| self.own.get(name)).cloned());
     }
 }
 

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub fn passed(record: &Record) -> Record {
     let mut passed = Record::new(Kind::Extension);
     for field in [Field::Id, Field::Parent, Field::Time] {
-        record.node.json(field).into_iter().for_each(|v| passed.node.set(field, v.clone()));
+        passed.node.put(field, record.node.json(field).cloned());
     }
     passed
 }
@@ -55,10 +55,7 @@ impl Summed {
         let first_kept = first.and_then(|first| self.first_kept.get(first)?.clone());
         // A compaction that keeps no earlier message names itself, as some files have to name
         // something.
-        let first_kept = first_kept.or(id.clone());
-        first_kept
-            .into_iter()
-            .for_each(|first_kept| compaction.node.set(Field::FirstKept, first_kept));
+        compaction.node.put(Field::FirstKept, first_kept.or(id.clone()));
         self.new.extend(id);
     }
 
@@ -123,9 +120,7 @@ pub fn find_new(
         if let Some(first_kept) = first_kept {
             let first_kept = now.record(first_kept)?.node.json(Field::Id).cloned();
             summed.first_kept.extend(first_kept.clone().map(|first_kept| (first_kept, None)));
-            first_kept
-                .into_iter()
-                .for_each(|first_kept| compaction.node.set(Field::FirstKept, first_kept));
+            compaction.node.put(Field::FirstKept, first_kept);
         }
         now.replacements.insert(number, compaction);
     }
@@ -218,7 +213,7 @@ impl Walk {
             }
             None => {
                 self.close();
-                before.into_iter().for_each(|before| own.node.set(Field::Parent, before));
+                own.node.put(Field::Parent, before);
             }
         }
         // Messages behind the summary continue from the last message before it.
@@ -302,6 +297,6 @@ fn words(message: &Node) -> u64 {
         blocks.retain(|block| !OMITTED.iter().any(|kind| block.is(Field::Type, kind)));
     }
     let mut own = Node::default();
-    message.get(Field::Content).into_iter().for_each(|v| own.set(Field::Content, v.clone()));
+    own.put(Field::Content, message.get(Field::Content).cloned());
     hash(&shown(&own))
 }

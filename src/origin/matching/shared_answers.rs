@@ -187,7 +187,7 @@ fn together(pairs: &mut Vec<(u32, u32)>, pieces: &[(u32, u32)], is_written: &dyn
 /// Hashes of the content of a block of an answer.
 fn prints_of(block: &Node, answer: &Node) -> Vec<u64> {
     let mut alone = Record::new(Kind::Message);
-    answer.get(Field::Role).into_iter().for_each(|role| alone.node.set(Field::Role, role.clone()));
+    alone.node.put(Field::Role, answer.get(Field::Role).cloned());
     alone.node.set(Field::Content, vec![block.clone()]);
     let mut list = Vec::new();
     atoms(&alone, 0, &mut list);

@@ -39,7 +39,7 @@ impl Merger<'_> {
         let mut record = Record::new(now.kind);
         for field in [Field::Number, Field::Turn, Field::Role, Field::Content].iter().chain(&edits)
         {
-            now.node.get(*field).into_iter().for_each(|v| record.node.set(*field, v.clone()));
+            record.node.put(*field, now.node.get(*field).cloned());
         }
         if now.kind == Kind::Turn {
             let turn = self.turn(&now, number);

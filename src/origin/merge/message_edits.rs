@@ -53,7 +53,7 @@ pub fn agree(source: &mut Record, bases: &[Record]) -> Agreed {
     agreed.command = source.node.take(Field::Bash);
     if agreed.command.is_some() {
         let role = bases.iter().find_map(|base| base.node.json(Field::Role).cloned());
-        role.into_iter().for_each(|role| source.node.set(Field::Role, role));
+        source.node.put(Field::Role, role);
     }
     agreed
 }
@@ -69,7 +69,7 @@ fn fail(source: &mut Record, file: &[Node]) {
         let mark = now.and_then(|now| now.json(Field::IsError)).filter(|mark| !mark.is_null());
         let differs =
             now.is_some_and(|now| now.is_true(Field::IsError) != block.is_true(Field::IsError));
-        mark.filter(|_| differs).into_iter().for_each(|m| block.set(Field::IsError, m.clone()));
+        block.put(Field::IsError, mark.filter(|_| differs).cloned());
     }
 }
 

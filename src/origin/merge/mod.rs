@@ -368,8 +368,7 @@ impl<'n> Merger<'n> {
                 self.bent = None;
             }
             let (names, new) = std::mem::take(&mut self.shown);
-            let parent = new.filter(|_| shown).or(parent);
-            parent.into_iter().for_each(|parent| record.node.set(Field::Parent, parent));
+            record.node.put(Field::Parent, new.filter(|_| shown).or(parent));
             if shown {
                 record.node.json(Field::Id).into_iter().for_each(|id| {
                     self.parent_links.place(&names, id);

@@ -41,8 +41,8 @@ impl Models {
             None => self.last.as_ref().map(|(provider, model)| (provider, model)).unzip(),
         };
         let (provider, model) = (provider.cloned(), model.cloned());
-        provider.into_iter().for_each(|provider| answer.set(Field::Provider, provider));
-        model.into_iter().for_each(|model| answer.set(Field::Model, model));
+        answer.put(Field::Provider, provider);
+        answer.put(Field::Model, model);
     }
 }
 

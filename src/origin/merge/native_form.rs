@@ -177,8 +177,7 @@ fn formed(own: &[Node], made: &[Node], held: Option<&[Node]>) -> Vec<Node> {
         }
         // A text in the place of parts came from the file, too.
         let text = block.json(Field::Content).filter(|_| made.nodes(Field::Content).is_some());
-        let parts = made.get(Field::Content).filter(|_| text.is_some());
-        parts.into_iter().for_each(|parts| formed.set(Field::Content, parts.clone()));
+        formed.put(Field::Content, made.get(Field::Content).filter(|_| text.is_some()).cloned());
         formed
     };
     own.iter().enumerate().map(form).collect()

@@ -296,8 +296,7 @@ impl Merger<'_> {
             let next = last.map(times::after);
             let next = own.filter(|own| next.is_none_or(|next| *own > next)).or(next);
             let next = next.map(|next| Json::string(&times::with_millis(next)));
-            let next = next.or_else(|| self.time.clone());
-            next.into_iter().for_each(|next| node.set(Field::Time, next));
+            node.put(Field::Time, next.or_else(|| self.time.clone()));
         }
         self.time = node.json(Field::Time).or(self.time.as_ref()).cloned();
     }

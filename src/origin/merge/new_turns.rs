@@ -234,7 +234,7 @@ impl NewTurns {
             if is_message(&record) {
                 let turn = record.node.take(Field::Turn);
                 (record, behind) = made.next()?.clone();
-                turn.into_iter().for_each(|turn| record.node.set(Field::Turn, turn));
+                record.node.put(Field::Turn, turn);
             } else if !self.has_records_of(record.kind, source_format) {
                 continue;
             } else {
@@ -269,7 +269,7 @@ impl NewTurns {
             record.node.set(Field::Id, Json::string(role));
             record.node.set(Field::Role, Json::string(role));
             record.node.set(Field::Content, Json::constant("\"-\""));
-            self.before.iter().for_each(|time| record.node.set(Field::Time, time.clone()));
+            record.node.put(Field::Time, self.before.clone());
             record
         };
         let roles = if answered { &["user", "assistant"][..] } else { &["user"] };
@@ -286,8 +286,7 @@ impl NewTurns {
         }
         if node.take(Field::Session).is_some() {
             // A run that names no session is one by its own name.
-            let id = self.session.json(Field::Id);
-            id.into_iter().for_each(|id| node.set(Field::Session, id.clone()));
+            node.put(Field::Session, self.session.json(Field::Id).cloned());
         }
         let last = self.numbers.get(&record.kind);
         if let (Some(last), Some(_)) = (last, record.node.json(Field::Seq)) {
@@ -300,7 +299,7 @@ impl NewTurns {
         let (Some(from), Some(to)) = (from, to) else { return };
         let fields = if asks { &[Field::Updated, Field::Run][..] } else { &[Field::Updated] };
         for field in fields {
-            to.json(*field).into_iter().for_each(|v| self.state.set(*field, v.clone()));
+            self.state.put(*field, to.json(*field).cloned());
         }
         let answers = |node: &Node| node.json(Field::Seq).and_then(whole).unwrap_or_default();
         self.answers += answers(&to).saturating_sub(answers(&from));
@@ -311,7 +310,7 @@ impl NewTurns {
 fn complete_turn(turn: &mut Record, file_turn: &Record) {
     for field in TURN_FIELDS.iter().filter(|_| turn.kind == Kind::Turn) {
         let value = file_turn.node.get(*field).filter(|value| !is_empty_text(value));
-        value.into_iter().for_each(|value| turn.node.set(*field, value.clone()));
+        turn.node.put(*field, value.cloned());
     }
 }
 

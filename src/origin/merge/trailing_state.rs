@@ -75,7 +75,7 @@ impl Tail {
             [Field::Raw, Field::RawBytes].iter().for_each(|field| drop(node.take(*field)));
             let list = node.json(Field::Messages).cloned().unwrap_or_default();
             node.set(Field::Messages, with_piece(&list, first, last));
-            time.into_iter().for_each(|time| node.set(Field::Updated, time.clone()));
+            node.put(Field::Updated, time.cloned());
             asked.extend(node);
         }
         let Some(leaf) = self.leaf else { return records };

@@ -2,6 +2,7 @@
 //! temporary file that a crash left before it was renamed, or from the log.
 
 use super::super::line::Shape;
+use super::super::wire::META;
 use super::super::{FORMAT, is_plain_object, meta};
 use super::Facts;
 use crate::diagnostic::{Code, Diagnostic};
@@ -62,18 +63,6 @@ impl MetadataOutcome {
         matches!(self, Self::New { aside: Some(_), .. })
     }
 }
-
-/// Members, in the order of the scripts.
-const ORDER: [&str; 8] = [
-    "session_name",
-    "agent",
-    "project_dir",
-    "agents_dir",
-    "created_at",
-    "last_resumed_at",
-    "schema_version",
-    "session_id",
-];
 
 impl Metadata {
     /// Whether the file of the metadata exists.
@@ -249,7 +238,7 @@ fn rebuilt(complete_members: Option<&Json>, facts: &Facts, shape: Shape, name: &
     let times = facts.times.as_ref().map(|(first, last)| (zulu(first), zulu(last)));
     let epoch = || Json::constant("\"1970-01-01T00:00:00Z\"");
     let mut members: Vec<(String, Json)> = Vec::new();
-    for key in ORDER {
+    for key in META.iter().map(|row| row.key) {
         let value = kept(key).or_else(|| match key {
             "session_name" => Some(Json::string(stem)),
             "agent" => Some(Json::constant("null")),

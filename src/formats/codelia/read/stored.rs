@@ -147,7 +147,7 @@ impl Records<'_> {
             (Field::Updated, told.json(Field::Updated).cloned()),
             (Field::Cwd, state::workspace(&told)),
         ] {
-            value.into_iter().for_each(|value| session.node.set(field, value));
+            session.node.put(field, value);
         }
         self.ready.push_back(Located { value: session, at: Position::default() });
         Ok(())

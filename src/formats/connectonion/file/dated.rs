@@ -322,9 +322,7 @@ impl File<'_> {
         let node = &mut record.node;
         node.take(Field::Number);
         node.take(Field::Time);
-        if let Some(tools) = node.json(Field::ToolsCalled).map(names) {
-            node.set(Field::ToolsCalled, tools);
-        }
+        node.put(Field::ToolsCalled, node.json(Field::ToolsCalled).map(names));
         if let Some(Value::Node(mut eval)) = node.take(Field::Eval) {
             for field in [Field::Expected, Field::Evaluation] {
                 if eval.is(field, "") {

@@ -163,12 +163,8 @@ impl Top {
     #[must_use]
     pub fn record(self) -> Record {
         let mut record = Record { kind: Kind::Session, node: self.node };
-        if let Some(totals) = self.totals.finish() {
-            record.node.set(Field::Totals, totals);
-        }
-        if let Some(extra) = self.extra.finish() {
-            record.node.set(Field::Extra, extra);
-        }
+        record.node.put(Field::Totals, self.totals.finish());
+        self.extra.put(&mut record.node);
         record
     }
 }

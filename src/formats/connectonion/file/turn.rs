@@ -165,17 +165,13 @@ impl Table {
             _ => Node::default(),
         };
         for &field in EVAL {
-            if let Some(value) = flat.take(field) {
-                eval.set(field, value);
-            }
+            eval.put(field, flat.take(field));
         }
         record.node = flat;
         if !eval.is_empty() {
             record.node.set(Field::Eval, eval);
         }
-        if let Some(extra) = extra.finish() {
-            record.node.set(Field::Extra, extra);
-        }
+        extra.put(&mut record.node);
         Ok((record, messages))
     }
 
@@ -321,7 +317,7 @@ pub fn keep_messages(turn: &mut Record, messages: &str) {
     let mut extra = Extra::default();
     turn.node.json(Field::Extra).into_iter().for_each(|kept| extra.add_members(kept));
     extra.add(b"\"messages\"", Json::string(messages).as_bytes());
-    extra.finish().into_iter().for_each(|extra| turn.node.set(Field::Extra, extra));
+    extra.put(&mut turn.node);
 }
 
 /// Summary of a turn from a conversation without turns: its question, its answer, and the calls

@@ -194,12 +194,8 @@ impl Header {
     #[must_use]
     pub fn finish(mut self, source: &str) -> (Record, String) {
         self.node.set(Field::Source, Json::string(source));
-        if let Some(totals) = self.totals.finish() {
-            self.node.set(Field::Totals, totals);
-        }
-        if let Some(extra) = self.extra.finish() {
-            self.node.set(Field::Extra, extra);
-        }
+        self.node.put(Field::Totals, self.totals.finish());
+        self.extra.put(&mut self.node);
         (Record { kind: Kind::Session, node: self.node }, self.source)
     }
 }

@@ -33,8 +33,7 @@ impl Records<'_> {
             None => (Begin::Missing, Vec::new()),
         };
         let is_turn = record.kind == Kind::Turn;
-        let layout = begin.layout().filter(|_| is_turn);
-        layout.into_iter().for_each(|layout| record.node.set(Field::Layout, layout));
+        record.node.put(Field::Layout, begin.layout().filter(|_| is_turn));
         if self.cx.options.spelling {
             let text = (begin != Begin::Missing).then(|| self.list.text());
             let mut written = Vec::new();
