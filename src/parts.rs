@@ -1,5 +1,6 @@
 //! Interfaces for the parts from which a session is read, and to which it is written.
 
+pub mod list;
 pub mod room;
 
 use crate::diagnostic::Code;

@@ -3,8 +3,9 @@
 
 use super::form::List;
 use super::plain::{answer, member_of};
-use crate::json::{Json, text};
-use crate::mapping::Object;
+use crate::dialect::chat_completions;
+use crate::json::Json;
+use crate::mapping::{Object, Spacing};
 use crate::record::{Field, Node, Value, block};
 use std::borrow::Cow;
 
@@ -36,10 +37,10 @@ impl Messages {
                 let said = block::all_text(content).unwrap_or(Json::constant("null"));
                 object.member("content", said.as_bytes());
             }
-            _ => parts(content, object.key("content")),
+            _ => chat_completions::write_parts(content, object.key("content")),
         }
         reasoning(content, &mut object);
-        calls(content, &mut object);
+        chat_completions::write_calls(content, Spacing::None, &mut object);
         object.close();
     }
 
@@ -76,7 +77,7 @@ impl Messages {
         shown.append(&mut self.images);
         let mut object = Object::open(list.item());
         object.member("role", b"\"user\"");
-        parts(&shown, object.key("content"));
+        chat_completions::write_parts(&shown, object.key("content"));
         object.close();
     }
 }
@@ -119,65 +120,4 @@ fn readable(blocks: &[Node]) -> Cow<'_, [Node]> {
         false => block.clone(),
     };
     Cow::Owned(blocks.iter().map(said).collect())
-}
-
-fn parts(content: &[Node], out: &mut Vec<u8>) {
-    let mut list = b'[';
-    for part in content {
-        let text = part.json(Field::Text).filter(|_| part.is(Field::Type, block::TEXT));
-        let image = part.is(Field::Type, block::IMAGE);
-        // A part that the reader does not understand came from an interface of this shape.
-        let other = part.json(Field::Data).filter(|_| part.is(Field::Type, block::OPAQUE));
-        if text.is_none() && !image && other.is_none() {
-            continue;
-        }
-        out.push(std::mem::replace(&mut list, b','));
-        if let Some(other) = other {
-            out.extend_from_slice(other.as_bytes());
-            continue;
-        }
-        let mut object = Object::open(out);
-        if let Some(text) = text {
-            object.member("type", b"\"text\"");
-            object.member("text", text.as_bytes());
-        } else {
-            object.member("type", b"\"image_url\"");
-            let mut url = Object::open(object.key("image_url"));
-            text::quote(&data_url(part), url.key("url"));
-            url.close();
-        }
-        object.close();
-    }
-    out.extend_from_slice(if list == b'[' { b"[]" } else { b"]" });
-}
-
-fn data_url(image: &Node) -> String {
-    let text = |field| image.text(field).unwrap_or_default();
-    format!("data:{};base64,{}", text(Field::MediaType), text(Field::Data))
-}
-
-fn calls(content: &[Node], object: &mut Object<'_>) {
-    let mut found = content.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL));
-    let Some(first) = found.next() else { return };
-    let out = object.key("tool_calls");
-    let mut list = b'[';
-    for call in std::iter::once(first).chain(found) {
-        out.push(std::mem::replace(&mut list, b','));
-        let mut object = Object::open(out);
-        member_of(&mut object, "id", call, Field::Id);
-        object.member("type", b"\"function\"");
-        let mut function = Object::open(object.key("function"));
-        member_of(&mut function, "name", call, Field::Name);
-        let arguments = call.json(Field::Arguments).map_or(&b"{}"[..], Json::as_bytes);
-        let out = function.key("arguments");
-        if arguments.starts_with(b"\"") {
-            // The text is not JSON.
-            out.extend_from_slice(arguments);
-        } else {
-            text::quote(&String::from_utf8_lossy(arguments), out);
-        }
-        function.close();
-        object.close();
-    }
-    out.push(b']');
 }

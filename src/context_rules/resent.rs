@@ -127,6 +127,10 @@ impl Messages {
         } else if part.is(Field::Type, block::TOOL_CALL) {
             let mut call = part.clone();
             call.take(Field::Signature);
+            call.take(Field::Extra);
+            if self.api == Api::Anthropic {
+                call.set(Field::Arguments, block::arguments(part).0);
+            }
             if !own && let Some(id) = part.json(Field::Id) {
                 let new = self.identifier(id);
                 if new != *id {
@@ -142,19 +146,21 @@ impl Messages {
 
     /// Returns a thought: as it is for the model that had it, as text for another one.
     fn thought(&self, part: &Node, own: bool) -> Option<Node> {
+        let mut part = part.clone();
+        part.take(Field::Extra);
         let signature = part.json(Field::Signature).filter(|signature| !is_blank(signature));
         if part.is_true(Field::Redacted) {
-            return (own && self.api == Api::Anthropic).then(|| part.clone());
+            return (own && self.api == Api::Anthropic).then_some(part);
         }
         let said = part.json(Field::Thinking).map(spoken).unwrap_or(Json::constant("\"\""));
         if self.api == Api::OpenAi && own {
             let named = |signature: &&Json| {
                 REASONING.iter().any(|name| text::is(signature.as_bytes(), name))
             };
-            return signature.filter(named).filter(|_| !is_blank(&said)).map(|_| part.clone());
+            let shown = signature.filter(named).is_some() && !is_blank(&said);
+            return shown.then_some(part);
         }
         if own && signature.is_some() {
-            let mut part = part.clone();
             part.set(Field::Thinking, said);
             return Some(part);
         }

@@ -2,5 +2,7 @@
 //! Several formats store messages in such a shape.
 
 pub mod anthropic;
+pub mod chat_completions;
+pub mod data_url;
 pub mod refusal;
 pub mod responses;

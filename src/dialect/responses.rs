@@ -14,6 +14,7 @@
 //! Source: the item types of openai/codex (`protocol/src/models.rs`) and files of its releases
 //! 0.8.0 to 0.169.0.
 
+use super::data_url;
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object};
 use crate::record::{Field, Node, Value, block};
@@ -295,7 +296,7 @@ fn plain(part: &Json, name: &str) -> Option<(Json, Option<Json>)> {
 fn image(part: &Json) -> Option<Node> {
     let (url, rest) = plain(part, "image_url")?;
     let url = url.text()?;
-    let (kind, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    let (kind, data) = data_url::split(&url)?;
     let mut node = Node::with_capacity(4);
     node.set(Field::Type, block::type_of(block::IMAGE));
     node.set(Field::MediaType, Json::string(kind));
@@ -416,10 +417,8 @@ fn write_parts(blocks: &[Node], texts: &'static str, out: &mut Vec<u8>) {
         }
         let mut object = Object::open(out);
         if block.is(Field::Type, block::IMAGE) {
-            let of = |field| block.text(field).unwrap_or_default();
             object.member("type", b"\"input_image\"");
-            let url = format!("data:{};base64,{}", of(Field::MediaType), of(Field::Data));
-            text::quote(&url, object.key("image_url"));
+            text::quote(&data_url::of(block), object.key("image_url"));
         } else {
             text::quote(texts, object.key("type"));
             let said = block.json(Field::Text).map_or(&b"\"\""[..], Json::as_bytes);

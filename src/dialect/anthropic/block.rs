@@ -212,7 +212,8 @@ pub fn write_list<'n>(nodes: impl IntoIterator<Item = &'n Node>, types: Types, o
     out.push(b']');
 }
 
-fn write_block(node: &Node, types: Types, out: &mut Vec<u8>) {
+/// Writes a block.
+pub fn write_block(node: &Node, types: Types, out: &mut Vec<u8>) {
     let redacted = node.is_true(Field::Redacted);
     let fits = |kind: &&&BlockType| {
         node.is(Field::Type, kind.name)

@@ -16,6 +16,7 @@
 //! have a layout: `parts` for a list, `absent` if there is no such member.
 
 use super::wire::members;
+use crate::dialect::data_url;
 use crate::json::{Fault, Json};
 use crate::mapping::{Extra, Object, Row, Source, apart, fixed, kept, row, whole, within, without};
 use crate::record::{Field, Kind, Node, Record, Value, block};
@@ -240,8 +241,8 @@ fn part(json: &Json) -> Result<Node, Fault> {
 /// Splits a `data:` URL; false for another URL, or one that is spelled with escapes.
 fn image(url: &Json, node: &mut Node) -> bool {
     let spelling = String::from_utf8_lossy(url.as_bytes());
-    let inner = spelling.strip_prefix("\"data:").and_then(|url| url.strip_suffix('"'));
-    let Some((media, data)) = inner.and_then(|url| url.split_once(";base64,")) else {
+    let inner = spelling.strip_prefix('"').and_then(|url| url.strip_suffix('"'));
+    let Some((media, data)) = inner.and_then(data_url::split) else {
         return false;
     };
     if media.contains(['\\', ';', ',']) || data.contains('\\') {
@@ -389,11 +390,7 @@ fn write_part(part: &Node, own: bool, out: &mut Vec<u8>) {
         out.extend_from_slice(data);
         return;
     };
-    let url = (*name == block::IMAGE).then(|| {
-        let text = |field| part.text(field).unwrap_or_default();
-        let url = format!("data:{};base64,{}", text(Field::MediaType), text(Field::Data));
-        Json::string(&url)
-    });
+    let url = (*name == block::IMAGE).then(|| Json::string(&data_url::of(part)));
     let extra = part.json(Field::Extra).filter(|extra| own || block::is_detail(extra));
     let mut object = Object::open(out);
     members(rows, part, extra, url.as_ref().map(Json::as_bytes), &mut object);

@@ -1,29 +1,21 @@
 //! Store outside of memory for the messages that lines refer to.
 //!
 //! The writer writes a message to a spool when it comes, and reads it back for each line that
-//! refers to it. The store keeps the place of each message and the message before it in memory: 24
+//! refers to it. The store keeps the place of each message and the message before it in memory: 16
 //! bytes per message.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::Spool;
 use crate::ids::hash;
 use crate::json::Json;
+use crate::parts::list::SpooledList;
 use std::collections::HashMap;
-use std::io::SeekFrom;
-
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    offset: u64,
-    length: u64,
-    /// Number of the message before it on its path.
-    before: Option<u32>,
-}
 
 /// Messages of a session.
 pub struct MessageStore {
-    spool: Box<dyn Spool>,
-    end: u64,
-    places: Vec<Place>,
+    messages: SpooledList,
+    /// Number of the message before each one on its path.
+    before: Vec<Option<u32>>,
     /// Number of a message, by the hash of its identifier or label.
     numbers: HashMap<u64, u32>,
     /// Number of the last message that was put behind another one, or behind none as the first.
@@ -34,7 +26,8 @@ impl MessageStore {
     /// Creates an empty store.
     #[must_use]
     pub fn new(spool: Box<dyn Spool>) -> Self {
-        Self { spool, end: 0, places: Vec::new(), numbers: HashMap::new(), last: None }
+        let messages = SpooledList::new(spool);
+        Self { messages, before: Vec::new(), numbers: HashMap::new(), last: None }
     }
 
     /// Stores a value under a name, behind the value that `before` names. If that value is missing
@@ -44,17 +37,14 @@ impl MessageStore {
     /// # Errors
     /// If there is no room.
     pub fn put(&mut self, name: &Json, before: Option<&Json>, bytes: &[u8]) -> Result<()> {
-        let failed = |error| Error::io("cannot write a temporary file", error);
-        self.spool.seek(SeekFrom::Start(self.end)).map_err(failed)?;
-        self.spool.write_all(bytes).map_err(failed)?;
-        let number = self.places.len() as u32;
+        self.messages.add(bytes)?;
+        let number = self.before.len() as u32;
         let linked = before.is_some();
         let before = before.filter(|before| !before.is_null());
         let before = before.and_then(|before| self.number(before).or(self.last));
         self.last = if linked { Some(number) } else { self.last };
         self.numbers.insert(hash(name.as_bytes()), number);
-        self.places.push(Place { offset: self.end, length: bytes.len() as u64, before });
-        self.end += bytes.len() as u64;
+        self.before.push(before);
         Ok(())
     }
 
@@ -85,7 +75,7 @@ impl MessageStore {
         let mut at = last.or(self.last)?;
         let mut numbers = vec![at];
         while Some(at) != first {
-            let before = self.places.get(at as usize).and_then(|place| place.before);
+            let before = self.before.get(at as usize).copied().flatten();
             // A message's predecessor was stored before it, so this loop ends.
             at = match before.filter(|before| *before < at) {
                 None if first.is_none() => break,
@@ -102,13 +92,7 @@ impl MessageStore {
     /// # Errors
     /// If it cannot be read back.
     pub fn read(&mut self, number: u32) -> Result<Json> {
-        let failed = |error| Error::io("cannot read a temporary file", error);
-        let place = self.places.get(number as usize).copied();
-        let (offset, length) = place.map_or((0, 0), |place| (place.offset, place.length));
-        self.spool.seek(SeekFrom::Start(offset)).map_err(failed)?;
-        let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
-        self.spool.read_exact(&mut bytes).map_err(failed)?;
         // The value was checked when it was stored.
-        Ok(Json::checked(bytes.into()))
+        Ok(Json::checked(self.messages.get(number as usize)?))
     }
 }

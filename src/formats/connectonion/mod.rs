@@ -8,7 +8,6 @@ mod chain;
 mod context;
 mod ending;
 mod file;
-mod media;
 mod message;
 mod repair;
 mod run;

@@ -6,12 +6,13 @@ use crate::formats::codelia::names::{DATABASE, log_part, state_part};
 use crate::formats::codelia::rows::Row;
 use crate::formats::codelia::state;
 use crate::json::Json;
+use crate::parts::room::{Part, Room};
 use crate::record::{Field, Node};
-use std::io::{Read, SeekFrom, Write};
+use std::io::{self, Write};
 
 /// Messages, in the order of the conversation.
 pub struct StateMessages {
-    spool: Box<dyn Spool>,
+    messages: Part,
     /// Version of the format, which decides how the state is stored: 1 in a file, 2 as a row and a
     /// log.
     version: u32,
@@ -24,7 +25,7 @@ impl StateMessages {
     /// Creates an empty store.
     #[must_use]
     pub fn new(spool: Box<dyn Spool>, version: u32) -> Self {
-        Self { spool, version, count: 0, question: None }
+        Self { messages: Room::of(spool).part(), version, count: 0, question: None }
     }
 
     /// Adds a message.
@@ -38,7 +39,8 @@ impl StateMessages {
             _ => b"\n",
         };
         self.count += 1;
-        let written = self.spool.write_all(between).and_then(|()| self.spool.write_all(spelling));
+        let to = &mut self.messages;
+        let written = to.write_all(between).and_then(|()| to.write_all(spelling));
         written.map_err(|error| Error::io("cannot write a temporary file", error))
     }
 
@@ -72,17 +74,8 @@ impl StateMessages {
         sink.change(DATABASE, Box::new(row))
     }
 
-    fn pour(&mut self, to: &mut dyn Write) -> Result<()> {
-        let failed = |error| Error::io("cannot read a temporary file", error);
-        self.spool.seek(SeekFrom::Start(0)).map_err(failed)?;
-        let mut piece = vec![0; 64 << 10];
-        loop {
-            let read = self.spool.read(&mut piece).map_err(failed)?;
-            if read == 0 {
-                return Ok(());
-            }
-            let written = to.write_all(piece.get(..read).unwrap_or_default());
-            written.map_err(|error| Error::io("cannot write", error))?;
-        }
+    fn pour(&self, to: &mut dyn Write) -> Result<()> {
+        let poured = io::copy(&mut self.messages.reading(0), to);
+        poured.map(drop).map_err(|error| Error::io("cannot write", error))
     }
 }

@@ -1,5 +1,6 @@
 //! Conversion of images and documents, which the interface takes as `data:` URLs.
 
+use super::super::data_url;
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, Spacing};
 use crate::record::{Field, Node, block};
@@ -59,7 +60,7 @@ pub fn understand(blocks: &mut [Node]) {
 fn read(part: &Json, shape: &Shape) -> Option<Node> {
     let holder = part.member(shape.wire)?;
     let url = holder.member(shape.url)?.text()?;
-    let (media, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+    let (media, data) = data_url::split(&url)?;
     let mut node = Node::with_capacity(5);
     node.set(Field::Type, block::type_of(shape.block));
     node.set(Field::Data, Json::string(data));
@@ -103,8 +104,6 @@ pub fn write(node: &Node, spacing: Spacing, own: bool) -> Option<Json> {
             object.spelled(key, value);
         }
     };
-    let text = |field| node.text(field).unwrap_or_default();
-    let url = format!("data:{};base64,{}", text(Field::MediaType), text(Field::Data));
     let mut out = Vec::new();
     let mut part = Object::spaced(&mut out, spacing);
     text::quote(shape.wire, part.key("type"));
@@ -112,7 +111,7 @@ pub fn write(node: &Node, spacing: Spacing, own: bool) -> Option<Json> {
     if let Some((key, name)) = shape.name.zip(node.json(Field::Name)) {
         holder.member(key, name.as_bytes());
     }
-    text::quote(&url, holder.key(shape.url));
+    text::quote(&data_url::of(node), holder.key(shape.url));
     members(extra.and_then(|extra| extra.member(shape.wire)).as_ref(), &mut holder);
     holder.close();
     members(extra, &mut part);
