@@ -285,7 +285,7 @@ impl Pen {
     /// Writes the line of a record, unless `write` returns false; returns whether it did.
     ///
     /// # Errors
-    /// If what stands before it cannot be written.
+    /// If what comes before it cannot be written.
     pub fn try_line(
         &mut self,
         node: &Node,

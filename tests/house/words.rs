@@ -57,8 +57,6 @@ const UNCHECKED: &[&str] = &[
     "context/mod.rs",
     "context_rules/",
     "formats/codelia/rows.rs",
-    "formats/codelia/slots.rs",
-    "formats/codelia/wire.rs",
     "mapping.rs",
     "mapping/",
     "repair/mod.rs",

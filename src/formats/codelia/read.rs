@@ -226,7 +226,7 @@ impl Records<'_> {
         // A line without these members gets them from the header, so the header must contain them.
         let known = header || (node.json(Field::Run).is_some() || self.run.id.is_none());
         let session = node.json(Field::Session).is_some() || self.run.session.is_none();
-        let said = parsed.said.map(|span| Json::checked(frame.bytes.slice(span.start..span.end)));
+        let said = parsed.apart.map(|span| Json::checked(frame.bytes.slice(span.start..span.end)));
         let said = said.map(|said| written(parsed.is("run.start"), &said));
         let mut again = Vec::with_capacity(frame.bytes.len());
         wire::write(of, node, said.as_deref(), &mut again);
@@ -235,8 +235,8 @@ impl Records<'_> {
 
     /// Converts a line to records.
     fn line(&mut self, parsed: Parsed, frame: &Framing, at: Position) -> Result<()> {
-        let Parsed { mut record, of, said } = parsed;
-        let said = said.map(|span| Json::checked(frame.bytes.slice(span.start..span.end)));
+        let Parsed { mut record, of, apart } = parsed;
+        let said = apart.map(|span| Json::checked(frame.bytes.slice(span.start..span.end)));
         let Some(wire) = of.map(|of| of.wire) else {
             self.put(record, at, frame);
             return Ok(());

@@ -98,7 +98,7 @@ impl Survey {
             if let (Some(call), Some((_, spelling))) = (call, answer(&parsed.record.node)) {
                 self.waiting.push(Waiting { call, byte, exact: digest(&spelling) });
             }
-        } else if let Some(span) = parsed.said.filter(|_| parsed.is("llm.request")) {
+        } else if let Some(span) = parsed.apart.filter(|_| parsed.is("llm.request")) {
             let list = Json::checked(text.slice(span.start..span.end));
             let shown: HashMap<u128, u128> =
                 list.elements().filter_map(|message| shown(&message)).collect();

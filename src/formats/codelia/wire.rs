@@ -173,7 +173,7 @@ pub struct Parsed {
     /// Type of the line; `None` for a line of an unknown type or shape, which is kept whole.
     pub of: Option<&'static Type>,
     /// Position of the value of the conversation member.
-    pub said: Option<Span>,
+    pub apart: Option<Span>,
 }
 
 impl Parsed {
@@ -206,12 +206,12 @@ pub fn read(text: &Bytes) -> Result<Parsed, Fault> {
     if let Some(layout) = of.layout {
         record.node.set(Field::Layout, Json::string(layout));
     }
-    Ok(Parsed { record, of: Some(of), said: source.apart })
+    Ok(Parsed { record, of: Some(of), apart: source.apart })
 }
 
 /// Keeps the one value of a line as it is.
 fn whole(text: &Bytes, name: Option<&str>) -> Result<Parsed, Fault> {
-    Ok(Parsed { record: mapping::whole(text, name)?, of: None, said: None })
+    Ok(Parsed { record: mapping::whole(text, name)?, of: None, apart: None })
 }
 
 /// Returns the type of line that a record represents.
@@ -223,26 +223,26 @@ pub fn type_of(record: &Record) -> Option<&'static Type> {
 }
 
 /// Appends the line that a record represents, with the value of its conversation member.
-pub fn write(of: &Type, node: &Node, said: Option<&[u8]>, out: &mut Vec<u8>) {
+pub fn write(of: &Type, node: &Node, apart: Option<&[u8]>, out: &mut Vec<u8>) {
     let mut object = Object::open(out);
     text::quote(of.wire, object.key("type"));
-    members(of.rows, node, node.json(Field::Extra), said, &mut object);
+    members(of.rows, node, node.json(Field::Extra), apart, &mut object);
     object.close();
 }
 
-/// Writes the members of an object; `said` is the value of its [`How::Apart`] member, if it has
+/// Writes the members of an object; `apart` is the value of its [`How::Apart`] member, if it has
 /// one.
 pub fn members(
     rows: &'static [Row],
     node: &Node,
     extra: Option<&Json>,
-    said: Option<&[u8]>,
+    apart: Option<&[u8]>,
     object: &mut Object<'_>,
 ) {
     object.in_order(rows, node, extra, &mut |row, object| {
-        let said = said.filter(|_| matches!(row.how, How::Apart));
-        said.into_iter().for_each(|said| object.member(row.key, said));
-        said.is_some()
+        let apart = apart.filter(|_| matches!(row.how, How::Apart));
+        apart.into_iter().for_each(|apart| object.member(row.key, apart));
+        apart.is_some()
     });
 }
 

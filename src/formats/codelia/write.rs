@@ -326,7 +326,7 @@ fn reads_as(raw: &Bytes, of: &Type, filled: &Node, said: Option<&[u8]>, record: 
     let mut apart = vec![Field::Eol, Field::Messages, Field::Input, Field::Stored];
     apart.extend([Field::Run, Field::Session].into_iter().filter(|f| record.json(*f).is_none()));
     let same = parsed.is(of.wire) && parsed.record.node.is_same(filled, &apart);
-    let own = parsed.said.map(|span| Json::checked(raw.slice(span.start..span.end)));
+    let own = parsed.apart.map(|span| Json::checked(raw.slice(span.start..span.end)));
     let own = own.map(|own| written(of.wire == "run.start", &own));
     same && own.as_deref() == said
 }

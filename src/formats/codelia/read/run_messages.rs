@@ -52,7 +52,7 @@ impl Records<'_> {
                 return Vec::new();
             }
             let Ok(parsed) = wire::read(&frame.bytes) else { return Vec::new() };
-            match (parsed.of.map(|of| of.wire), parsed.said) {
+            match (parsed.of.map(|of| of.wire), parsed.apart) {
                 (Some("run.status" | "run.context" | "agent.event") | None, _) => {}
                 (Some("llm.request"), Some(span)) => {
                     let list = Json::checked(frame.bytes.slice(span.start..span.end));
