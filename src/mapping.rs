@@ -11,7 +11,7 @@ mod look;
 mod place;
 pub mod template;
 
-pub use extra::{Extra, odd, without};
+pub use extra::{Extra, misfit, without};
 pub use look::Finder;
 pub use place::Putting;
 
@@ -151,7 +151,7 @@ impl<'a> Source<'a> {
         Self::at(line, Cursor::new(line))
     }
 
-    /// Continues where `cursor` stands.
+    /// Continues at `cursor`.
     #[must_use]
     pub fn at(line: &'a Bytes, cursor: Cursor<'a>) -> Self {
         Self { line, cursor, ambiguous: false, unique: false, apart: None, skims: false }

@@ -28,8 +28,8 @@ pub fn compile(version: &Version) -> Result<Validator> {
 /// most `max_errors` are reported in words; all are counted. Returns the number of records.
 ///
 /// # Errors
-/// If the input is no session of the format, or cannot be read. Damage is none: it is told, and the
-/// rest is looked at, also where the options would stop at it.
+/// If the input is not a session of the format, or cannot be read. Damage is not an error: it is
+/// reported, and the rest is checked, also where the options would stop at it.
 pub fn run(
     format: &'static Format,
     schema: &Validator,

@@ -28,8 +28,8 @@ pub fn repaired(
         let log = Log::default();
         context::count(format, parts, &Cx { options: &options, log: &log }).unwrap_or_default()
     };
-    let asked = repair::Asked { counting: Some(&counting), judge };
-    repair::run_asking(format, on, wanted, asked, cx)
+    let questions = repair::Questions { counting: Some(&counting), judge };
+    repair::run_asking(format, on, wanted, questions, cx)
 }
 
 /// Restores what a damaged input has lost, if the origin beside it still contains it. Returns the

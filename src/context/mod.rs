@@ -73,9 +73,9 @@ pub fn run(
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let mut route = Route::of(&session, request.leaf.as_deref())?;
-    let mut stand = request.leaf.as_deref().map(Json::string);
+    let mut given_leaf = request.leaf.as_deref().map(Json::string);
     if let Some(turn) = request.turn {
-        (route, stand) = turn::up_to(&mut session, route, turn, &quiet)?;
+        (route, given_leaf) = turn::up_to(&mut session, route, turn, &quiet)?;
     }
     let mut branch = Vec::new();
     let (context, route) = look(&mut session, route, &quiet, &mut |id| {
@@ -87,7 +87,7 @@ pub fn run(
     to.list.text(b"{");
     if request.details {
         let header = newest_header(&mut session)?;
-        details(&session, stand, &header, &branch, to.list.buffer());
+        details(&session, given_leaf, &header, &branch, to.list.buffer());
     }
     to.list.text(b"\"messages\":[");
     let entries = session.entries();
@@ -327,7 +327,7 @@ fn first_piece(session: &mut Session<'_>, cx: &Cx<'_>) -> Result<Vec<u8>> {
 /// Writes the members before the messages, up to the opening of `context`.
 fn details(
     session: &Session<'_>,
-    stand: Option<Json>,
+    given_leaf: Option<Json>,
     header: &[u8],
     branch: &[Json],
     out: &mut Vec<u8>,
@@ -335,7 +335,7 @@ fn details(
     out.extend_from_slice(b"\"header\":");
     out.extend_from_slice(header);
     let none = (session.entries() == 0).then_some(Json::constant("null"));
-    let leaf = stand.or(session.leaf().cloned()).or(none);
+    let leaf = given_leaf.or(session.leaf().cloned()).or(none);
     if let Some(leaf) = leaf {
         member("leafId", leaf.as_bytes(), out);
     }

@@ -29,7 +29,7 @@ pub struct Chosen {
     /// The position of the first entry that it keeps.
     first_kept: Option<u32>,
     /// The identifiers of the entries that the compaction keeps one by one.
-    kept: HashSet<String>,
+    kept_ids: HashSet<String>,
     /// Edits by the decoded identifier of their target; the last edit counts.
     edits: HashMap<String, (u32, Node)>,
     /// System messages with their positions.
@@ -69,8 +69,8 @@ impl Chosen {
     }
 
     /// Returns the stage that makes messages fit for an interface as pi does, once
-    /// [`compaction`](Self::compaction) was asked for. `first` is the system message that stands
-    /// before those of the path.
+    /// [`compaction`](Self::compaction) was asked for. `first` is the system message before
+    /// those of the path.
     #[must_use]
     pub fn resent(&self, api: Api, first: Option<&Node>) -> Box<dyn Resent> {
         let own = self.system.iter().filter_map(|(at, record)| self.message(*at, record));
@@ -89,7 +89,7 @@ impl Chosen {
         let (position, node) = self.compaction.clone()?;
         let first = node.json(Field::FirstKept).and_then(place);
         self.first_kept = first.filter(|first| *first < position);
-        self.kept = node.json(Field::Kept).map(kept).unwrap_or_default();
+        self.kept_ids = node.json(Field::Kept).map(identifiers).unwrap_or_default();
         let mut edits = std::mem::take(&mut self.edits);
         edits.retain(|_, (edit, _)| self.is_behind_first(*edit));
         self.edits = edits;
@@ -104,7 +104,7 @@ impl Chosen {
             return None;
         }
         let node = match record.kind {
-            Kind::Message => self.instead(node)?.unwrap_or_else(|| node.clone()),
+            Kind::Message => self.with_edit(node)?.unwrap_or_else(|| node.clone()),
             Kind::BranchSummary if node.text(Field::Summary).is_some_and(|s| !s.is_empty()) => {
                 node.clone()
             }
@@ -126,7 +126,7 @@ impl Chosen {
     /// out.
     #[must_use]
     pub fn edited(&self, record: &Record) -> Option<Record> {
-        let node = self.instead(&record.node)?.unwrap_or_else(|| record.node.clone());
+        let node = self.with_edit(&record.node)?.unwrap_or_else(|| record.node.clone());
         Some(Record { kind: record.kind, node })
     }
 
@@ -135,8 +135,8 @@ impl Chosen {
     fn counts(&self, position: u32, node: &Node) -> bool {
         let Some((compaction, _)) = &self.compaction else { return true };
         let system = node.is(Field::Role, "system") && position < *compaction;
-        let named = || node.text(Field::Id).is_some_and(|id| self.kept.contains(&id));
-        !system && (self.is_behind_first(position) || (!self.kept.is_empty() && named()))
+        let named = || node.text(Field::Id).is_some_and(|id| self.kept_ids.contains(&id));
+        !system && (self.is_behind_first(position) || (!self.kept_ids.is_empty() && named()))
     }
 
     /// Whether the position is among those that the compaction keeps from its first kept entry on,
@@ -149,7 +149,7 @@ impl Chosen {
 
     /// Returns the message with an edit applied; `None` if the edit leaves it out, `Some(None)`
     /// without an edit.
-    fn instead(&self, node: &Node) -> Option<Option<Node>> {
+    fn with_edit(&self, node: &Node) -> Option<Option<Node>> {
         if self.edits.is_empty() {
             return Some(None);
         }
@@ -167,6 +167,6 @@ fn model(node: &Node) -> (Option<Json>, Option<Json>) {
 }
 
 /// Returns the identifiers in a JSON list.
-fn kept(list: &Json) -> HashSet<String> {
+fn identifiers(list: &Json) -> HashSet<String> {
     list.elements().filter_map(|id| id.text()).collect()
 }

@@ -52,10 +52,10 @@ const BRANCH: &str =
     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n";
 
 fn user(text: &str) -> Node {
-    said("user", text)
+    role_message("user", text)
 }
 
-fn said(role: &str, text: &str) -> Node {
+fn role_message(role: &str, text: &str) -> Node {
     let mut node = Node::with_capacity(2);
     node.set(Field::Role, Json::string(role));
     node.set(Field::Content, Json::string(text));
@@ -103,7 +103,7 @@ fn system(node: &Node, first: bool) -> Node {
         });
     }
     parts.retain(|part| !part.is_empty());
-    said("system", &parts.join("\n\n"))
+    role_message("system", &parts.join("\n\n"))
 }
 
 /// Returns the one system message that several come to: their texts one after the other, and
@@ -127,7 +127,7 @@ pub fn prompt<'n>(messages: impl Iterator<Item = &'n Node>) -> Option<Node> {
     }
     parts.extend(named.into_iter().map(|(_, text)| text));
     parts.retain(|part| !part.is_empty());
-    (!parts.is_empty()).then(|| said("system", &parts.join("\n\n")))
+    (!parts.is_empty()).then(|| role_message("system", &parts.join("\n\n")))
 }
 
 fn content_text(node: &Node) -> String {

@@ -57,7 +57,7 @@ pub fn without(object: &Json, name: &str) -> Option<Json> {
 /// Takes a member that no field took out of the `rest`, for its place among the others: a `null`,
 /// or a value of another shape. Once its field is `set`, as by an edit in another format, the
 /// field's value is written in its place.
-pub fn odd(rest: &mut Option<Json>, name: &str, shape: Shape, set: bool) -> Option<Json> {
+pub fn misfit(rest: &mut Option<Json>, name: &str, shape: Shape, set: bool) -> Option<Json> {
     let value = rest.as_ref()?.member(name)?;
     let fits = value.as_bytes().first().is_some_and(|first| shape.admits(*first));
     // A member that a field could take is there twice.

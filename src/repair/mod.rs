@@ -69,7 +69,7 @@ pub fn run(
     wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
-    run_asking(format, (parts, sink), wanted, Asked::default(), cx)
+    run_asking(format, (parts, sink), wanted, Questions::default(), cx)
 }
 
 /// Counts the messages that the software would send of a session. The second value is a hash of the
@@ -82,7 +82,7 @@ pub type Judge<'j> = &'j dyn Fn(&mut dyn Parts, &Cx<'_>);
 /// Questions to the layers above, because this module knows neither the rules for contexts nor the
 /// schemas.
 #[derive(Clone, Copy, Default)]
-pub struct Asked<'a> {
+pub struct Questions<'a> {
     /// Counts the messages of the context, before and after, where the format's repair does not
     /// surely know them.
     pub counting: Option<Counting<'a>>,
@@ -98,7 +98,7 @@ pub fn run_asking(
     format: &Format,
     (parts, sink): (&mut dyn Parts, &mut dyn Sink),
     wanted: &RepairOptions,
-    asked: Asked<'_>,
+    questions: Questions<'_>,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
     parts.keep()?;
@@ -124,7 +124,7 @@ pub fn run_asking(
         let (next, more) = match pass(format, &mut again, lent, &wanted, &inner) {
             // A defect that no repair can fix is reported, as in an input that needs no repair.
             Ok((_, more)) if !more.changed && !quarantine.has_additions() => {
-                tell(log, |code| code.severity() == Severity::Error, &again.names(), cx);
+                report_new(log, |code| code.severity() == Severity::Error, &again.names(), cx);
                 break;
             }
             Ok(made) if number <= PASSES => made,
@@ -136,11 +136,11 @@ pub fn run_asking(
             }
         };
         let news = |code: Code| code.is_fix() || cx.log.count_of(code) == 0;
-        tell(log, news, &again.names(), cx);
+        report_new(log, news, &again.names(), cx);
         let Repaired { entries, messages, .. } = more;
         (draft, done) = (next, Repaired { entries, messages, ..done });
     }
-    if let Some(counting) = asked.counting.filter(|_| !done.counted) {
+    if let Some(counting) = questions.counting.filter(|_| !done.counted) {
         // The software builds no context of a session that it cannot read, even if this program
         // reads some of it.
         done.messages_before = if done.entries_before > 0 { counting(parts).0 } else { 0 };
@@ -149,12 +149,12 @@ pub fn run_asking(
         done.messages = if same { done.messages_before } else { counting(&mut after).0 };
     }
     let changes = done.messages_before > 0 && done.messages != done.messages_before;
-    if let Some(counting) = asked.counting.filter(|_| changes) {
+    if let Some(counting) = questions.counting.filter(|_| changes) {
         let (_, before) = counting(parts);
         let (_, after) = counting(&mut Again { source: parts, draft: &draft });
         cx.report(context_changed(&done, before, after));
     }
-    if let Some(judge) = asked.judge {
+    if let Some(judge) = questions.judge {
         let log = Log::default();
         let inner = Cx { options: &options, log: &log };
         let mut after = Again { source: parts, draft: &draft };
@@ -162,7 +162,7 @@ pub fn run_asking(
         judge(&mut after, &inner);
         if done.changed {
             let news = |code: Code| judged(code) && cx.log.count_of(code) == 0;
-            tell(log, news, &after.names(), cx);
+            report_new(log, news, &after.names(), cx);
         } else {
             cx.log.add_new(log.into_findings(), judged);
         }
@@ -210,7 +210,7 @@ fn pass<'a>(
 
 /// Reports the findings of a later repair that the earlier ones did not have. Their places are not
 /// places of the input.
-fn tell(log: Log, news: impl Fn(Code) -> bool, names: &[String], cx: &Cx<'_>) {
+fn report_new(log: Log, news: impl Fn(Code) -> bool, names: &[String], cx: &Cx<'_>) {
     let found = log.into_findings();
     let news: Vec<_> = found.counts.into_keys().filter(|code| news(*code)).collect();
     for found in found.diagnostics.into_iter().filter(|found| news.contains(&found.code)) {
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_settles_ends_and_is_told() {
+    fn repair_that_never_settles_ends_with_a_finding() {
         let (left, aside, told) = eaten("0123456789");
         assert_eq!((left.as_str(), aside.len(), told), ("89", PASSES as usize, 1));
         assert!(!aside[0].contains("pass") && aside[7].contains("\"pass\":8,"), "{aside:?}");
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_in_the_end_is_told() {
+    fn repair_with_an_unreadable_result_reports_it() {
         for (text, told) in [("0", 1), ("012", 1)] {
             let format = Format { repair: spoils, ..pi::FORMAT };
             let (options, log, mut out) = (Options::default(), Log::default(), Buffer::default());

@@ -52,17 +52,6 @@ const ALLOWED: &[(&str, &str)] = &[("rescued", "the member of this name in repor
 /// Words that comments do not contain.
 const COMMENTS: &[&str] = &["told", "stands", "nobody", "anew", "abroad"];
 
-/// Files that are not checked for words yet, by the beginnings of their paths in `src`.
-const UNCHECKED: &[&str] = &[
-    "context/mod.rs",
-    "context_rules/",
-    "formats/codelia/rows.rs",
-    "mapping.rs",
-    "mapping/",
-    "repair/mod.rs",
-    "validate.rs",
-];
-
 fn sources() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let files = all_files(&root).into_iter();
@@ -96,7 +85,7 @@ fn doc_comments_begin_with_what_they_are_about() {
 #[test]
 fn names_contain_no_words_of_a_private_language() {
     let mut bad = Vec::new();
-    for (file, text) in sources().into_iter().filter(|(file, _)| is_checked(file)) {
+    for (file, text) in sources() {
         for (number, name) in names(&text) {
             let allowed = ALLOWED.iter().any(|(allowed, _)| *allowed == name);
             let pieces = pieces(name);
@@ -120,7 +109,7 @@ fn names_allowed_for_a_reason_exist() {
 #[test]
 fn comments_contain_no_words_of_a_private_language() {
     let mut bad = Vec::new();
-    for (file, text) in sources().into_iter().filter(|(file, _)| is_checked(file)) {
+    for (file, text) in sources() {
         for (number, line) in (1..).zip(text.lines()) {
             let comment = line.trim_start().strip_prefix("//").unwrap_or_default();
             let mut words = comment.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -130,12 +119,6 @@ fn comments_contain_no_words_of_a_private_language() {
         }
     }
     assert!(bad.is_empty(), "{}", bad.join("\n"));
-}
-
-fn is_checked(file: &str) -> bool {
-    let file = file.replace('\\', "/");
-    let inner = file.rsplit_once("/src/").map_or(file.as_str(), |(_, inner)| inner);
-    !UNCHECKED.iter().any(|start| inner.starts_with(start))
 }
 
 /// Returns the names that a file declares, with the numbers of their lines: items, and the fields

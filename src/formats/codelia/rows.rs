@@ -21,7 +21,7 @@ use std::path::Path;
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS session_state (\n\tsession_id TEXT PRIMARY KEY,\n\tupdated_at TEXT NOT NULL,\n\trun_id TEXT,\n\tinvoke_seq INTEGER,\n\tschema_version INTEGER NOT NULL,\n\tmeta_json TEXT,\n\tmessage_count INTEGER,\n\tlast_user_message TEXT,\n\tworkspace_root TEXT\n);\nCREATE INDEX IF NOT EXISTS idx_session_state_updated_at ON session_state(updated_at DESC);";
 
-/// Columns that a field of the snapshot stands for.
+/// Columns that are fields of the snapshot.
 const FIELDS: &[(&str, Field)] = &[
     ("session_id", Field::Session),
     ("updated_at", Field::Updated),
@@ -167,7 +167,7 @@ pub fn sessions(copy: &Path) -> Result<Vec<String>> {
 }
 
 impl Row {
-    /// Returns the row that a snapshot with these messages stands for.
+    /// Returns the row of a snapshot with these messages.
     #[must_use]
     pub fn of(snapshot: &Node, count: usize, last_user: Option<&Json>) -> Self {
         let extra = |name: &str| snapshot.json(Field::Extra)?.member(name);

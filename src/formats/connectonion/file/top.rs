@@ -4,7 +4,7 @@ use super::super::{EXPANSION, NAME};
 use super::turn::{self, Table};
 use crate::diagnostic::{Code, FieldOutcome, Log};
 use crate::json::{Json, text as json};
-use crate::mapping::{Extra, Object, odd};
+use crate::mapping::{Extra, Object, misfit};
 use crate::position::Position;
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::json::{Nodes, Scalars, emit};
@@ -227,8 +227,8 @@ impl Shape {
                 Field::Totals => inside(Field::Totals, name),
                 _ => node.json(*field).cloned(),
             };
-            let odd = odd(&mut rest, name, field.shape(), value.is_some());
-            let value = value.or(odd);
+            let misfit = misfit(&mut rest, name, field.shape(), value.is_some());
+            let value = value.or(misfit);
             value.into_iter().for_each(|value| object.member(name, value.as_bytes()));
         }
         rest.into_iter().for_each(|rest| object.members_of(&rest));

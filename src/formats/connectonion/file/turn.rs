@@ -2,7 +2,7 @@
 
 use super::super::time;
 use crate::json::{Cursor, Fault, Json, text};
-use crate::mapping::{Extra, Finder, Object, Row, Source, object, odd, row};
+use crate::mapping::{Extra, Finder, Object, Row, Source, misfit, object, row};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use crate::times;
 use bytes::Bytes;
@@ -238,10 +238,12 @@ impl Table {
                 field => {
                     let holder = if EVAL.contains(&field) { eval } else { node };
                     let value = holder.get(field);
-                    match (value, odd(&mut rest, row.key, field.shape(), value.is_some())) {
+                    match (value, misfit(&mut rest, row.key, field.shape(), value.is_some())) {
                         (Some(value), _) => object.row(row, value),
-                        (None, odd) => {
-                            odd.iter().for_each(|odd| object.member(row.key, odd.as_bytes()));
+                        (None, misfit) => {
+                            misfit
+                                .iter()
+                                .for_each(|misfit| object.member(row.key, misfit.as_bytes()));
                         }
                     }
                 }

@@ -1,7 +1,7 @@
 //! Header of a run: the lines before the messages.
 
 use crate::json::{Cursor, Json, text};
-use crate::mapping::{Extra, Object, odd};
+use crate::mapping::{Extra, Object, misfit};
 use crate::record::{Field, Kind, Node, Record, Shape};
 use crate::yaml::Text;
 use crate::yaml::json::Scalars;
@@ -214,8 +214,8 @@ pub fn write(node: &Node, own: bool, out: &mut Vec<u8>) {
             }
         };
         let value = value.filter(|value| !value.is_null());
-        let odd = odd(&mut rest, key, shape, value.is_some());
-        match (value.or(odd), target) {
+        let misfit = misfit(&mut rest, key, shape, value.is_some());
+        match (value.or(misfit), target) {
             (Some(text), Target::Text(_)) if text.as_bytes().starts_with(b"\"") => {
                 text_line(key, &text, own, out);
             }
