@@ -3,6 +3,7 @@
 
 use super::inputs::{Job, stem};
 use crate::format::Format;
+use crate::formats::FORMATS;
 use crate::store::{below, plain_name};
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -96,7 +97,7 @@ fn nth(job: &Job, to: Option<&Format>, n: u64) -> Name {
         }
         None => (own.to_owned(), None, None),
     };
-    let ending = to.and_then(|to| to.extensions.first().copied()).or(ending);
+    let ending = to.and_then(|to| to.extensions.first().copied()).or(ending.map(main_ending));
     // Files that find each other by their names cannot have another ending.
     let alone = to.is_none_or(|to| to.beside.is_empty() && to.member.is_none());
     let packing = packing.filter(|_| alone);
@@ -109,6 +110,13 @@ fn nth(job: &Job, to: Option<&Format>, n: u64) -> Name {
     main.push(ending);
     main.push(packing);
     Name { main: main.into(), stem, place: 0 }
+}
+
+/// Returns the ending of a session's main file for that of any of its files.
+fn main_ending(ending: &str) -> &str {
+    let mut formats = FORMATS.iter().map(|format| format.beside);
+    let beside = formats.find(|beside| beside.iter().skip(1).any(|other| *other == ending));
+    beside.and_then(|beside| beside.first().copied()).unwrap_or(ending)
 }
 
 /// Turns an identifier or a name from inside a session into a file name, without an ending.

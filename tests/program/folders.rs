@@ -51,3 +51,49 @@ fn a_session_is_found_by_its_header_and_by_its_name() {
     let (code, said) = dir.said(&["inspect", "--session", "none", "in"]);
     assert!(code == 2 && said.contains("no session none was found"), "{said}");
 }
+
+#[test]
+fn folder_with_a_file_of_one_torn_record_is_not_a_success() {
+    let dir = Dir::new();
+    let text =
+        "{\"parentUuid\":null,\"isSidechain\":false,\"userType\":\"external\",\"cwd\":\"/w\"";
+    for length in [3, 20, text.len()] {
+        dir.write("in/a.jsonl", &text.as_bytes()[..length]);
+        for command in [&["validate"][..], &["repair", "-n"], &["migrate", "-n"]] {
+            let (code, output) = dir.said(&[command, &["in"]].concat());
+            assert!(code == 1 && output.contains("1 unreadable"), "{length}: {output}");
+            assert!(output.contains("its first record is cut off"), "{output}");
+        }
+    }
+    // A torn line behind whole records of another program is not a session's.
+    dir.write("in/a.jsonl", b"{\"other\":1}\n{\"other\":2}\n{\"oth");
+    let (code, output) = dir.said(&["validate", "in"]);
+    assert!(code == 0 && output.contains("1 skipped"), "{output}");
+}
+
+#[test]
+fn folder_with_an_unrecognised_output_beside_its_origin_is_not_a_success() {
+    let dir = Dir::new();
+    dir.write("in/a.jsonl", session(ID, &["aaaaaaa1"]).as_bytes());
+    let (code, output) = dir.said(&["convert", "-t", "connectonion@2", "--out-dir", "out", "in"]);
+    assert!(code == 0, "{output}");
+    let whole = std::fs::read(dir.path("out/a.yaml")).expect("written");
+    dir.write("out/a.yaml", &whole[..12]);
+    let (code, output) = dir.said(&["convert", "-t", "pi", "--out-dir", "back", "out"]);
+    assert!(code == 1 && output.contains("there is an origin beside it"), "{output}");
+}
+
+#[test]
+fn folder_output_of_a_pair_named_by_its_metadata_has_both_files() {
+    let dir = Dir::new();
+    let log = concat!(
+        "{\"_class\":\"SystemMessage\",\"subtype\":\"init\",\"data\":{\"session_id\":\"s\"}}\n",
+        "{\"_class\":\"ResultMessage\",\"subtype\":\"success\",\"session_id\":\"s\"}\n",
+    );
+    dir.write("in/a.jsonl", log.as_bytes());
+    dir.write("in/a.meta.json", b"{\"name\":\"a\",\"session_id\":\"s\",\"status\":\"idle\"}\n");
+    let (code, output) = dir.said(&["repair", "--out-dir", "out", "in/a.meta.json"]);
+    assert!(code < 3, "{output}");
+    let written = std::fs::read_to_string(dir.path("out/a.jsonl")).expect("the log");
+    assert!(written.contains("ResultMessage") && dir.path("out/a.meta.json").is_file());
+}
