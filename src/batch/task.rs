@@ -237,7 +237,12 @@ impl Task {
                 looked(Outcome::Shown)
             }
             Action::Validate(max_errors) => {
-                report.records = self.judge((&mut input, files), found, *max_errors, cx)?;
+                match self.judge((&mut input, files), found, *max_errors, cx) {
+                    Ok(records) => report.records = records,
+                    Err(error) if error.code() == Code::Io => return Err(error),
+                    // Its agent cannot open it either.
+                    Err(error) => cx.report(error.into_diagnostic()),
+                }
                 looked(Outcome::Valid)
             }
             Action::Migrate(Some(to)) if to.format.name != found.format.name => {

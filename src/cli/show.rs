@@ -157,7 +157,7 @@ impl Show {
     fn line(&self, report: &FileReport) -> Option<String> {
         let told = match report.outcome {
             Outcome::Detected => true,
-            Outcome::Valid | Outcome::Invalid => !self.quiet,
+            Outcome::Valid | Outcome::Invalid | Outcome::Refused => !self.quiet,
             Outcome::Restored | Outcome::Removed => self.verbose || self.dry_run && !self.quiet,
             _ => self.verbose,
         };
@@ -172,7 +172,9 @@ impl Show {
             Outcome::Detected => {
                 Some(format!("{path}: {format} ({})", report.confidence.unwrap_or("unknown")))
             }
-            Outcome::Valid => Some(format!("{path}: {outcome} {format}, {records} records")),
+            Outcome::Valid | Outcome::Refused => {
+                Some(format!("{path}: {outcome} {format}, {records} records"))
+            }
             Outcome::Invalid => Some(format!("{path}: {outcome} {format}")),
             Outcome::Skipped => Some(match report.skip {
                 Skip::NoSession => format!("{path}: {outcome}, not a session by itself"),

@@ -80,7 +80,8 @@ impl Code {
             | Self::Glued
             | Self::NulRun
             | Self::NotObject => Some(
-                "`--on-error keep` keeps the line; `copyist repair` restores every complete record",
+                "`copyist repair` restores every complete record; `convert` and `migrate` pass the \
+                 line on with `--on-error keep`",
             ),
             Self::YamlSyntax | Self::YamlCutShort | Self::TornArchive => Some(GETS_BACK),
             Self::NoHeader => Some("`copyist repair` rebuilds the header from the file's name"),

@@ -25,13 +25,13 @@ pretty-printed JSON, -f pi         | 3 CY0207                          | 3 CY020
 CSV                                | 3 CY0201                          | 3 CY0201                                        | 3 CY0201            | 3 CY0201
 CSV, -f pi                         | 3 CY0207                          | 3 CY0207                                        | 3 CY0207            | 3 CY0207
 pi's file, -f canonical            | 3 CY0207                          | 3 CY0207                                        | 3 CY0207            | 3 CY0207
-no header                          | 3 CY0202@1:0                      | 3 CY0202@1:0                                    | 3 CY0202@1:0        | 3 CY0202@1:0
+no header                          | 3 CY0202@1:0                      | 3 CY0202@1:0                                    | 1 CY0202@1:0        | 3 CY0202@1:0
 torn last line                     | 3 CY0103@3:290                    | 1 CY0103@3:290 → out                            | 1 CY0103@3:290      | 1 CY0103@3:290 → stdout
-torn header                        | 3 CY0103@1:40                     | 3 CY0103@1:40 CY0111                            | 3 CY0103@1:40 CY0111 | 3 CY0103@1:40 CY0111
+torn header                        | 3 CY0103@1:40                     | 3 CY0103@1:40 CY0111                            | 1 CY0103@1:40 CY0111 | 3 CY0103@1:40 CY0111
 no final newline                   | 0 CY0110@3:194 → out              | 0 CY0110@3:194 → out                            | 1 CY0110@3:194 CY0417@3:194 | 0 CY0110@3:194 → stdout
 glued lines                        | 3 CY0104@4:421                    | 1 CY0104@4:421 → out                            | 1 CY0104@4:421      | 1 CY0104@4:421 → stdout
 run of NUL bytes                   | 3 CY0105@4:310                    | 1 CY0105@4:310 → out                            | 1 CY0105@4:310      | 1 CY0105@4:310 → stdout
-nothing but NUL bytes, -f pi       | 3 CY0105@1:0                      | 3 CY0105@1:0 CY0111                             | 3 CY0105@1:0 CY0111 | 3 CY0105@1:0 CY0111
+nothing but NUL bytes, -f pi       | 3 CY0105@1:0                      | 3 CY0105@1:0 CY0111                             | 1 CY0105@1:0 CY0111 | 3 CY0105@1:0 CY0111
 byte order mark                    | 0 CY0109 → out                    | 0 CY0109 → out                                  | 1 CY0109 CY0417@1:0 | 0 CY0109 → stdout
 CRLF                               | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
 U+2028 in a string                 | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
@@ -88,15 +88,15 @@ file: a list for a message         | 0 CY0308@90:2157 CY0306@90:2157 → out | 0
 file: NUL bytes at the end         | 3 CY0306@89:2155 CY0112@90:2156   | 1 CY0306@89:2155 CY0112@90:2156 → out           | 1 CY0306@89:2155 CY0112@90:2156 | 1 CY0306@89:2155 CY0112@90:2156 → stdout
 file: a control character          | 3 CY0112@8:147                    | 1 CY0112@8:147 → out                            | 1 CY0112@8:147      | 1 CY0112@8:147 → stdout
 run: as it should be               | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
-run: alias bomb                    | 3 CY0114@7:260                    | 3 CY0114@7:260                                  | 3 CY0114@7:260      | 3 CY0114@7:260
-run: nested 10,000 deep            | 3 CY0114@14:1297                  | 3 CY0114@14:1297                                | 3 CY0114@14:1297    | 3 CY0114@14:1297
+run: alias bomb                    | 3 CY0114@7:260                    | 3 CY0114@7:260                                  | 1 CY0114@7:260      | 3 CY0114@7:260
+run: nested 10,000 deep            | 3 CY0114@14:1297                  | 3 CY0114@14:1297                                | 1 CY0114@14:1297    | 3 CY0114@14:1297
 run: a message nested so           | 0 CY0308@18:537 → out             | 0 CY0308@18:537 → out                           | 0 CY0308@18:537 CY0108@18:537 | 0 CY0308@18:537 → stdout
 run: a member twice                | 0 CY0309@1:0 → out                | 0 CY0309@1:0 → out                              | 0 CY0309@1:0        | 0 CY0309@1:0 → stdout
 run: a message's role twice        | 0 CY0308@16:303 → out             | 0 CY0308@16:303 → out                           | 0 CY0308@16:303     | 0 CY0308@16:303 → stdout
 run: a tab as indentation          | 0 CY0124@16:303 → out             | 0 CY0124@16:303 → out                           | 1 CY0124@16:303 CY0417 | 0 CY0124@16:303 → stdout
 run: two documents                 | 3 CY0102@27:1846                  | 1 CY0102@27:1846×25 → out                       | 1 CY0102@27:1846×25 | 1 CY0102@27:1846×25 → stdout
 run: a conflict in messages        | 3 CY0102@18:537                   | 1 CY0102@18:537×3 → out                         | 1 CY0102@18:537×3   | 1 CY0102@18:537×3 → stdout
-run: a conflict in the header      | 3 CY0112@8:155                    | 3 CY0112@8:155                                  | 3 CY0112@8:155      | 3 CY0112@8:155
+run: a conflict in the header      | 3 CY0112@8:155                    | 3 CY0112@8:155                                  | 1 CY0112@8:155      | 3 CY0112@8:155
 run: torn in a message             | 3 CY0103@25:1709                  | 1 CY0103@25:1709 → out                          | 1 CY0103@25:1709    | 1 CY0103@25:1709 → stdout
 run: torn before messages          | 3 CY0103@14:287                   | 1 CY0103@14:287 → out                           | 1 CY0103@14:287     | 1 CY0103@14:287 → stdout
 run: messages: null                | 3 CY0119 CY0106@14:297            | 1 CY0119 CY0106@14:297 → out                    | 1 CY0119 CY0106@14:297 | 1 CY0119 CY0106@14:297 → stdout
@@ -111,11 +111,11 @@ run: messages without a header     | 3 CY0201                          | 3 CY020
 const CODELIA: &str = "
 case                               | migrate                           | convert                                         | validate            | context
 run: as it should be               | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
-run: random bytes                  | 3 CY0101@1:2                      | 3 CY0101@1:2×19 CY0202@20:3810                  | 3 CY0101@1:2×19 CY0202@20:3810 | 3 CY0101@1:2×19 CY0202@20:3810
+run: random bytes                  | 3 CY0101@1:2                      | 3 CY0101@1:2×19 CY0202@20:3810                  | 1 CY0101@1:2×19 CY0202@20:3810 | 3 CY0101@1:2×19 CY0202@20:3810
 run: white space only              | 3 CY0111                          | 3 CY0111                                        | 3 CY0111            | 3 CY0111
 run: another format's              | 3 CY0207                          | 3 CY0207                                        | 3 CY0207            | 3 CY0207
-run: no header                     | 3 CY0202@1:0                      | 3 CY0202@1:0                                    | 3 CY0202@1:0        | 3 CY0202@1:0
-run: torn header                   | 3 CY0103@1:120                    | 3 CY0103@1:120 CY0111                           | 3 CY0103@1:120 CY0111 | 3 CY0103@1:120 CY0111
+run: no header                     | 3 CY0202@1:0                      | 3 CY0202@1:0                                    | 1 CY0202@1:0        | 3 CY0202@1:0
+run: torn header                   | 3 CY0103@1:120                    | 3 CY0103@1:120 CY0111                           | 1 CY0103@1:120 CY0111 | 3 CY0103@1:120 CY0111
 run: torn last line                | 3 CY0103@9:2480                   | 1 CY0103@9:2480 CY0310@9:2480 → out             | 1 CY0103@9:2480 CY0310@9:2480 | 1 CY0103@9:2480 CY0310@9:2480 → stdout
 run: no final newline              | 0 CY0110@9:2318 → out             | 0 CY0110@9:2318 → out                           | 1 CY0110@9:2318 CY0417@9:2318 | 0 CY0110@9:2318 → stdout
 run: glued lines                   | 3 CY0104@8:2298                   | 1 CY0104@8:2298 → out                           | 1 CY0104@8:2298     | 1 CY0104@8:2298 → stdout
@@ -132,8 +132,8 @@ run: no object                     | 3 CY0106@8:2195                   | 1 CY010
 run: two headers                   | 0 CY0203@2:337 → out              | 0 CY0203@2:337 → out                            | 1 CY0203@2:337 CY0417@2:337 | 0 CY0203@2:337 → stdout
 run: a newer version               | 0 CY0204@1:0 → out                | 0 CY0204@1:0 → out                              | 0 CY0204@1:0        | 0 CY0204@1:0 → stdout
 state: as it should be             | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
-state: torn                        | 3 CY0103@1:627                    | 3 CY0103@1:627                                  | 3 CY0103@1:627      | 3 CY0103@1:627
-state: two of them                 | 3 CY0104@1:667                    | 3 CY0104@1:667                                  | 3 CY0104@1:667      | 3 CY0104@1:667
+state: torn                        | 3 CY0103@1:627                    | 3 CY0103@1:627                                  | 1 CY0103@1:627      | 3 CY0103@1:627
+state: two of them                 | 3 CY0104@1:667                    | 3 CY0104@1:667                                  | 1 CY0104@1:667      | 3 CY0104@1:667
 log: as it should be               | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
 log: torn last line                | 3 CY0103@13:2394                  | 1 CY0103@13:2394 → out                          | 1 CY0103@13:2394    | 1 CY0103@13:2394 → stdout
 log: a line of a run               | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
