@@ -289,7 +289,12 @@ impl Part {
 
     /// Copies the part to a temporary file, so that it can be read again from any position.
     fn spool(&mut self, tally: &Tally) -> Result<()> {
-        let failed = |error| Error::io("cannot copy the input to a temporary file", error);
+        let failed = |error| {
+            let folder = std::env::temp_dir();
+            let doing =
+                format!("cannot copy the input to a temporary file in {}", folder.display());
+            Error::io(format!("{doing}, which TMPDIR names"), error)
+        };
         tally.again(1);
         let reader = self.read()?;
         let mut from = tally.reader(&self.reach, reader);
