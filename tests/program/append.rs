@@ -1,0 +1,115 @@
+//! Sessions that the command continues: where a message goes, and what is refused.
+
+use crate::common::{Dir, all_files, corpus, inputs_below, name, read, testdata};
+use copyist::manager::Session;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Runs `append` with these messages on standard input.
+fn append(dir: &Dir, file: &str, input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_copyist"))
+        .args(["append", file])
+        .current_dir(dir.root())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    // A program that refuses the session does not read its input.
+    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    child.wait_with_output().expect("it ends")
+}
+
+fn printed(done: &Output) -> String {
+    String::from_utf8_lossy(&[&*done.stdout, &*done.stderr].concat()).into_owned()
+}
+
+/// A copy of a transcript with the folder of its sub-agents.
+fn copied(path: &Path, dir: &Dir) -> String {
+    let file = name(path);
+    dir.write(&file, &read(path));
+    let beside = path.with_extension("");
+    let others = if beside.is_dir() { all_files(&beside) } else { Vec::new() };
+    for other in &others {
+        let below = other.strip_prefix(path.parent().expect("a folder")).expect("below it");
+        dir.write(&below.to_string_lossy(), &read(other));
+    }
+    file
+}
+
+fn transcripts() -> Vec<PathBuf> {
+    let mut paths = inputs_below(&testdata().join("claude-code"));
+    if let Some(corpus) = corpus("messages appended to transcripts") {
+        let below = all_files(&corpus.join("claude-code/generated")).into_iter();
+        paths.extend(below.filter(|path| {
+            path.extension().is_some_and(|ending| ending == "jsonl")
+                && !path.components().any(|folder| folder.as_os_str() == "subagents")
+        }));
+    }
+    paths
+}
+
+/// The verdict of `validate` on a file.
+fn verdict(dir: &Dir, file: &str) -> (i32, Value) {
+    let done = dir.run(&["inspect", "--json", file]);
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap_or_default();
+    (dir.exit(&["validate", file]).0, report["state"].clone())
+}
+
+#[test]
+fn a_message_behind_a_transcript_is_its_leaf_and_in_its_context() {
+    let texts = ["The first message behind it.", "The second message behind it."];
+    let mut appended = 0;
+    for path in transcripts() {
+        let dir = Dir::in_memory();
+        let file = copied(&path, &dir);
+        let before = (read(&dir.path(&file)), verdict(&dir, &file));
+        let lines = texts.map(|text| json!({"role": "user", "content": text}).to_string() + "\n");
+        let done = append(&dir, &file, &lines.concat());
+        let whole = format!("{}: {}", path.display(), printed(&done));
+        if !done.status.success() {
+            // A file without a conversation cannot be continued.
+            assert!(["CY0111", "CY0210"].iter().any(|code| whole.contains(code)), "{whole}");
+            assert!(done.stdout.is_empty() && read(&dir.path(&file)) == before.0, "{whole}");
+            continue;
+        }
+        let session = Session::open(dir.path(&file)).expect("a session");
+        let printed = String::from_utf8(done.stdout).expect("UTF-8");
+        let ids: Vec<_> = printed.lines().collect();
+        let messages = session.messages().expect("a path");
+        let [.., first, second] = &messages[..] else { panic!("{whole}") };
+        assert_eq!(session.leaf().as_deref(), Some(ids[1]), "{whole}");
+        assert_eq!((&first["id"], &second["id"]), (&json!(ids[0]), &json!(ids[1])), "{whole}");
+        assert_eq!(second["parent"], ids[0], "{whole}");
+        let sent = dir.run(&["context", "--as", "openai", &file]);
+        // Halves of surrogate pairs keep some of these requests from being read as JSON here.
+        let sent = String::from_utf8_lossy(&sent.stdout).into_owned();
+        let tail = sent.rfind(texts[0]).map(|place| &sent[place..]).unwrap_or_default();
+        assert!(tail.contains(texts[1]) && tail.len() < 150, "{whole}: {tail}");
+        assert_eq!(verdict(&dir, &file), before.1, "{whole}");
+        assert!(read(&dir.path(&file)).starts_with(before.0.trim_ascii_end()), "{whole}");
+        appended += 1;
+    }
+    println!("{appended} transcripts continued");
+    assert!(appended >= 4);
+}
+
+#[test]
+fn a_message_behind_a_converted_session_is_its_leaf() {
+    for target in ["claude-code", "canonical"] {
+        let dir = Dir::in_memory();
+        dir.copy("pi/v3/everything", "s.jsonl");
+        let (code, shown) = dir.said(&["convert", "-t", target, "s.jsonl", "-o", "c.jsonl"]);
+        assert_eq!(code, 0, "{shown}");
+        for text in ["One.", "Two."] {
+            let done = dir.run(&["append", "--text", text, "c.jsonl"]);
+            let session = Session::open(dir.path("c.jsonl")).expect("a session");
+            let printed = printed(&done);
+            assert_eq!(session.leaf().as_deref(), Some(printed.trim()), "{target}");
+            let messages = session.messages().expect("a path");
+            assert!(messages.last().expect("one")["content"].to_string().contains(text));
+        }
+    }
+}
