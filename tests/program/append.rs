@@ -113,3 +113,24 @@ fn a_message_behind_a_converted_session_is_its_leaf() {
         }
     }
 }
+
+#[test]
+fn a_message_follows_a_line_whose_identifier_is_no_uuid() {
+    let line = |id: &str, parent: Value, text: &str| {
+        json!({"parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": "/w",
+            "sessionId": "5e551011-0000-4000-8000-000000000001", "version": "2.1.81",
+            "type": "user", "uuid": id, "timestamp": "2026-11-21T10:00:01.000Z",
+            "message": {"role": "user", "content": text}})
+        .to_string()
+            + "\n"
+    };
+    let dir = Dir::in_memory();
+    let lines = line("00000001", Value::Null, "a") + &line("00000002", json!("00000001"), "b");
+    dir.write("s.jsonl", lines.as_bytes());
+    let done = append(&dir, "s.jsonl", "{\"role\":\"user\",\"content\":\"c\"}\n");
+    assert!(done.status.success(), "{}", printed(&done));
+    let text = String::from_utf8(read(&dir.path("s.jsonl"))).expect("UTF-8");
+    let last: Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(last["parentUuid"], "00000002");
+    assert_eq!(dir.exit(&["validate", "s.jsonl"]).0, 0);
+}
