@@ -1,6 +1,6 @@
 //! Sessions that the command continues: where a message goes, and what is refused.
 
-use crate::common::{Dir, all_files, corpus, inputs_below, name, read, testdata};
+use crate::common::{Dir, all_files, corpus, inputs_below, name, own, read, testdata};
 use copyist::manager::Session;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -133,4 +133,28 @@ fn a_message_follows_a_line_whose_identifier_is_no_uuid() {
     let last: Value = serde_json::from_str(text.lines().last().expect("a line")).expect("JSON");
     assert_eq!(last["parentUuid"], "00000002");
     assert_eq!(dir.exit(&["validate", "s.jsonl"]).0, 0);
+}
+
+#[test]
+fn nothing_is_written_to_a_compressed_session() {
+    let dir = Dir::in_memory();
+    let session = own("pi/v3/everything");
+    dir.write("s.jsonl", &session);
+    let zstd = zstd::encode_all(&session[..], 0).expect("room");
+    let entry = Session::open(dir.path("s.jsonl")).expect("a session").leaf().expect("one");
+    for file in ["s.jsonl.zst", "named.jsonl"] {
+        dir.write(file, &zstd);
+        for args in [&["append", "--text", "hi", file][..], &["label", file, &entry, "x"]] {
+            let (code, why) = dir.exit(args);
+            assert_eq!(code, 3, "{why}");
+            assert!(why.contains(file) && why.contains("unpack it first"), "{why}");
+            assert_eq!(read(&dir.path(file)), zstd);
+        }
+    }
+    let names = dir.names();
+    for file in ["new.jsonl.gz", "below/new.jsonl.zst"] {
+        let (code, why) = dir.exit(&["append", "--new", "pi", "--text", "hi", file]);
+        assert!(code == 3 && why.contains("compressed"), "{why}");
+        assert_eq!(dir.names(), names);
+    }
 }
