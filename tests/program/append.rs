@@ -158,3 +158,26 @@ fn nothing_is_written_to_a_compressed_session() {
         assert_eq!(dir.names(), names);
     }
 }
+
+#[test]
+fn a_message_that_agents_do_not_read_is_refused_with_its_line() {
+    let dir = Dir::in_memory();
+    let good = r#"{"role":"user","content":"hi"}"#;
+    for bad in [
+        r#"{"role":"user"}"#,
+        r#"{"role":"bogus","content":"hi"}"#,
+        r#"{"content":"hi"}"#,
+        r#"{"role":"user","content":""}"#,
+        r#"{"role":"user","content":[]}"#,
+        r#"{"role":"user","content":null}"#,
+    ] {
+        dir.write("s.jsonl", &own("pi/v3/everything"));
+        let done = append(&dir, "s.jsonl", &format!("{good}\n{bad}\n"));
+        let why = printed(&done);
+        assert!(done.status.code() == Some(3) && why.contains("<stdin>:2: "), "{bad}: {why}");
+        assert_eq!(done.stdout.iter().filter(|byte| **byte == b'\n').count(), 1);
+        assert_eq!(dir.exit(&["validate", "s.jsonl"]).0, 0, "{bad}");
+    }
+    let (code, why) = dir.exit(&["append", "--text", "", "s.jsonl"]);
+    assert!(code == 3 && why.contains("is empty"), "{why}");
+}
