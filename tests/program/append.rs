@@ -181,3 +181,34 @@ fn a_message_that_agents_do_not_read_is_refused_with_its_line() {
     let (code, why) = dir.exit(&["append", "--text", "", "s.jsonl"]);
     assert!(code == 3 && why.contains("is empty"), "{why}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_may_not_grow_keeps_its_length() {
+    let dir = Dir::new();
+    let old = own("pi/v3/everything");
+    dir.write("s.jsonl", &old);
+    let text = "long ".repeat(4000);
+    let entry = Session::open(dir.path("s.jsonl")).expect("a session").leaf().expect("one");
+    for args in [
+        &["append", "--text", &text, "s.jsonl"][..],
+        &["label", "s.jsonl", &entry, &text],
+        &["fork", "s.jsonl"],
+    ] {
+        // The unit is 512 or 1024 bytes, as the shell has it.
+        let blocks = if args[0] == "fork" { 1 } else { old.len().div_ceil(512) };
+        let done = Command::new("sh")
+            .args(["-c", &format!("ulimit -f {blocks}; exec \"$0\" \"$@\"")])
+            .arg(env!("CARGO_BIN_EXE_copyist"))
+            .args(args)
+            .current_dir(dir.root())
+            .output()
+            .expect("a shell");
+        let why = printed(&done);
+        assert_eq!(done.status.code(), Some(3), "{}: {why}", args[0]);
+        assert!(why.contains("File too large"), "{why}");
+        assert_eq!(read(&dir.path("s.jsonl")), old);
+        assert_eq!(dir.names(), ["s.jsonl"]);
+    }
+    assert_eq!(dir.exit(&["append", "--text", "short", "s.jsonl"]).0, 0);
+}
