@@ -46,9 +46,7 @@ impl Session {
         let mut parts = copies.fold(Bytes::default(), |all, (name, copy)| all.with(&name, copy));
         let read = Entries::read(formats::records(self.format, &mut parts, &cx)?)?;
         if !self.continues(&read, &located.value) {
-            let name = self.format.at(self.version.number);
-            let message = format!("{name} has no place for this message behind the last one");
-            return Err(Error::request(Code::NoSuchEntry, message));
+            return Err(self.no_place(&located.value));
         }
         if let Some(files) = &mut self.files {
             files.set(&output)?;
@@ -81,6 +79,22 @@ impl Session {
         }
         // An answer that only the end of a turn contains would come behind the new message.
         after > before && last == entry.node.json(Field::Role)
+    }
+
+    /// Returns the error for an entry that would not come behind the last one.
+    fn no_place(&self, entry: &Record) -> Error {
+        let name = self.format.at(self.version.number);
+        if self.version.tree {
+            let role = entry.node.text(Field::Role).unwrap_or_default();
+            let message = format!("{name} has no place for this message of the role `{role}`");
+            return Error::request(Code::NoSuchEntry, message);
+        }
+        let message = format!(
+            "copyist cannot continue this session of {name} yet, because the format has no place \
+             for a message behind the last one; convert it to another format (`copyist convert \
+             --to pi`) and append to the output"
+        );
+        Error::request(Code::NoSuchEntry, message)
     }
 
     /// Returns the lines that new records are in the file of a format that has one line an entry;

@@ -212,3 +212,12 @@ fn a_file_that_may_not_grow_keeps_its_length() {
     }
     assert_eq!(dir.exit(&["append", "--text", "short", "s.jsonl"]).0, 0);
 }
+
+#[test]
+fn a_format_that_cannot_be_continued_is_named_with_advice() {
+    let dir = Dir::in_memory();
+    dir.copy("codex/v2/polish", "codex.jsonl");
+    let (code, why) = dir.exit(&["append", "--text", "hi", "codex.jsonl"]);
+    assert!(code == 3 && why.contains("copyist convert"), "{why}");
+    assert_eq!(read(&dir.path("codex.jsonl")), own("codex/v2/polish"));
+}
