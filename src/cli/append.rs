@@ -133,7 +133,13 @@ impl Label {
 /// Returns the function that makes an error about a session the end of the command.
 fn failed(path: &Path) -> impl Fn(Error) -> Stop {
     let path = printable(&path.to_string_lossy());
-    move |error| Stop { code: 3, message: format!("{path}: {error}") }
+    move |error| {
+        let advice = match error.is_recoverable() {
+            true => format!("; repair the session first: copyist repair {path}"),
+            false => String::new(),
+        };
+        Stop { code: 3, message: format!("{path}: {error}{advice}") }
+    }
 }
 
 /// Lets a write beyond the limit on file sizes fail, so that what was written is removed.

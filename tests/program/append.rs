@@ -220,4 +220,11 @@ fn a_format_that_cannot_be_continued_is_named_with_advice() {
     let (code, why) = dir.exit(&["append", "--text", "hi", "codex.jsonl"]);
     assert!(code == 3 && why.contains("copyist convert"), "{why}");
     assert_eq!(read(&dir.path("codex.jsonl")), own("codex/v2/polish"));
+    dir.copy("connectonion/v3/tides", "run_1.yaml");
+    let (code, why) = dir.exit(&["fork", "run_1.yaml"]);
+    assert!(code == 3 && why.contains("cannot be forked") && why.contains("pi@3"), "{why}");
+    let torn = own("pi/v1/feature-work");
+    dir.write("torn.jsonl", &torn[..torn.len() - 20]);
+    let (code, why) = dir.exit(&["append", "--text", "hi", "torn.jsonl"]);
+    assert!(code == 3 && why.contains("copyist repair torn.jsonl"), "{why}");
 }
