@@ -28,9 +28,7 @@ impl Interrupt {
             let code = usize::try_from(code).unwrap_or_default();
             flag::register_usize(signal, Arc::clone(&interrupt.0), code)?;
         }
-        // With a limit on file sizes, the write must fail instead of the process being killed.
-        #[cfg(unix)]
-        flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+        outlive_size_limit()?;
         Ok(interrupt)
     }
 
@@ -38,4 +36,14 @@ impl Interrupt {
     pub fn code(&self) -> Option<u8> {
         u8::try_from(self.0.load(Ordering::Relaxed)).ok().filter(|code| *code > 0)
     }
+}
+
+/// With a limit on file sizes, lets a write fail instead of the process being killed.
+///
+/// # Errors
+/// If the system refuses.
+pub fn outlive_size_limit() -> io::Result<()> {
+    #[cfg(unix)]
+    flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+    Ok(())
 }

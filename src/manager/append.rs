@@ -6,7 +6,7 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::formats::canonical;
 use crate::json::Json;
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::{Field, Kind, Node, Record, Value as RecordValue};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
@@ -63,7 +63,8 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// If it is not a message of the canonical stream, the format has no place for it, or it cannot
+    /// If it is not a message of the canonical stream, its role is not one of these, it has no
+    /// content, the format has no place for it, or it cannot
     /// be written.
     pub fn append_message(&mut self, message: Value) -> Result<String> {
         let Value::Object(mut members) = message else {
@@ -71,6 +72,7 @@ impl Session {
         };
         members.insert("kind".to_owned(), json!(Kind::Message.name()));
         let mut record = parsed(&members)?;
+        check_message(&record.node)?;
         if record.node.json(Field::MessageTime).is_none() {
             let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default();
             record.node.set(Field::MessageTime, Json::number(now));
@@ -234,6 +236,29 @@ fn record<const N: usize>(kind: Kind, values: [(Field, Value); N]) -> Record {
 
 fn spelled(value: &Value) -> Json {
     Json::checked(value.to_string().into_bytes().into())
+}
+
+/// Checks that a message has a role that agents know, and content.
+fn check_message(node: &Node) -> Result<()> {
+    const ROLES: [&str; 4] = ["user", "assistant", "tool", "system"];
+    let refused = |message: String| Err(Error::request(Code::BadRecord, message));
+    let role = node.text(Field::Role).unwrap_or_default();
+    if !ROLES.contains(&role.as_str()) {
+        return refused(format!("{role:?} is not a role of a message: {}", ROLES.join(", ")));
+    }
+    let empty = match node.get(Field::Content) {
+        None => {
+            return refused("a message needs `content`: a text, or a list of blocks".to_owned());
+        }
+        Some(RecordValue::Json(text)) => text.text().is_none_or(|text| text.is_empty()),
+        // A model can answer with nothing.
+        Some(RecordValue::Nodes(blocks)) => blocks.is_empty() && role != "assistant",
+        Some(RecordValue::Node(_)) => true,
+    };
+    match empty {
+        true => refused("the `content` of the message is empty".to_owned()),
+        false => Ok(()),
+    }
 }
 
 /// Reads an object as a record of the canonical stream.

@@ -8,7 +8,7 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::memory::Buffer;
-use crate::store::{Fingerprint, exchange, folder_of};
+use crate::store::{Fingerprint, Packing, exchange, folder_of};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -80,9 +80,11 @@ impl Files {
     /// Waits until no other process of copyist writes to the session.
     ///
     /// # Errors
-    /// If the main file cannot be opened, or is there although the session is new.
+    /// If the main file cannot be opened, or is there although the session is new; if a file is
+    /// compressed, or its name says so.
     pub fn begin(&self) -> Result<Writing> {
         let (main, new) = (self.main(), self.is_new());
+        self.parts.iter().try_for_each(|(_, path)| check_plain(path))?;
         if new {
             let made = fs::create_dir_all(folder_of(main));
             made.map_err(|error| failed("create the folder of", main, error))?;
@@ -178,6 +180,26 @@ impl Files {
         self.parts.push((name.to_owned(), path.clone()));
         Ok(path)
     }
+}
+
+/// Refuses a compressed file: text behind a compressed stream would make it unreadable.
+fn check_plain(path: &Path) -> Result<()> {
+    let named = Packing::of_name(path);
+    let Some(packing) = Packing::of_file(path).or(named) else { return Ok(()) };
+    let shown = path.display();
+    let message = match (path.exists(), packing) {
+        (false, _) => format!(
+            "{shown}: no session is written under the name of a compressed file; leave out `{}`",
+            packing.ending()
+        ),
+        (true, Packing::Gzip) => {
+            format!("{shown} is compressed, and nothing was written; unpack it first (`gzip -d`)")
+        }
+        (true, Packing::Zstd) => {
+            format!("{shown} is compressed, and nothing was written; unpack it first (`zstd -d`)")
+        }
+    };
+    Err(Error::request(Code::Io, message))
 }
 
 fn append(path: &Path, lines: &[u8]) -> Result<()> {

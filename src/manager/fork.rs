@@ -4,7 +4,9 @@ use super::Session;
 use super::entries::Entries;
 use super::file::Files;
 use super::open::header;
-use crate::error::Result;
+use crate::diagnostic::Code;
+use crate::error::{Error, Result};
+use crate::formats::FORMATS;
 use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
@@ -16,8 +18,9 @@ impl Session {
     /// this one. Labels on these entries come along. The new session names this one as its parent.
     ///
     /// # Errors
-    /// If there is no such entry, or the new session cannot be written.
+    /// If the format is a list, there is no such entry, or the new session cannot be written.
     pub fn fork(&self, at: Option<&str>) -> Result<Self> {
+        self.must_fork()?;
         let path = self.path(at)?;
         let cwd = self.header().node.text(Field::Cwd).unwrap_or_default();
         let mut head = header(self.format, self.version, &cwd);
@@ -48,6 +51,23 @@ impl Session {
             new.files = Some(files);
         }
         Ok(new)
+    }
+
+    /// Checks that the format stores branches.
+    fn must_fork(&self) -> Result<()> {
+        if self.version.tree {
+            return Ok(());
+        }
+        let versions = FORMATS.iter().flat_map(|format| {
+            let trees = format.versions.iter().filter(|version| version.tree);
+            trees.map(|version| format.at(version.number))
+        });
+        let message = format!(
+            "a session of {} is a list and cannot be forked; formats that can: {}",
+            self.format.at(self.version.number),
+            versions.collect::<Vec<_>>().join(", ")
+        );
+        Err(Error::request(Code::NoSuchEntry, message))
     }
 }
 

@@ -11,17 +11,19 @@ use crate::formats;
 use crate::json::Json;
 use crate::memory::{Buffer, Bytes};
 use crate::position::{Located, Position};
-use crate::record::{Field, Record};
+use crate::record::{Field, Kind, Record};
 
 impl Session {
     /// Writes a new entry, and returns its identifier.
     pub(super) fn write(&mut self, writing: Option<Writing>, record: Record) -> Result<String> {
         let id = record.node.text(Field::Id).unwrap_or_default();
         let located = Located { value: record, at: Position::default() };
-        if let (true, Some(lines)) = (self.version.tree, self.lines_of(&located)?) {
+        let leaf = self.leaf_record(&located.value);
+        let added: Vec<_> = std::iter::once(&located).chain(&leaf).collect();
+        if let (true, Some(lines)) = (self.version.tree, self.lines_of(&added)?) {
             match &mut self.files {
                 Some(files) if files.is_new() => {
-                    let all = self.entries.located().chain([&located]);
+                    let all = self.entries.located().chain(added.iter().copied());
                     files.set(&written(self.format, self.version, all)?)?;
                 }
                 Some(files) => files.append(&lines)?,
@@ -29,11 +31,12 @@ impl Session {
             }
             drop(writing);
             self.entries.push(located);
+            leaf.into_iter().for_each(|leaf| self.entries.push(leaf));
             self.entries.set_leaf(Some(Json::string(&id)))?;
             self.entries.follow();
             return Ok(id);
         }
-        let all = self.entries.located().chain([&located]);
+        let all = self.entries.located().chain(added.iter().copied());
         let output = written(self.format, self.version, all)?;
         // A list does not contain identifiers: its reader makes them.
         let (options, log) = (Options::default(), Log::default());
@@ -42,13 +45,8 @@ impl Session {
         let copies = output.names().map(part);
         let mut parts = copies.fold(Bytes::default(), |all, (name, copy)| all.with(&name, copy));
         let read = Entries::read(formats::records(self.format, &mut parts, &cx)?)?;
-        let (before, _) = self.entries.messages();
-        let (after, last) = read.messages();
-        // An answer that only the end of a turn contains would come behind the new message.
-        if after <= before || last != located.value.node.json(Field::Role) {
-            let name = self.format.at(self.version.number);
-            let message = format!("{name} has no place for this message behind the last one");
-            return Err(Error::request(Code::NoSuchEntry, message));
+        if !self.continues(&read, &located.value) {
+            return Err(self.no_place(&located.value));
         }
         if let Some(files) = &mut self.files {
             files.set(&output)?;
@@ -58,9 +56,50 @@ impl Session {
         Ok(self.leaf().unwrap_or_default())
     }
 
-    /// Returns the lines that a record is in the file of a format that has one line an entry;
+    /// Returns the record that makes a new entry the leaf, if an earlier record names another one.
+    fn leaf_record(&self, entry: &Record) -> Option<Located<Record>> {
+        let names_leaf = |record: &Record| {
+            record.kind == Kind::Session && record.node.get(Field::Leaf).is_some()
+        };
+        let named = self.entries.located().any(|located| names_leaf(&located.value));
+        let id = entry.node.json(Field::Id).filter(|_| named && self.version.tree)?;
+        let mut leaf = Record::new(Kind::Session);
+        leaf.node.set(Field::Leaf, id.clone());
+        Some(Located { value: leaf, at: Position::default() })
+    }
+
+    /// Whether a session that was read back ends with the new entry.
+    fn continues(&self, read: &Entries, entry: &Record) -> bool {
+        let (before, _) = self.entries.messages();
+        let (after, last) = read.messages();
+        if self.version.tree {
+            let leaf = read.leaf().filter(|leaf| !self.entries.has(leaf));
+            let leaf = leaf.and_then(|leaf| read.get(leaf));
+            return after > before && leaf.is_some_and(|leaf| leaf.kind == entry.kind);
+        }
+        // An answer that only the end of a turn contains would come behind the new message.
+        after > before && last == entry.node.json(Field::Role)
+    }
+
+    /// Returns the error for an entry that would not come behind the last one.
+    fn no_place(&self, entry: &Record) -> Error {
+        let name = self.format.at(self.version.number);
+        if self.version.tree {
+            let role = entry.node.text(Field::Role).unwrap_or_default();
+            let message = format!("{name} has no place for this message of the role `{role}`");
+            return Error::request(Code::NoSuchEntry, message);
+        }
+        let message = format!(
+            "copyist cannot continue this session of {name} yet, because the format has no place \
+             for a message behind the last one; convert it to another format (`copyist convert \
+             --to pi`) and append to the output"
+        );
+        Error::request(Code::NoSuchEntry, message)
+    }
+
+    /// Returns the lines that new records are in the file of a format that has one line an entry;
     /// `None` where what is written of one entry depends on the others.
-    fn lines_of(&self, record: &Located<Record>) -> Result<Option<Vec<u8>>> {
+    fn lines_of(&self, records: &[&Located<Record>]) -> Result<Option<Vec<u8>>> {
         if self.format.plane.is_none() {
             return Ok(None);
         }
@@ -70,7 +109,9 @@ impl Session {
             header.value.node.take(Field::File);
         }
         let alone = written(self.format, self.version, header.iter())?.main();
-        let both = written(self.format, self.version, header.iter().chain([record]))?.main();
+        let both =
+            written(self.format, self.version, header.iter().chain(records.iter().copied()))?
+                .main();
         Ok(both.strip_prefix(alone.as_slice()).map(<[u8]>::to_vec))
     }
 

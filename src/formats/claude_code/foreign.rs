@@ -30,6 +30,8 @@ pub struct Foreign {
     cwd: Option<Json>,
     model: Option<Json>,
     name: Option<Json>,
+    /// Whether the session is a transcript, whose own lines keep their identifiers.
+    own: bool,
     /// Times of the first and of the last line.
     first: Option<Timestamp>,
     time: Option<Timestamp>,
@@ -104,6 +106,12 @@ impl Foreign {
             leaf: session.json(Field::Leaf).cloned(),
             ..Self::default()
         }
+    }
+
+    /// Begins records that were added to a transcript.
+    #[must_use]
+    pub fn within(session: &Node, cx: &Cx<'_>) -> Self {
+        Self { own: true, ..Self::of(session, cx) }
     }
 
     /// Appends the line of a record, with its line feed, if the record has one.
@@ -253,7 +261,10 @@ impl Foreign {
         let parent = parent.filter(|parent| !parent.is_null());
         let known = |id: &Json| self.lines.contains(&hash(id.as_bytes()));
         let awaited = parent.as_ref().filter(|parent| !known(parent)).map(|id| self.uuid(id));
-        let parent = parent.as_ref().map(|parent| self.uuid(parent));
+        let parent = parent.as_ref().map(|parent| match self.own {
+            true => self.line_of(parent),
+            false => self.uuid(parent),
+        });
         self.awaited.extend(awaited);
         node.set(Field::Parent, parent.unwrap_or(Json::constant("null")));
         let id = node.json(Field::Id).cloned().unwrap_or(Json::constant("null"));

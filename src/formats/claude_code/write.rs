@@ -154,7 +154,7 @@ impl Transcript<'_> {
             self.leaf = record.node.json(Field::Leaf).cloned();
             let quiet = Log::default();
             let cx = Cx { options: self.cx.options, log: &quiet };
-            self.session = Some(Session::Own(Box::new(Foreign::of(&record.node, &cx))));
+            self.session = Some(Session::Own(Box::new(Foreign::within(&record.node, &cx))));
         } else {
             let foreign = Foreign::of(&record.node, self.cx);
             self.session = Some(Session::Foreign(Box::new(foreign)));
