@@ -78,8 +78,7 @@ pub fn restore(
         }
         Ok(Changed::Another) => {
             let message = "the origin beside the file is of another session, and is not used";
-            cx.report(Diagnostic::new(Code::OriginOfAnother, message));
-            Ok(None)
+            unusable(Code::OriginOfAnother, message, cx)
         }
         Ok(Changed::Merged(Merged { stream, shown })) => {
             let stream: Box<dyn Parts> = Box::new(stream);
@@ -108,11 +107,8 @@ pub fn opened(
     };
     parts.keep()?;
     let (digests, size) = digests(parts)?;
-    let unusable = |why: &str| {
-        let message = format!("the origin is not used: {why}");
-        cx.report(Diagnostic::new(Code::OriginUnreadable, message));
-        Ok(None)
-    };
+    let unusable =
+        |why: &str| unusable(Code::OriginUnreadable, &format!("the origin is not used: {why}"), cx);
     let origin = match Origin::open(opener, size)? {
         Ok(origin) => origin,
         Err(why) => return unusable(why),
@@ -180,6 +176,19 @@ fn digests(parts: &mut dyn Parts) -> Result<(Vec<Digest>, u64)> {
 fn sorted(mut digests: Vec<Digest>) -> Vec<Digest> {
     digests.sort_by(|a, b| a.blake3.cmp(&b.blake3));
     digests
+}
+
+/// Reports that an origin cannot be used; an error if the user named it.
+///
+/// # Errors
+/// If the user named it.
+fn unusable<T>(code: Code, why: &str, cx: &Cx<'_>) -> Result<Option<T>> {
+    if cx.options.require_origin {
+        let message = format!("{why}; to read the file alone, use `--ignore-origin`");
+        return Err(Error::request(code, message));
+    }
+    cx.report(Diagnostic::new(code, why));
+    Ok(None)
 }
 
 /// Builds the diagnostic for a rejected origin, with the first edit of the file.
