@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::format::{At, Confidence, Format, Head, Options, Parts, Sniffed};
 use crate::formats::{FORMATS, Spec};
 use crate::json::{Cursor, EscapeStyle};
-use crate::store::{Input, Packing, is_origin, origin_of, plain_name};
+use crate::store::{Input, Packing, is_origin, origin_of, plain_name, target_beside};
 use crate::yaml::encoding::Encoding;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -226,6 +226,9 @@ pub fn missed(link: &Path, reading: ReadOptions) -> Option<&'static str> {
 pub fn ruin(path: &Path, reading: ReadOptions) -> Result<Option<&'static str>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = plain_name(&name);
+    if target_beside(path).is_some() {
+        return Ok(Some("the session in it is lost; `copyist repair` restores it from the origin"));
+    }
     if stem(name) == name {
         return Ok(None);
     }
@@ -307,6 +310,14 @@ pub struct Found {
 }
 
 impl Found {
+    /// Returns the format and version in which a file was written, from the origin beside it.
+    fn by_origin(path: &Path) -> Option<Self> {
+        let target = Spec::parse(&target_beside(path)?).ok()?;
+        let version = target.version().number;
+        let sniffed = Sniffed { confidence: Confidence::Weak, version };
+        Some(Self { format: target.format, sniffed })
+    }
+
     /// Returns the format and the version.
     #[must_use]
     pub fn name(&self) -> At {
@@ -342,8 +353,12 @@ impl Found {
             Some(spec) => in_requested_format(spec, &head, named),
             None => recognised(&head, named),
         };
+        // So little may be left of a damaged file that only its origin shows what it was.
+        let is_remnant = whole && reading.mends && reading.from.is_none();
+        let lost = path.filter(|_| is_remnant && found.is_err()).and_then(Self::by_origin);
         match found {
             Ok((format, sniffed)) => Ok(Some(Self { format, sniffed })),
+            Err(_) if lost.is_some() => Ok(lost),
             Err(error) if named => Err(match input.torn() {
                 // Too little of the file could be read to detect its format.
                 Some(torn) => Error::unfit(Diagnostic::new(Code::TornArchive, torn.to_string())),

@@ -1,9 +1,11 @@
 //! Errors for requests that migration does not support.
 
 use super::found::Found;
-use crate::diagnostic::Code;
+use super::inputs::Job;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Error;
 use crate::formats::Spec;
+use crate::store::{origin_of, target_beside};
 
 /// Returns the error for a version that no migration leads to.
 pub fn no_step(found: &Found, to: Spec) -> Error {
@@ -32,4 +34,19 @@ pub fn other_format(found: &Found, to: Spec) -> Error {
         to.format.at(to.version().number),
     );
     Error::request(Code::WrongFormat, message)
+}
+
+/// Adds to the finding of an input that nothing can be read from that the session is in the origin
+/// beside it, if there is one.
+pub fn with_origin_beside(found: Diagnostic, job: &Job) -> Diagnostic {
+    let nothing = [Code::Empty, Code::UnknownFormat, Code::Unreadable, Code::NothingBack];
+    let input = job.path().filter(|_| nothing.contains(&found.code));
+    match input.filter(|path| target_beside(path).is_some()) {
+        Some(path) => {
+            let origin = origin_of(path);
+            let way = format!("name {} to convert the session in it", origin.display());
+            Diagnostic { message: format!("{}; {way}", found.message), ..found }
+        }
+        None => found,
+    }
 }

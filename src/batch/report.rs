@@ -186,6 +186,16 @@ pub struct FileReport {
     pub findings: Findings,
 }
 
+/// Whether a finding of this code explains the outcome, and so is an error.
+fn decides(outcome: Outcome, code: Code) -> bool {
+    match outcome {
+        Outcome::Invalid => code.is_invalid(),
+        // If the user named the origin, it must be usable.
+        Outcome::Failed => matches!(code, Code::OriginUnreadable | Code::OriginOfAnother),
+        _ => false,
+    }
+}
+
 impl FileReport {
     /// Creates the report on an input of which nothing is known yet.
     #[must_use]
@@ -270,18 +280,18 @@ impl FileReport {
         self.findings.counts.contains_key(&Code::Refused)
     }
 
-    /// Marks the findings that make the session invalid.
+    /// Marks the findings that make the session invalid, or the request fail.
     pub fn mark_decisive(&mut self) {
-        let invalid = self.outcome == Outcome::Invalid;
+        let outcome = self.outcome;
         for found in &mut self.findings.diagnostics {
-            found.decides = invalid && found.code.is_invalid();
+            found.decides = decides(outcome, found.code);
         }
     }
 
     /// Returns how grave the findings of a code are: what makes a session invalid is an error.
     #[must_use]
     pub fn severity(&self, code: Code) -> Severity {
-        let decides = self.outcome == Outcome::Invalid && code.is_invalid();
+        let decides = decides(self.outcome, code);
         if decides { Severity::Error } else { code.severity() }
     }
 

@@ -7,7 +7,7 @@ use super::inputs::{Job, JobSource, Passed};
 use super::names::Name;
 use super::passed;
 use super::place::{Place, report_hard_links};
-use super::refused::{no_step, not_in_place, other_format};
+use super::refused::{no_step, not_in_place, other_format, with_origin_beside};
 use super::repaired::{MAIN, bring_back, copy, options_of, repaired};
 use super::report::{FailOn, FileReport, Outcome, Skip};
 use super::reported_path::ReportedPath;
@@ -133,7 +133,7 @@ impl Task {
             }
             Err(error) => {
                 let beyond = self.policy.dry && error.code() == Code::NothingBack;
-                log.report(report.fail(error));
+                log.report(with_origin_beside(report.fail(error), job));
                 if beyond {
                     report.outcome = Outcome::Beyond;
                 }
@@ -237,12 +237,7 @@ impl Task {
                 looked(Outcome::Shown)
             }
             Action::Validate(max_errors) => {
-                match self.judge((&mut input, files), found, *max_errors, cx) {
-                    Ok(records) => report.records = records,
-                    Err(error) if error.code() == Code::Io => return Err(error),
-                    // Its agent cannot open it either.
-                    Err(error) => cx.report(error.into_diagnostic()),
-                }
+                report.records = self.validated((&mut input, files), found, *max_errors, cx)?;
                 looked(Outcome::Valid)
             }
             Action::Migrate(Some(to)) if to.format.name != found.format.name => {

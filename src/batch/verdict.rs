@@ -35,6 +35,27 @@ impl Task {
         Ok(count)
     }
 
+    /// Reports all defects of an input, also those because of which its agent cannot open it.
+    /// Returns the number of records.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub(super) fn validated(
+        &self,
+        session: (&mut Input, &[Arc<Path>]),
+        found: &Found,
+        max_errors: usize,
+        cx: &Cx<'_>,
+    ) -> Result<u64> {
+        match self.judge(session, found, max_errors, cx) {
+            Err(error) if error.code() != Code::Io => {
+                cx.report(error.into_diagnostic());
+                Ok(0)
+            }
+            records => records,
+        }
+    }
+
     /// Returns the verdict on an input in one word, and reports the defects that the log does not
     /// have yet.
     pub(super) fn state(

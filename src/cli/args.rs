@@ -56,7 +56,8 @@ pub struct Keeping {
 impl Keeping {
     /// Adds these settings to the options.
     pub fn options(&self, options: Options) -> Options {
-        Options { origin: !self.no_origin, ignore_origin: self.ignore_origin, ..options }
+        let (ignore_origin, require_origin) = (self.ignore_origin, self.origin.is_some());
+        Options { origin: !self.no_origin, ignore_origin, require_origin, ..options }
     }
 }
 

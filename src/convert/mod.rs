@@ -10,15 +10,16 @@ mod survey;
 mod work;
 
 use crate::diagnostic::{Code, Diagnostic, Log};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Map, NativeFn, Options, Parts, Reader, Sink, Target};
 use crate::formats::{FORMATS, Spec, canonical};
 use crate::migrate::{self, Outcome};
-use crate::origin::{self, Header, Origin, Restored, Trace};
+use crate::origin::{self, Header, Origin, Restored, Trace, Unlost};
 use crate::record::{Field, Kind};
 use crate::stage::{Like, Stage};
 use copy::copy;
 use native::{Native, native};
+use std::io;
 use work::Work;
 
 /// Converts one session. `version` is the version of the input.
@@ -216,10 +217,20 @@ pub fn bring_back(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<bool> {
-    let Some(mut whole) = origin::unlost(from, parts, sink, again, cx)? else { return Ok(false) };
+    let (mut whole, target) = match origin::unlost(from, parts, sink, again, cx)? {
+        Some(Unlost::Records(whole, target)) => (whole, target),
+        Some(Unlost::Written(mut written)) => {
+            written.names().iter().try_for_each(|name| {
+                let copied = io::copy(&mut written.open(name)?, &mut sink.create(name)?);
+                copied.map(drop).map_err(|error| Error::io("cannot write", error))
+            })?;
+            return Ok(true);
+        }
+        None => return Ok(false),
+    };
     let log = Log::default();
     let options = Options { origin: false, ..cx.options.clone() };
-    let to = Spec { format: from, version: from.version(version) };
+    let to = target.unwrap_or(Spec { format: from, version: from.version(version) });
     plainly(&canonical::FORMAT, 1, to, &mut whole, sink, &Cx { options: &options, log: &log })?;
     Ok(true)
 }

@@ -50,6 +50,8 @@ pub struct Options {
     pub complete: bool,
     /// Whether the origins beside files that are read are left alone.
     pub ignore_origin: bool,
+    /// Whether an origin that cannot be used is an error, because the user named it.
+    pub require_origin: bool,
     /// Whether records keep their spelling in the source, where their format's own writer would
     /// spell them otherwise. In another format the spelling has no meaning.
     pub spelling: bool,
@@ -83,6 +85,7 @@ impl Default for Options {
             compare: false,
             complete: false,
             ignore_origin: false,
+            require_origin: false,
             spelling: true,
             contents: true,
             map_paths: Vec::new(),

@@ -7,17 +7,18 @@ use super::base::Base;
 use super::matching::align::Tag;
 use super::matching::outcomes::{Match, aligned};
 use super::record_store::RecordStore;
-use super::restore::{FileRecords, WriteFn, base_of, is_of, is_of_one_session, opened};
+use super::restore::{FileRecords, WriteFn, is_of, is_of_one_session, opened, written_of};
 use crate::diagnostic::{Code, Diagnostic, Log, Severity};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts, RepairOptions, Sink};
-use crate::formats::canonical;
+use crate::formats::{Spec, canonical};
 use crate::json::Json;
 use crate::position::Position;
 use crate::record::Field;
 use crate::repair;
 use crate::stage::{Stage, Staged};
 use std::collections::BTreeSet;
+use std::io::Read;
 
 /// Places where a file is damaged.
 pub enum Damage {
@@ -180,8 +181,75 @@ pub fn healed(
     Ok(Some(FileRecords { places, ..whole }))
 }
 
-/// Returns a damaged session with the records that it lost, as a canonical stream; `None` if it has
-/// no origin that can be used, or lost nothing. Other damage is left to repair.
+/// Whether a file contains nothing that belongs to a session: no identifier, no turn, no message.
+///
+/// # Errors
+/// If a record cannot be read back.
+pub fn has_no_content(now: &mut FileRecords) -> Result<bool> {
+    for number in 0..now.names.len() as u32 {
+        if now.put_in.contains(&number) {
+            continue;
+        }
+        let record = now.record(number)?;
+        let identifier = record.node.json(Field::Id).filter(|id| !id.is_null());
+        let made = record.node.get(Field::IdMade).is_some();
+        let tag = Tag::of(&record);
+        if tag.is_message() || tag == Tag('T') || identifier.is_some() && !made {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether the end of a file is missing: each part is as it was written, or the beginning of what
+/// was written, and at least one is shorter.
+///
+/// # Errors
+/// If a part cannot be read.
+pub fn is_cut(written: &mut Staged, parts: &mut dyn Parts) -> Result<bool> {
+    let (names, mut shorter) = (written.names(), false);
+    for name in parts.names() {
+        if !names.contains(&name) {
+            return Ok(false);
+        }
+        match is_beginning(parts.open(&name)?, written.open(&name)?)? {
+            Some(is_shorter) => shorter |= is_shorter,
+            None => return Ok(false),
+        }
+    }
+    Ok(shorter)
+}
+
+/// Whether `part` is shorter than `whole`, of which it is the beginning; `None` if it is not.
+fn is_beginning(mut part: impl Read, mut whole: impl Read) -> Result<Option<bool>> {
+    const PIECE: u64 = 64 << 10;
+    let failed = |error| Error::io("cannot read", error);
+    let (mut some, mut other) = (Vec::new(), Vec::new());
+    loop {
+        some.clear();
+        other.clear();
+        part.by_ref().take(PIECE).read_to_end(&mut some).map_err(failed)?;
+        whole.by_ref().take(PIECE).read_to_end(&mut other).map_err(failed)?;
+        if !other.starts_with(&some) {
+            return Ok(None);
+        }
+        if some.len() < other.len() || some.is_empty() {
+            return Ok(Some(some.len() < other.len()));
+        }
+    }
+}
+
+/// Source from which a damaged session is restored.
+pub enum Unlost {
+    /// The parts of the session as they were written.
+    Written(Staged),
+    /// The session with the records that it lost, as a canonical stream, and the format and version
+    /// in which it was written if nothing of it was left.
+    Records(Staged, Option<Spec>),
+}
+
+/// Returns a damaged session with the records that it lost; `None` if it has no origin that can be
+/// used, or lost nothing. Other damage is left to repair.
 ///
 /// # Errors
 /// If something cannot be read or written.
@@ -191,7 +259,7 @@ pub fn unlost(
     sink: &mut dyn Sink,
     write: WriteFn,
     cx: &Cx<'_>,
-) -> Result<Option<Staged>> {
+) -> Result<Option<Unlost>> {
     let quietly = Log::default();
     let options = Options { on_error: OnError::Keep, ..cx.options.clone() };
     let quiet = Cx { options: &options, log: &quietly };
@@ -199,32 +267,50 @@ pub fn unlost(
     if is_of(&origin, &digests) {
         return Ok(None);
     }
-    let mut base = base_of((&mut origin, target), sink, write, &quiet)?;
+    let (mut written, trace) = written_of((&mut origin, target), sink, write, &quiet)?;
+    let store = RecordStore::new(sink.spool()?);
+    let mut base = Base::of(target.format, &mut written, &trace, store, &quiet)?;
     let found = Log::default();
     let finding = Cx { options: &options, log: &found };
     let store = RecordStore::new(sink.spool()?);
-    let read = FileRecords::of(from, parts, store, &finding);
+    let mut read = FileRecords::of(from, parts, store, &finding);
+    let stores = [RecordStore::new(sink.spool()?), RecordStore::new(sink.spool()?)];
+    if is_cut(&mut written, parts)? {
+        let mut now = match read {
+            Ok(now) => now,
+            Err(_) => FileRecords::on(RecordStore::new(sink.spool()?)),
+        };
+        let healed = healed((&mut base, &mut now), &Damage::Anywhere, from, stores, cx)?;
+        return Ok(healed.map(|_| Unlost::Written(written)));
+    }
+    let is_empty = match &mut read {
+        Ok(now) => has_no_content(now)?,
+        Err(_) => false,
+    };
     // A trial repair shows damage that a reader passes over.
     let mut stage = Stage::trial(sink);
-    let Ok(done) = repair::run(from, parts, &mut stage, &RepairOptions::default(), &finding) else {
-        return Ok(None);
+    let done = repair::run(from, parts, &mut stage, &RepairOptions::default(), &finding);
+    let mended = match done {
+        Ok(done) if done.changed => Some(stage.whole()?),
+        _ => None,
     };
-    if !done.changed {
-        return Ok(None);
-    }
-    let mut mended = stage.whole()?;
     drop(stage);
-    let (mut now, damage) = match read {
-        Ok(now) => (now, Damage::repaired(&found)),
-        Err(_) => {
+    let (mut now, damage) = match (read, mended) {
+        (Ok(now), _) if is_empty => (now, Damage::Anywhere),
+        (Ok(now), Some(_)) => (now, Damage::repaired(&found)),
+        (Err(_), Some(mut mended)) => {
             let store = RecordStore::new(sink.spool()?);
             (FileRecords::of(from, &mut mended, store, &quiet)?, Damage::Anywhere)
         }
+        (_, None) => return Ok(None),
     };
-    if !is_of_one_session(&mut base, &mut now)? {
+    let is_lost = has_no_content(&mut now)?;
+    if !is_lost && !is_of_one_session(&mut base, &mut now)? {
         return Ok(None);
     }
-    let stores = [RecordStore::new(sink.spool()?), RecordStore::new(sink.spool()?)];
-    let healed = healed((&mut base, &mut now), &damage, from, stores, cx)?;
-    healed.map(|mut healed| healed.store.parts()).transpose()
+    let damage = if is_lost { Damage::Anywhere } else { damage };
+    let Some(mut healed) = healed((&mut base, &mut now), &damage, from, stores, cx)? else {
+        return Ok(None);
+    };
+    Ok(Some(Unlost::Records(healed.store.parts()?, is_lost.then_some(target))))
 }

@@ -22,8 +22,8 @@ mod record_store;
 mod restore;
 
 pub use base::Trace;
-pub use damage::unlost;
-pub use file::{Header, Origin, Writing, copy, rejected, stream_of};
+pub use damage::{Unlost, unlost};
+pub use file::{Header, Origin, Writing, copy, digest_of, rejected, stream_of};
 pub use guard::{Source, has_same_content, is_confirmed};
 pub use keep::{Keep, Measured};
 pub use restore::{Merged, Restored, between, look, rejected_for, restore};

@@ -1,7 +1,7 @@
 //! Restores the source of a file from its origin.
 
 use super::base::{Base, Trace};
-use super::damage::{Damage, healed};
+use super::damage::{Damage, has_no_content, healed, is_cut};
 use super::file::{Digest, Header, Origin, digest_of, rejected};
 use super::guard;
 use super::keep::Digesting;
@@ -78,8 +78,7 @@ pub fn restore(
         }
         Ok(Changed::Another) => {
             let message = "the origin beside the file is of another session, and is not used";
-            cx.report(Diagnostic::new(Code::OriginOfAnother, message));
-            Ok(None)
+            unusable(Code::OriginOfAnother, message, cx)
         }
         Ok(Changed::Merged(Merged { stream, shown })) => {
             let stream: Box<dyn Parts> = Box::new(stream);
@@ -108,11 +107,8 @@ pub fn opened(
     };
     parts.keep()?;
     let (digests, size) = digests(parts)?;
-    let unusable = |why: &str| {
-        let message = format!("the origin is not used: {why}");
-        cx.report(Diagnostic::new(Code::OriginUnreadable, message));
-        Ok(None)
-    };
+    let unusable =
+        |why: &str| unusable(Code::OriginUnreadable, &format!("the origin is not used: {why}"), cx);
     let origin = match Origin::open(opener, size)? {
         Ok(origin) => origin,
         Err(why) => return unusable(why),
@@ -182,6 +178,19 @@ fn sorted(mut digests: Vec<Digest>) -> Vec<Digest> {
     digests
 }
 
+/// Reports that an origin cannot be used; an error if the user named it.
+///
+/// # Errors
+/// If the user named it.
+fn unusable<T>(code: Code, why: &str, cx: &Cx<'_>) -> Result<Option<T>> {
+    if cx.options.require_origin {
+        let message = format!("{why}; to read the file alone, use `--ignore-origin`");
+        return Err(Error::request(code, message));
+    }
+    cx.report(Diagnostic::new(code, why));
+    Ok(None)
+}
+
 /// Builds the diagnostic for a rejected origin, with the first edit of the file.
 pub fn rejected_for(rejected: Error, said: Log) -> Diagnostic {
     const DONE: &[Code] = &[Code::OriginEdited, Code::OriginDeleted, Code::OriginAdded];
@@ -222,16 +231,27 @@ fn changed(
 ) -> Result<Changed> {
     let (options, log) = (cx.options.unspelled(), Log::default());
     let quiet = Cx { options: &options, log: &log };
-    let mut base = base_of((&mut *origin, target), sink, write, &quiet)?;
+    let (mut written, trace) = written_of((&mut *origin, target), sink, write, &quiet)?;
+    let is_cut = is_cut(&mut written, parts)?;
+    let store = RecordStore::new(sink.spool()?);
+    let mut base = Base::of(target.format, &mut written, &trace, store, &quiet)?;
     let reading = Cx { options: &options, log: found };
     let mut now = FileRecords::of(from, parts, RecordStore::new(sink.spool()?), &reading)?;
     if base.names.iter().map(|name| name.hash).eq(now.names.iter().map(|name| name.hash)) {
         return Ok(Changed::Not);
     }
-    if !is_of_one_session(&mut base, &mut now)? {
-        return Ok(Changed::Another);
+    let is_one = is_of_one_session(&mut base, &mut now)?;
+    let damage = match () {
+        () if is_one => Damage::found(found),
+        // A file without content of its own is not of another session: it lost everything.
+        () if has_no_content(&mut now)? => Damage::Anywhere,
+        () => return Ok(Changed::Another),
+    };
+    if is_cut && !damage.is_any() {
+        let message = "the end of the file is missing since it was converted; if you did not delete \
+                       it, `copyist repair` restores it";
+        cx.report(Diagnostic::new(Code::OriginDeleted, message));
     }
-    let damage = Damage::found(found);
     if damage.is_any() {
         let stores = [RecordStore::new(sink.spool()?), RecordStore::new(sink.spool()?)];
         now = healed((&mut base, &mut now), &damage, from, stores, cx)?.unwrap_or(now);
@@ -241,23 +261,19 @@ fn changed(
     Ok(merged.map_or(Changed::Not, Changed::Merged))
 }
 
-/// Writes the base of an origin, and reads it.
+/// Writes the base of an origin.
 ///
 /// # Errors
-/// If it cannot be written or read.
-pub fn base_of(
+/// If it cannot be written.
+pub fn written_of(
     (origin, target): (&mut Origin, Spec),
     sink: &mut dyn Sink,
     write: WriteFn,
     cx: &Cx<'_>,
-) -> Result<Base> {
-    let (mut written, trace) = {
-        let mut stage = Stage::like(sink, origin.header.place.clone());
-        let trace = write(origin, target, &mut stage, cx)?;
-        (stage.whole()?, trace)
-    };
-    let store = RecordStore::new(sink.spool()?);
-    Base::of(target.format, &mut written, &trace, store, cx)
+) -> Result<(Staged, Trace)> {
+    let mut stage = Stage::like(sink, origin.header.place.clone());
+    let trace = write(origin, target, &mut stage, cx)?;
+    Ok((stage.whole()?, trace))
 }
 
 /// Whether a file and the base are of one session: by its identifier, or by a message.
@@ -317,7 +333,8 @@ pub struct FileRecords {
 }
 
 impl FileRecords {
-    fn on(store: RecordStore) -> Self {
+    /// Returns a file without records.
+    pub fn on(store: RecordStore) -> Self {
         Self {
             store,
             names: Vec::new(),

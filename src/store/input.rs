@@ -428,7 +428,10 @@ impl Parts for Input {
             return Ok(None);
         }
         let path = path.clone();
-        let opener: Opener = Rc::new(move || Ok(Box::new(opened(&path)?)));
+        let opener: Opener = Rc::new(move || {
+            let failed = |error| Error::io(format!("cannot open {}", path.display()), error);
+            Ok(Box::new(File::open(&path).map_err(failed)?))
+        });
         opener().map(|_| Some(opener))
     }
 

@@ -38,7 +38,7 @@ pub use input::{Among, Input};
 pub use journal::{Entry, Header, Journal, Name, State, read as read_journal};
 pub use limits::{make_room, open_files};
 pub use meter::{Meter, Tally};
-pub use origin::{ORIGIN, is_alone, is_origin, origin_of};
+pub use origin::{ORIGIN, is_alone, is_origin, origin_of, target_beside};
 pub use output::Output;
 pub use packed::{Packing, plain_name};
 pub use place::other_names;

@@ -7,7 +7,7 @@ use super::sealed::{Meets, Staged};
 use super::temporary::Temporary;
 use crate::error::{Error, Result};
 use crate::format::{Opener, Same};
-use crate::origin::{Origin, rejected};
+use crate::origin::{Origin, digest_of, rejected};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -51,6 +51,24 @@ pub fn is_alone(path: &Path) -> bool {
     is_origin(path) && file_of(path).is_none()
 }
 
+/// Returns the format and version in which a file was written, from the origin beside it; `None` for
+/// a file that is as it was written.
+#[must_use]
+pub fn target_beside(file: &Path) -> Option<String> {
+    let origin = opened(origin_of(file)).ok()?;
+    let now = digest_of(File::open(file).ok()?).ok()?;
+    (!origin.trailer.parts.contains(&now)).then_some(origin.header.target)
+}
+
+/// Opens an origin file.
+fn opened(file: PathBuf) -> Result<Origin> {
+    let opener: Opener = Rc::new(move || {
+        let file = File::open(&file).map_err(|error| Error::io("cannot open", error))?;
+        Ok(Box::new(file))
+    });
+    Origin::open(opener, 0)?.map_err(rejected)
+}
+
 impl Input {
     /// Opens the session that an origin contains, as its stream.
     ///
@@ -58,15 +76,7 @@ impl Input {
     /// If it cannot be read, or is torn or damaged.
     pub fn of_origin(path: &Path) -> Result<Self> {
         let failed = |error| Error::io("cannot unpack the origin", error);
-        let file = path.to_owned();
-        let opener: Opener = Rc::new(move || {
-            let file = File::open(&file).map_err(|error| Error::io("cannot open", error))?;
-            Ok(Box::new(file))
-        });
-        let origin = match Origin::open(opener, 0)? {
-            Ok(origin) => origin,
-            Err(why) => return Err(rejected(why)),
-        };
+        let origin = opened(path.to_owned())?;
         let mut stream = tempfile::tempfile().map_err(failed)?;
         io::copy(&mut origin.stream()?, &mut stream).map_err(failed)?;
         Ok(Self::spooled(stream))

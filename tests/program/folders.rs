@@ -80,7 +80,7 @@ fn folder_with_an_unrecognised_output_beside_its_origin_is_not_a_success() {
     let whole = std::fs::read(dir.path("out/a.yaml")).expect("written");
     dir.write("out/a.yaml", &whole[..12]);
     let (code, output) = dir.said(&["convert", "-t", "pi", "--out-dir", "back", "out"]);
-    assert!(code == 1 && output.contains("there is an origin beside it"), "{output}");
+    assert!(code == 1 && output.contains("restores it from the origin"), "{output}");
 }
 
 #[test]

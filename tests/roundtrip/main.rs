@@ -14,4 +14,5 @@ mod parts;
 mod respelled;
 mod resumed;
 mod streams;
+mod torn;
 mod unusual;

@@ -226,6 +226,23 @@ fn an_origin_is_named_where_it_does_not_stand_beside_its_file() {
 }
 
 #[test]
+fn an_origin_that_the_user_named_must_be_usable() {
+    let (dir, _) = converted(SOURCE, "connectonion@2");
+    let (other, _) = converted("pi/v3/everything", "connectonion@2");
+    dir.write("foreign", &read(&other.path("there.yaml.origin")));
+    for (origin, reason) in [
+        ("nope", "error[CY0705]: cannot open nope"),
+        ("in.jsonl", "error[CY0624]"),
+        ("foreign", "error[CY0626]"),
+    ] {
+        let args = ["convert", "--origin", origin, "-t", "pi", "-o", "b.jsonl", "there.yaml"];
+        let (code, report) = dir.exit(&args);
+        assert!(code == 3 && report.contains(reason), "{origin}: {code} {report}");
+        assert!(!dir.path("b.jsonl").exists(), "{origin}");
+    }
+}
+
+#[test]
 fn an_origin_whose_file_is_lost_is_a_session() {
     let (dir, file) = converted(SOURCE, "connectonion@2");
     std::fs::remove_file(file).expect("a file");
@@ -409,12 +426,8 @@ fn damage_is_not_deletion() {
     }
 }
 
-/// Cases of which so little is left that nothing says whose session they are.
-const LOST: &[(&str, &str)] = &[
-    ("pi/v3/everything", "connectonion@3"),
-    // Repair ends the last line, which the source does not.
-    ("pi/v3/no-final-newline", "pi@1"),
-];
+/// Cases that come home with a change: repair ends the last line, which the source does not.
+const LOST: &[(&str, &str)] = &[("pi/v3/no-final-newline", "pi@1")];
 
 #[test]
 fn a_torn_target_that_is_repaired_comes_home_whole() {
