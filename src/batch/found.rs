@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::format::{At, Confidence, Format, Head, Options, Parts, Sniffed};
 use crate::formats::{FORMATS, Spec};
 use crate::json::{Cursor, EscapeStyle};
-use crate::store::{Input, Packing, is_origin, origin_of, plain_name, target_beside};
+use crate::store::{Input, Packing, is_origin, plain_name, target_beside};
 use crate::yaml::encoding::Encoding;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -238,9 +238,8 @@ pub fn ruin(path: &Path, reading: ReadOptions) -> Result<Option<&'static str>> {
     let buried =
         || detect(&head).is_some_and(|(_, sniffed)| sniffed.confidence == Confidence::Buried);
     let spread = || is_spread(&head).then_some(SPREAD);
-    let has_origin = || origin_of(path).is_file().then_some(HAS_ORIGIN);
     let found = head.ruin().or_else(spread).or_else(|| buried().then_some(BURIED));
-    Ok(found.or_else(has_origin).or_else(|| torn_first(&head)))
+    Ok(found.or_else(|| torn_first(&head)))
 }
 
 /// Returns why the first record cannot be read, if the file contains nothing else: it was cut off,
@@ -252,9 +251,6 @@ fn torn_first(head: &Head<'_>) -> Option<&'static str> {
     let fault = Cursor::new(text).skip_value().err().filter(|_| is_record)?;
     fault.what.is_truncation().then_some(if head.whole { TORN_FIRST } else { LONG_FIRST })
 }
-
-const HAS_ORIGIN: &str = "no format recognises it, but there is an origin beside it, which `copyist \
-                          convert -t FORMAT FILE.origin` converts";
 
 const TORN_FIRST: &str = "its first record is cut off, and no other follows";
 
