@@ -359,7 +359,7 @@ impl Format {
     /// Opens a session at a record that an earlier reading returned.
     ///
     /// # Errors
-    /// As [`read`](Self::read).
+    /// The errors of [`read`](Self::read).
     pub fn resume<'a>(
         &self,
         parts: &'a mut dyn Parts,

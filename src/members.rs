@@ -88,7 +88,7 @@ impl Scan {
     /// Walks along a line with any source of tokens, with a fresh scan.
     ///
     /// # Errors
-    /// As [`walk`](Self::walk); those of [`Tokens`] contain no position.
+    /// The errors of [`walk`](Self::walk). Those that [`Tokens`] find contain no position.
     pub fn along(&mut self, cursor: &mut impl Walk, line: &[u8]) -> Result<bool, Fault> {
         if cursor.peek() != Some(b'{') {
             cursor.skip_value()?;

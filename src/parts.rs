@@ -43,7 +43,7 @@ pub trait Parts {
     /// Opens a part at a byte; to be used after [`keep`](Self::keep).
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
         let mut part = self.open(name)?;
         let passed = io::copy(&mut Read::take(&mut part, byte), &mut io::sink());
@@ -104,11 +104,25 @@ pub trait Parts {
     /// Opens the first part.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     fn main(&mut self) -> Result<Box<dyn Read>> {
         let name = self.names().into_iter().next().unwrap_or_default();
         self.open(&name)
     }
+}
+
+/// Copies parts unchanged, in this order. Returns how many bytes they have.
+///
+/// # Errors
+/// If a part cannot be read or written.
+pub fn copy(parts: &mut dyn Parts, sink: &mut dyn Sink, names: &[String]) -> Result<u64> {
+    let mut bytes = 0;
+    for name in names {
+        let (mut from, mut to) = (parts.open(name)?, sink.create(name)?);
+        let copied = io::copy(&mut from, &mut to).and_then(|bytes| to.flush().map(|()| bytes));
+        bytes += copied.map_err(|error| Error::io("cannot copy", error))?;
+    }
+    Ok(bytes)
 }
 
 /// Opens a file, each time from its beginning.
@@ -151,7 +165,7 @@ pub trait Sink {
     /// Creates a part that any thread may write, if the place allows that.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// The errors of [`create`](Self::create).
     fn create_for_any(&mut self, name: &str) -> Result<Out<'static>> {
         self.create(name).map(Out::Here)
     }
@@ -160,7 +174,7 @@ pub trait Sink {
     /// false if other contents are in its place.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// The errors of [`create`](Self::create).
     fn add(&mut self, name: &str, contents: &[u8]) -> Result<bool> {
         let mut part = self.create(name)?;
         let written = part.write_all(contents).and_then(|()| part.flush());
@@ -171,7 +185,7 @@ pub trait Sink {
     /// there can be no such file. The file takes its place before the parts do.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// The errors of [`create`](Self::create).
     fn origin(&mut self) -> Result<Option<Box<dyn Write>>> {
         Ok(None)
     }
@@ -189,7 +203,7 @@ pub trait Sink {
     /// Changes a part that sessions share, in the end, when the session's own parts are written.
     ///
     /// # Errors
-    /// As [`create`](Self::create).
+    /// The errors of [`create`](Self::create).
     fn change(&mut self, name: &str, change: Box<dyn Change>) -> Result<()>;
 
     /// Whether parts go below the folder of all sessions, as their software names them; there is no
@@ -260,7 +274,7 @@ pub trait Change: Send {
     /// when the returned function is called, and not at all if that is dropped.
     ///
     /// # Errors
-    /// As [`make`](Self::make), and if another program is writing to the file.
+    /// The errors of [`make`](Self::make), and if another program is writing to the file.
     fn begin(&self, path: &Path, force: bool) -> Result<Commit>;
 }
 

@@ -73,7 +73,7 @@ impl<'s> Session<'s> {
     /// Walks over a session, and shows every record on the way.
     ///
     /// # Errors
-    /// As [`open`](Self::open).
+    /// The errors of [`open`](Self::open).
     pub fn open_showing(
         format: &'static Format,
         parts: &'s mut dyn Parts,
@@ -113,6 +113,13 @@ impl<'s> Session<'s> {
             labels,
             replay: first.replay,
         })
+    }
+
+    /// Reports the entries that are their own ancestors. A session with such entries can be opened,
+    /// as long as the path that leads through them is not needed.
+    pub fn report_cycles(&self, cx: &Cx<'_>) {
+        let cycles = self.tree.findings().filter(|found| found.code == Code::Cycle);
+        cycles.for_each(|cycle| cx.report(cycle));
     }
 
     /// Returns the format of the session.
@@ -187,7 +194,7 @@ impl<'s> Session<'s> {
     /// Reads all records for the last time; the session is consumed.
     ///
     /// # Errors
-    /// As [`records`](Self::records).
+    /// The errors of [`records`](Self::records).
     pub fn into_records<'a>(self, cx: &'a Cx<'a>) -> Result<Reader<'a>>
     where
         's: 'a,
@@ -199,7 +206,7 @@ impl<'s> Session<'s> {
     /// the last time; the session is consumed.
     ///
     /// # Errors
-    /// As [`records`](Self::records).
+    /// The errors of [`records`](Self::records).
     pub fn into_tree_labels_records<'a>(
         self,
         cx: &'a Cx<'a>,

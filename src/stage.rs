@@ -112,7 +112,7 @@ impl<'s> Stage<'s> {
     /// Takes the place of a part for the output, under the first of these names that is free.
     ///
     /// # Errors
-    /// As [`Sink::take`].
+    /// The errors of [`Sink::take`].
     pub fn take(&mut self, nth: &dyn Fn(u64) -> String) -> Result<u64> {
         self.sink.take(nth)
     }

@@ -48,8 +48,7 @@ pub fn run(
         let lead = item.at.line == 1 && item.value.node.line().is_some_and(|line| leads(&line));
         count += u64::from(!is_blank(&item.value) && !lead);
     })?;
-    let cycles = session.tree().findings().filter(|found| found.code == Code::Cycle);
-    cycles.for_each(|cycle| cx.report(cycle));
+    session.report_cycles(cx);
     let mut check = |at: Position, piece: &[u8]| {
         if at.line == 1 && leads(piece) {
             return ControlFlow::Continue(());

@@ -4,7 +4,7 @@ use super::found::Found;
 use crate::context;
 use crate::convert;
 use crate::diagnostic::Log;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::{Cx, Format, OnError, Options, Parts, RepairOptions, Repaired, Sink};
 use crate::repair;
 use crate::store::{Input, Output, mend, plain_name};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// repair. `judge` reports what is left.
 ///
 /// # Errors
-/// As [`repair::run`].
+/// The errors of [`repair::run`].
 pub fn repaired(
     format: &'static Format,
     on: (&mut dyn Parts, &mut dyn Sink),
@@ -51,17 +51,6 @@ pub fn bring_back(
 
 /// The name of the main part.
 pub const MAIN: &[String] = &[String::new()];
-
-/// Copies parts unchanged.
-///
-/// # Errors
-/// If reading or writing fails.
-pub fn copy(input: &mut Input, output: &mut Output, names: &[String]) -> Result<()> {
-    names.iter().try_for_each(|name| {
-        let copied = std::io::copy(&mut input.open(name)?, &mut output.create(name)?);
-        copied.map(drop).map_err(|error| Error::io("cannot write", error))
-    })
-}
 
 /// Returns the user's repair options for a session, with the name and folder of its file added.
 pub fn options_of(wanted: &RepairOptions, files: &[Arc<Path>]) -> RepairOptions {

@@ -8,7 +8,7 @@ use super::names::Name;
 use super::passed;
 use super::place::{Place, report_hard_links};
 use super::refused::{no_step, not_in_place, other_format, with_origin_beside};
-use super::repaired::{MAIN, bring_back, copy, options_of, repaired};
+use super::repaired::{MAIN, bring_back, options_of, repaired};
 use super::report::{FailOn, FileReport, Outcome, Skip};
 use super::reported_path::ReportedPath;
 use crate::context::{self, Request};
@@ -20,7 +20,7 @@ use crate::store::{
     Backup, Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, check_no_pipe,
     is_alone, mend,
 };
-use crate::{convert, inspect, join, migrate, validate};
+use crate::{convert, inspect, join, migrate, parts, validate};
 use jsonschema::Validator;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -404,7 +404,7 @@ impl Task {
             let done = Repaired { changed: done.changed || back, ..done };
             if done.changed && !healed.changed && output.is_in_place() {
                 // Repair changed nothing and therefore wrote nothing, so the file is copied.
-                copy(input, output, if back { &restored } else { MAIN })?;
+                parts::copy(input, output, if back { &restored } else { MAIN })?;
             }
             report.repair = Some(done);
             convert::take_along(found.format, input, output, cx)?;

@@ -1,6 +1,5 @@
 //! The commands `copyist append`, `copyist fork` and `copyist label`.
 
-use super::interrupt::outlive_size_limit;
 use super::show::printable;
 use super::{Stop, print};
 use crate::error::Error;
@@ -70,7 +69,6 @@ pub struct Label {
 
 impl Append {
     pub fn run(self) -> Result<u8, Stop> {
-        survive()?;
         let failed = failed(&self.path);
         let mut session = match &self.new {
             Some(format) if !self.path.exists() => {
@@ -111,7 +109,6 @@ impl Append {
 
 impl Fork {
     pub fn run(self) -> Result<u8, Stop> {
-        survive()?;
         let failed = failed(&self.path);
         let session = Session::open(&self.path).map_err(&failed)?;
         let new = session.fork(self.at.as_deref()).map_err(&failed)?;
@@ -122,7 +119,6 @@ impl Fork {
 
 impl Label {
     pub fn run(self) -> Result<u8, Stop> {
-        survive()?;
         let failed = failed(&self.path);
         let mut session = Session::open(&self.path).map_err(&failed)?;
         let id = session.append_label(&self.entry, self.label.as_deref()).map_err(&failed)?;
@@ -140,9 +136,4 @@ fn failed(path: &Path) -> impl Fn(Error) -> Stop {
         };
         Stop { code: 3, message: format!("{path}: {error}{advice}") }
     }
-}
-
-/// Lets a write beyond the limit on file sizes fail, so that what was written is removed.
-fn survive() -> Result<(), Stop> {
-    outlive_size_limit().map_err(|error| Stop::broken(format!("no signals: {error}")))
 }

@@ -28,7 +28,6 @@ impl Interrupt {
             let code = usize::try_from(code).unwrap_or_default();
             flag::register_usize(signal, Arc::clone(&interrupt.0), code)?;
         }
-        outlive_size_limit()?;
         Ok(interrupt)
     }
 

@@ -156,7 +156,10 @@ fn without_empty(command: clap::Command) -> clap::Command {
 /// Runs the program. Its exit codes are listed in `copyist --help`.
 #[must_use]
 pub fn main() -> ExitCode {
-    ExitCode::from(run(std::env::args_os().collect()))
+    ExitCode::from(match interrupt::outlive_size_limit() {
+        Ok(()) => run(std::env::args_os().collect()),
+        Err(error) => ended(Err(Stop::broken(format!("cannot wait for signals: {error}")))),
+    })
 }
 
 /// Runs the program with these arguments, its name first; returns the exit code.
@@ -185,6 +188,11 @@ pub fn run(args: Vec<OsString>) -> u8 {
         Command::Man(args) => args.run(),
         Command::Config(args) => args.run(),
     });
+    ended(done)
+}
+
+/// Prints why a command could not be carried out, if so; returns the exit code.
+fn ended(done: Result<u8, Stop>) -> u8 {
     match done {
         Ok(code) => code,
         Err(stop) => {

@@ -116,7 +116,7 @@ pub fn run(
 /// Returns how many messages the context of a session has, and a hash of the compaction among them.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn count(
     format: &'static Format,
     parts: &mut dyn Parts,
@@ -144,7 +144,7 @@ pub fn count(
 /// the log of `cx`; `quiet` is for the walks after the first.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn sent<'a>(
     format: &'static Format,
     parts: &'a mut dyn Parts,
@@ -159,7 +159,7 @@ pub fn sent<'a>(
 /// entry before it.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn sent_to_last_named<'a>(
     format: &'static Format,
     parts: &'a mut dyn Parts,

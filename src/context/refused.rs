@@ -18,7 +18,7 @@ use crate::session::Session;
 /// Reports what a model's interface would refuse if the session continued.
 ///
 /// # Errors
-/// As [`run`](super::run).
+/// The errors of [`run`](super::run).
 pub fn check(mut session: Session<'_>, cx: &Cx<'_>) -> Result<()> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };

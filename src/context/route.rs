@@ -23,7 +23,7 @@ impl Route {
     /// Returns the route to this entry, or to the session's leaf.
     ///
     /// # Errors
-    /// As [`Session::path`].
+    /// The errors of [`Session::path`].
     pub fn of(session: &Session<'_>, leaf: Option<&str>) -> Result<Self> {
         let path = session.path(leaf.map(Json::string).as_ref())?;
         let empty = |id: &Json| id.as_bytes() == b"\"\"";
@@ -35,7 +35,7 @@ impl Route {
     /// has none, or where the session has no leaf.
     ///
     /// # Errors
-    /// As [`Session::path`].
+    /// The errors of [`Session::path`].
     pub fn to_last_named(session: &Session<'_>) -> Result<Self> {
         let stands = session.leaf().is_some_and(|leaf| session.tree().ordinal(leaf).is_some());
         let last = || session.tree().path(None).filter(|path| path.cycle().is_none());

@@ -125,9 +125,8 @@ impl Messages {
         } else if part.is(Field::Type, block::THINKING) {
             self.thought(part, own)
         } else if part.is(Field::Type, block::TOOL_CALL) {
-            let mut call = part.clone();
+            let mut call = bare(part);
             call.take(Field::Signature);
-            call.take(Field::Extra);
             if self.api == Api::Anthropic {
                 call.set(Field::Arguments, block::arguments(part).0);
             }
@@ -146,11 +145,9 @@ impl Messages {
 
     /// Returns a thought: as it is for the model that had it, as text for another one.
     fn thought(&self, part: &Node, own: bool) -> Option<Node> {
-        let mut part = part.clone();
-        part.take(Field::Extra);
         let signature = part.json(Field::Signature).filter(|signature| !is_blank(signature));
         if part.is_true(Field::Redacted) {
-            return (own && self.api == Api::Anthropic).then_some(part);
+            return (own && self.api == Api::Anthropic).then(|| bare(part));
         }
         let said = part.json(Field::Thinking).map(spoken).unwrap_or(Json::constant("\"\""));
         if self.api == Api::OpenAi && own {
@@ -158,9 +155,10 @@ impl Messages {
                 REASONING.iter().any(|name| text::is(signature.as_bytes(), name))
             };
             let shown = signature.filter(named).is_some() && !is_blank(&said);
-            return shown.then_some(part);
+            return shown.then(|| bare(part));
         }
         if own && signature.is_some() {
+            let mut part = bare(part);
             part.set(Field::Thinking, said);
             return Some(part);
         }
@@ -277,6 +275,13 @@ fn output(blocks: &[Node], api: Api) -> Value {
 
 fn is_text(part: &Node) -> bool {
     part.is(Field::Type, block::TEXT)
+}
+
+/// Returns a block without members that only its source knows.
+fn bare(part: &Node) -> Node {
+    let mut part = part.clone();
+    part.take(Field::Extra);
+    part
 }
 
 /// Returns a part that is not a text without what interfaces do not know.

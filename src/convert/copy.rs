@@ -4,7 +4,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts, Sink};
 use crate::migrate::Outcome;
-use std::io::{self, Read, Write};
+use crate::parts;
+use std::io::Read;
 use std::path::Path;
 
 /// Copies a session of any parts, once all of it was read without an error. Files that sessions may
@@ -27,12 +28,8 @@ pub fn copy(
         done.records += 1;
     }
     let Watched { parts, followed } = watched;
-    for name in parts.names() {
-        let mut from = parts.open(&name)?;
-        let mut to = sink.create(&name)?;
-        let copied = io::copy(&mut from, &mut to).and_then(|bytes| to.flush().map(|()| bytes));
-        done.bytes_in += copied.map_err(|error| Error::io("cannot copy", error))?;
-    }
+    let names = parts.names();
+    done.bytes_in += parts::copy(parts, sink, &names)?;
     // A session that is changed in place keeps the files beside it, and a single output file has no
     // files beside it.
     let beside = sink.takes_parts() && !sink.is_in_place();

@@ -10,16 +10,16 @@ mod survey;
 mod work;
 
 use crate::diagnostic::{Code, Diagnostic, Log};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::{Cx, Format, Map, NativeFn, Options, Parts, Reader, Sink, Target};
 use crate::formats::{FORMATS, Spec, canonical};
 use crate::migrate::{self, Outcome};
 use crate::origin::{self, Header, Origin, Restored, Trace, Unlost};
+use crate::parts;
 use crate::record::{Field, Kind};
 use crate::stage::{Like, Stage};
 use copy::copy;
 use native::{Native, native};
-use std::io;
 use work::Work;
 
 /// Converts one session. `version` is the version of the input.
@@ -220,10 +220,8 @@ pub fn bring_back(
     let (mut whole, target) = match origin::unlost(from, parts, sink, again, cx)? {
         Some(Unlost::Records(whole, target)) => (whole, target),
         Some(Unlost::Written(mut written)) => {
-            written.names().iter().try_for_each(|name| {
-                let copied = io::copy(&mut written.open(name)?, &mut sink.create(name)?);
-                copied.map(drop).map_err(|error| Error::io("cannot write", error))
-            })?;
+            let names = written.names();
+            parts::copy(&mut written, sink, &names)?;
             return Ok(true);
         }
         None => return Ok(false),

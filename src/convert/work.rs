@@ -76,7 +76,7 @@ impl<'a> Work<'a> {
     /// the output so far is discarded, and all branches are read first.
     ///
     /// # Errors
-    /// As [`records`](Self::records), and if the branches cannot be read.
+    /// The errors of [`records`](Self::records), and if the branches cannot be read.
     pub fn write(
         (from, to): (&'static Format, Spec),
         parts: &mut dyn Parts,
@@ -126,7 +126,7 @@ impl<'a> Work<'a> {
     /// more.
     ///
     /// # Errors
-    /// As [`records`](Self::records).
+    /// The errors of [`records`](Self::records).
     pub fn write_in_source_format(
         mut self,
         parts: &mut dyn Parts,
@@ -149,7 +149,7 @@ impl<'a> Work<'a> {
     /// Writes the records to a stage, from which they go to places that are known only then.
     ///
     /// # Errors
-    /// As [`records`](Self::records).
+    /// The errors of [`records`](Self::records).
     pub fn staged(
         (from, to): (&'static Format, Spec),
         named: Option<NativeFn>,
@@ -171,7 +171,7 @@ impl<'a> Work<'a> {
     /// Writes the records, and returns which part of the output contains which record.
     ///
     /// # Errors
-    /// As [`records`](Self::records).
+    /// The errors of [`records`](Self::records).
     pub fn traced(mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<Trace> {
         self.trace = Some(Trace::default());
         self.all(parts, sink, None)?;
@@ -181,7 +181,7 @@ impl<'a> Work<'a> {
     /// Writes the records of a session whose branches were read.
     ///
     /// # Errors
-    /// As [`records`](Self::records).
+    /// The errors of [`records`](Self::records).
     fn all(
         &mut self,
         parts: &mut dyn Parts,

@@ -62,7 +62,7 @@ pub fn named<'a>(format: &Format, records: Reader<'a>, cx: &'a Cx<'a>) -> Reader
 /// Reads a session as a tree, from the record at this position on.
 ///
 /// # Errors
-/// As [`records`].
+/// The errors of [`records`].
 pub fn resume<'a>(
     format: &Format,
     parts: &'a mut dyn Parts,

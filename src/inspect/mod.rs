@@ -6,7 +6,7 @@ mod room;
 
 pub use draw::{Item, Row};
 
-use crate::diagnostic::{Code, Log};
+use crate::diagnostic::Log;
 use crate::error::Result;
 use crate::format::{Cx, Format, Parts};
 use crate::ids::hash;
@@ -175,9 +175,7 @@ pub fn run(
         ordinal.into_iter().for_each(|ordinal| marks.note(ordinal, &located.value));
     })?;
     found.session(&session);
-    // A session with a cycle can be opened, as long as its active branch is not needed.
-    let cycles = session.tree().findings().filter(|found| found.code == Code::Cycle);
-    cycles.for_each(|cycle| cx.report(cycle));
+    session.report_cycles(cx);
     let path = session.path(None).unwrap_or_default();
     let labelled = |id: &Json| session.tree().ordinal(id);
     let leaf = session.leaf().and_then(labelled);

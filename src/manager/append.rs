@@ -64,8 +64,7 @@ impl Session {
     ///
     /// # Errors
     /// If it is not a message of the canonical stream, its role is not one of these, it has no
-    /// content, the format has no place for it, or it cannot
-    /// be written.
+    /// content, the format has no place for it, or it cannot be written.
     pub fn append_message(&mut self, message: Value) -> Result<String> {
         let Value::Object(mut members) = message else {
             return Err(Error::request(Code::BadRecord, "a message is an object"));

@@ -192,11 +192,9 @@ fn check_plain(path: &Path) -> Result<()> {
             "{shown}: no session is written under the name of a compressed file; leave out `{}`",
             packing.ending()
         ),
-        (true, Packing::Gzip) => {
-            format!("{shown} is compressed, and nothing was written; unpack it first (`gzip -d`)")
-        }
-        (true, Packing::Zstd) => {
-            format!("{shown} is compressed, and nothing was written; unpack it first (`zstd -d`)")
+        (true, packing) => {
+            let tool = if packing == Packing::Gzip { "gzip" } else { "zstd" };
+            format!("{shown} is compressed, and nothing was written; unpack it first (`{tool} -d`)")
         }
     };
     Err(Error::request(Code::Io, message))

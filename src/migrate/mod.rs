@@ -79,7 +79,7 @@ pub fn run(
 /// `output` allows that.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn run_to(
     format: &Format,
     input: Box<dyn Read + '_>,

@@ -7,7 +7,7 @@ use super::base::Base;
 use super::matching::align::Tag;
 use super::matching::outcomes::{Match, aligned};
 use super::record_store::RecordStore;
-use super::restore::{FileRecords, WriteFn, is_of, is_of_one_session, opened, written_of};
+use super::restore::{FileRecords, WriteFn, base_of, is_of, is_of_one_session, opened};
 use crate::diagnostic::{Code, Diagnostic, Log, Severity};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts, RepairOptions, Sink};
@@ -193,8 +193,7 @@ pub fn has_no_content(now: &mut FileRecords) -> Result<bool> {
         let record = now.record(number)?;
         let identifier = record.node.json(Field::Id).filter(|id| !id.is_null());
         let made = record.node.get(Field::IdMade).is_some();
-        let tag = Tag::of(&record);
-        if tag.is_message() || tag == Tag('T') || identifier.is_some() && !made {
+        if Tag::of(&record).has_text() || identifier.is_some() && !made {
             return Ok(false);
         }
     }
@@ -267,13 +266,11 @@ pub fn unlost(
     if is_of(&origin, &digests) {
         return Ok(None);
     }
-    let (mut written, trace) = written_of((&mut origin, target), sink, write, &quiet)?;
-    let store = RecordStore::new(sink.spool()?);
-    let mut base = Base::of(target.format, &mut written, &trace, store, &quiet)?;
+    let (mut base, mut written) = base_of((&mut origin, target), sink, write, &quiet)?;
     let found = Log::default();
     let finding = Cx { options: &options, log: &found };
     let store = RecordStore::new(sink.spool()?);
-    let mut read = FileRecords::of(from, parts, store, &finding);
+    let read = FileRecords::of(from, parts, store, &finding);
     let stores = [RecordStore::new(sink.spool()?), RecordStore::new(sink.spool()?)];
     if is_cut(&mut written, parts)? {
         let mut now = match read {
@@ -283,10 +280,6 @@ pub fn unlost(
         let healed = healed((&mut base, &mut now), &Damage::Anywhere, from, stores, cx)?;
         return Ok(healed.map(|_| Unlost::Written(written)));
     }
-    let is_empty = match &mut read {
-        Ok(now) => has_no_content(now)?,
-        Err(_) => false,
-    };
     // A trial repair shows damage that a reader passes over.
     let mut stage = Stage::trial(sink);
     let done = repair::run(from, parts, &mut stage, &RepairOptions::default(), &finding);
@@ -295,17 +288,17 @@ pub fn unlost(
         _ => None,
     };
     drop(stage);
+    let is_damaged = mended.is_some();
     let (mut now, damage) = match (read, mended) {
-        (Ok(now), _) if is_empty => (now, Damage::Anywhere),
-        (Ok(now), Some(_)) => (now, Damage::repaired(&found)),
+        (Ok(now), _) => (now, Damage::repaired(&found)),
         (Err(_), Some(mut mended)) => {
             let store = RecordStore::new(sink.spool()?);
             (FileRecords::of(from, &mut mended, store, &quiet)?, Damage::Anywhere)
         }
-        (_, None) => return Ok(None),
+        (Err(_), None) => return Ok(None),
     };
     let is_lost = has_no_content(&mut now)?;
-    if !is_lost && !is_of_one_session(&mut base, &mut now)? {
+    if !is_lost && !(is_damaged && is_of_one_session(&mut base, &mut now)?) {
         return Ok(None);
     }
     let damage = if is_lost { Damage::Anywhere } else { damage };

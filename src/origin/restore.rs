@@ -5,7 +5,6 @@ use super::damage::{Damage, has_no_content, healed, is_cut};
 use super::file::{Digest, Header, Origin, digest_of, rejected};
 use super::guard;
 use super::keep::Digesting;
-use super::matching::align::Tag;
 use super::matching::call_names::CallNames;
 use super::matching::compactions;
 use super::matching::outcomes::{RecordKey, aligned, match_turns, renumbered};
@@ -231,10 +230,8 @@ fn changed(
 ) -> Result<Changed> {
     let (options, log) = (cx.options.unspelled(), Log::default());
     let quiet = Cx { options: &options, log: &log };
-    let (mut written, trace) = written_of((&mut *origin, target), sink, write, &quiet)?;
+    let (mut base, mut written) = base_of((&mut *origin, target), sink, write, &quiet)?;
     let is_cut = is_cut(&mut written, parts)?;
-    let store = RecordStore::new(sink.spool()?);
-    let mut base = Base::of(target.format, &mut written, &trace, store, &quiet)?;
     let reading = Cx { options: &options, log: found };
     let mut now = FileRecords::of(from, parts, RecordStore::new(sink.spool()?), &reading)?;
     if base.names.iter().map(|name| name.hash).eq(now.names.iter().map(|name| name.hash)) {
@@ -261,19 +258,22 @@ fn changed(
     Ok(merged.map_or(Changed::Not, Changed::Merged))
 }
 
-/// Writes the base of an origin.
+/// Writes the base of an origin, and reads it. Returns its records and its parts.
 ///
 /// # Errors
-/// If it cannot be written.
-pub fn written_of(
+/// If it cannot be written or read.
+pub fn base_of(
     (origin, target): (&mut Origin, Spec),
     sink: &mut dyn Sink,
     write: WriteFn,
     cx: &Cx<'_>,
-) -> Result<(Staged, Trace)> {
+) -> Result<(Base, Staged)> {
     let mut stage = Stage::like(sink, origin.header.place.clone());
     let trace = write(origin, target, &mut stage, cx)?;
-    Ok((stage.whole()?, trace))
+    let mut written = stage.whole()?;
+    drop(stage);
+    let store = RecordStore::new(sink.spool()?);
+    Ok((Base::of(target.format, &mut written, &trace, store, cx)?, written))
 }
 
 /// Whether a file and the base are of one session: by its identifier, or by a message.
@@ -285,10 +285,8 @@ pub fn is_of_one_session(base: &mut Base, now: &mut FileRecords) -> Result<bool>
             return Ok(true);
         }
     }
-    // Turns contain the questions.
-    let says = |tag: Tag| tag.is_message() || tag == Tag('T');
     let messages = |names: &[RecordKey]| -> HashSet<u64> {
-        names.iter().filter(|name| says(name.tag)).map(|name| name.hash).collect()
+        names.iter().filter(|name| name.tag.has_text()).map(|name| name.hash).collect()
     };
     Ok(!messages(&base.names).is_disjoint(&messages(&now.names)))
 }

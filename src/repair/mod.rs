@@ -93,7 +93,7 @@ pub struct Questions<'a> {
 /// Repairs one session as [`run`] does, with these questions.
 ///
 /// # Errors
-/// As [`run`].
+/// The errors of [`run`].
 pub fn run_asking(
     format: &Format,
     (parts, sink): (&mut dyn Parts, &mut dyn Sink),

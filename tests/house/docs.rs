@@ -1,6 +1,6 @@
 //! What the documentation shows is what the program does.
 
-use crate::common::{Dir, migrated, own, read};
+use crate::common::{Dir, files, migrated, own, read};
 use copyist::diagnostic::Code;
 use copyist::format::Options;
 use copyist::formats::FORMATS;
@@ -78,6 +78,21 @@ fn the_readme_lists_every_format_and_its_commands_parse() {
             .output()
             .expect("the program runs");
         assert!(help.status.success(), "{line}");
+    }
+}
+
+#[test]
+fn pages_name_files_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let code = ["src", "tests", "benches", "fuzz/fuzz_targets"];
+    let sources: Vec<_> = code.iter().flat_map(|folder| files(&root.join(folder))).collect();
+    for name in ["docs/design.md", "CONTRIBUTING.md", "docs/guide.md", "docs/promises.md"] {
+        let text = page(name);
+        let quoted = text.split('`').skip(1).step_by(2);
+        for path in quoted.filter(|path| path.ends_with(".rs") && !path.contains(' ')) {
+            let there = sources.iter().any(|source| source.ends_with(path));
+            assert!(there || root.join(path).is_file(), "{name}: {path}");
+        }
     }
 }
 

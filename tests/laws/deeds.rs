@@ -1,5 +1,5 @@
-//! Whatever is done to the lines of a session abroad, home says what the file says then, or the
-//! origin is not used.
+//! Whatever changes in the lines of a converted session, the restored session has the same content,
+//! or the origin is not used.
 
 use crate::common::{
     alone, beside_origin, converted, corpus, options, own_inputs, recognise, session,

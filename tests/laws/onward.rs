@@ -1,4 +1,4 @@
-//! Sessions that go on in another agent, or are edited there, and come home.
+//! Sessions that another agent continues or edits, and that are converted back.
 
 use crate::common::{
     alone, beside_origin, converted, corpus, files, files_of, name, options, own_inputs, read,

@@ -1,4 +1,5 @@
-//! A word that a person replaces while a session is abroad is replaced at home, and nothing else.
+//! A word that a user replaces in a converted session is replaced in the restored one, and nothing
+//! else.
 
 use crate::common::{
     alone, beside_origin, converted, corpus, files, files_of, options, own_inputs, recognise,

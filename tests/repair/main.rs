@@ -1,6 +1,6 @@
-//! What repair promises, on files of every format cut at every byte and damaged in all the ways that
-//! are known: every complete record comes back, none is invented without a mark, what is taken out
-//! stands in the quarantine, and once is enough.
+//! Promises of repair, on files of every format that are cut at every byte and damaged in all known
+//! ways: every complete record is recovered, none is invented without a mark, bytes that are removed
+//! are in the quarantine, and a second repair changes nothing.
 
 mod agreement;
 mod bad_input;
@@ -13,7 +13,6 @@ mod homes;
 mod judge;
 mod lists;
 mod masked;
-mod onions;
 mod pairs;
 mod pi;
 mod program;
@@ -22,6 +21,7 @@ mod runs;
 mod spaces;
 mod talks;
 mod transcripts;
+mod turn_files;
 mod yaml;
 
 use common::{

@@ -1,4 +1,4 @@
-//! What is edited in another format comes home, and takes nothing along that was not edited.
+//! Edits in another format are restored in the source format, and nothing else changes.
 
 use crate::common::{Dir, files};
 use serde_json::{Value, json};

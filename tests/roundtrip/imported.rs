@@ -1,5 +1,5 @@
-//! Streams that an importer wrote, which come from no format that copyist knows: what they say to a
-//! model is the same in every format, and they come home from each.
+//! Streams that an importer wrote, which come from no format that copyist knows: a model gets the
+//! same messages in every format, and each format restores them.
 
 use crate::common::{self, Dir, files, read};
 use copyist::context;

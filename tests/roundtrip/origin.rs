@@ -426,7 +426,7 @@ fn damage_is_not_deletion() {
     }
 }
 
-/// Cases that come home with a change: repair ends the last line, which the source does not.
+/// Cases that are restored with a change: repair ends the last line, which the source does not.
 const LOST: &[(&str, &str)] = &[("pi/v3/no-final-newline", "pi@1")];
 
 #[test]

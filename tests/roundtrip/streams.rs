@@ -1,4 +1,4 @@
-//! Streams that were edited, on their way to the format that they come from.
+//! Edited streams that are converted back to the format that they come from.
 
 use crate::common::{Dir, files, own, read, testdata};
 use serde_json::{Value, json};

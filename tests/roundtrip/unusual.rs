@@ -1,4 +1,4 @@
-//! Sessions that hang together in no way, that go back to an older version, or on to a third format.
+//! Sessions without links, conversions to an older version, and conversions to a third format.
 
 use crate::common::{self, Dir, alone, converted, recognise};
 use copyist::format::{OnError, Options};

@@ -115,7 +115,7 @@ pub fn parse(line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
 /// role yet.
 ///
 /// # Errors
-/// As [`parse`].
+/// The errors of [`parse`].
 pub fn parse_any(line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
     utf8(line)?;
     let mut walk = Walk { cursor: Cursor::new(bytes), bytes, depth: 0 };

@@ -153,7 +153,7 @@ const LONGEST_ID: usize = 200;
 /// Returns the sessions in a copy of the database.
 ///
 /// # Errors
-/// As [`read`].
+/// The errors of [`read`].
 pub fn sessions(copy: &Path) -> Result<Vec<String>> {
     let failed = |error: rusqlite::Error| unusable(&error);
     let (db, _) = copied(copy, 1 << 30)?;

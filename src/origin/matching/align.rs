@@ -72,6 +72,12 @@ impl Tag {
         self.class() == 3
     }
 
+    /// Whether records of the tag contain something of the conversation: messages, and turns, which
+    /// contain the questions.
+    pub fn has_text(self) -> bool {
+        self.is_message() || self == Tag('T')
+    }
+
     /// Returns the class of the tag. Records have one order only within their class, as some
     /// formats write all turns before the first message.
     fn class(self) -> usize {

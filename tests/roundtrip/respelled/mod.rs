@@ -1,5 +1,5 @@
-//! Sessions that say the same in other words, or something else by a little: each comes home from
-//! every format as it was, or it is told that it does not.
+//! Sessions with another spelling or with a small change: each is restored from every format as it
+//! was, or copyist reports that it is not.
 
 mod chance;
 mod json;

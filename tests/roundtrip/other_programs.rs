@@ -1,4 +1,4 @@
-//! What other software and people do to a session while it is away from home.
+//! Changes that other programs and users make to a converted session.
 
 use crate::common::{self, Dir, files, own, read, testdata};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! ConnectOnion's files: what damage and hands at single places do to them, in files made here.
+//! ConnectOnion's files of turns, each with damage or an edit at one place.
 
 use crate::common::{Dir, read, testdata};
 use crate::judge::{holds, repaired};

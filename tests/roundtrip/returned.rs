@@ -1,4 +1,4 @@
-//! Sessions that were edited while they were in another format, on their way home.
+//! Sessions that were edited in another format, and are converted back.
 
 use crate::common::{self, Dir, files, own, read, testdata};
 use std::fs;
