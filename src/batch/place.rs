@@ -79,7 +79,8 @@ impl Task {
             _ => None,
         };
         let claims = Arc::clone(&self.claims);
-        Output::prepare(destination, sources, self.policy, claims)?.quarantined(quarantine)
+        let output = Output::prepare(destination, sources, self.policy, claims)?;
+        output.completing(to.format.roster.is_some()).quarantined(quarantine)
     }
 
     /// Returns the real path of the output folder, if the folder exists.

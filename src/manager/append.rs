@@ -10,6 +10,9 @@ use crate::record::{Field, Kind, Node, Record, Value as RecordValue};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+/// How often a file that another program wrote to meanwhile is read again before copyist gives up.
+const ATTEMPTS: usize = 20;
+
 /// A summary that takes the place of earlier messages.
 #[derive(Clone, Debug, Default)]
 pub struct Compaction {
@@ -189,8 +192,20 @@ impl Session {
     }
 
     /// Appends a record behind the leaf, and returns its identifier.
-    fn append(&mut self, mut record: Record) -> Result<String> {
+    fn append(&mut self, record: Record) -> Result<String> {
         self.check_place(&record)?;
+        let mut attempts = 1..=ATTEMPTS;
+        loop {
+            let attempt = attempts.next();
+            match self.append_once(record.clone()) {
+                Err(error) if error.code() == Code::Changed && attempt.is_some() => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Appends a record behind the leaf, unless a file that is to be replaced changes meanwhile.
+    fn append_once(&mut self, mut record: Record) -> Result<String> {
         let writing = self.files.as_ref().map(Files::begin).transpose()?;
         if let Some(files) = &mut self.files {
             files.refresh(self.format, &mut self.entries)?;

@@ -12,6 +12,7 @@ use crate::store::{Fingerprint, Packing, exchange, folder_of};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The files of a session, the main one first.
 #[derive(Debug)]
@@ -19,8 +20,20 @@ pub struct Files {
     /// Names of the parts, and their paths.
     parts: Vec<(String, PathBuf)>,
     /// The files as they were read or written last; empty before the first entry of a new session.
-    known: Vec<Fingerprint>,
+    known: Vec<Known>,
 }
+
+/// A file as it was read or written last.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    file: Fingerprint,
+    /// Whether this process wrote it.
+    ours: bool,
+}
+
+/// How long a file that another program wrote must have been left alone before it is replaced: a
+/// program that writes a file anew empties it first, and the rest of its text follows.
+const QUIET: Duration = Duration::from_millis(200);
 
 /// Permission to write to a session, which one process of copyist has at a time.
 #[derive(Debug)]
@@ -48,10 +61,10 @@ impl Files {
     /// If one is not there.
     pub fn read(parts: Vec<(String, PathBuf)>, opened: (&Path, Fingerprint)) -> Result<Self> {
         let mut files = Self { parts, known: Vec::new() };
-        files.note()?;
+        files.note(false)?;
         let place = files.parts.iter().position(|(_, path)| path == opened.0);
         let known = place.and_then(|place| files.known.get_mut(place));
-        known.into_iter().for_each(|known| *known = opened.1);
+        known.into_iter().for_each(|known| known.file = opened.1);
         Ok(files)
     }
 
@@ -71,9 +84,10 @@ impl Files {
     }
 
     /// Notes what the files are like now.
-    fn note(&mut self) -> Result<()> {
-        self.known =
-            self.parts.iter().map(|(_, path)| Fingerprint::of(path)).collect::<Result<_>>()?;
+    fn note(&mut self, ours: bool) -> Result<()> {
+        let known =
+            |(_, path): &(String, PathBuf)| Fingerprint::of(path).map(|file| Known { file, ours });
+        self.known = self.parts.iter().map(known).collect::<Result<_>>()?;
         Ok(())
     }
 
@@ -107,7 +121,7 @@ impl Files {
     /// If it cannot be read.
     pub fn refresh(&mut self, format: &'static Format, entries: &mut Entries) -> Result<()> {
         let still =
-            |(known, (_, path)): (&Fingerprint, &(String, PathBuf))| known.holds(path).is_ok();
+            |(known, (_, path)): (&Known, &(String, PathBuf))| known.file.holds(path).is_ok();
         if self.known.iter().zip(&self.parts).all(still) {
             return Ok(());
         }
@@ -133,52 +147,94 @@ impl Files {
     /// # Errors
     /// If the system refuses. What was written then is taken away again.
     pub fn append(&mut self, lines: &[u8]) -> Result<()> {
-        append(self.main(), lines)?;
-        self.note()
+        self.append_to(0, lines)
     }
 
-    /// Gives the files the contents of this output, the main one first. A file whose new contents
-    /// begin with what is there is appended to, another one is replaced.
+    /// Gives the empty files of a new session their contents.
     ///
     /// # Errors
-    /// If a file belongs to other sessions, too; if the system refuses, or a file changes
-    /// meanwhile.
-    pub fn set(&mut self, output: &Buffer) -> Result<()> {
-        for name in output.names() {
-            let path = match self.parts.iter().find(|(part, _)| part == name) {
-                Some((_, path)) => path.clone(),
-                None => self.new_part(name)?,
-            };
-            let new = output.part(name).unwrap_or_default();
-            let old = match fs::read(&path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-                read => read.map_err(|error| failed("read", &path, error))?,
-            };
-            let whole = old.is_empty() || old.ends_with(b"\n");
-            match new.strip_prefix(old.as_slice()).filter(|_| whole) {
-                Some([]) => {}
-                Some(added) => append(&path, added)?,
-                None => exchange(&path, &new, &Fingerprint::of(&path)?)?,
+    /// If the session shares files with others, or the system refuses.
+    pub fn fill(&mut self, output: &Buffer) -> Result<()> {
+        for name in output.names().filter(|name| !name.is_empty()) {
+            self.new_part(name)?;
+        }
+        for (name, path) in &self.parts {
+            append(path, &output.part(name).unwrap_or_default())?;
+        }
+        self.note(true)
+    }
+
+    /// Changes the files as the session's output changes from `before` to `after`. To a main file of
+    /// `lines`, new ones are appended; another file that changes is replaced.
+    ///
+    /// # Errors
+    /// If a file belongs to other sessions, too; if the system refuses. If another program wrote to
+    /// a file that is to be replaced since it was read ([`Code::Changed`]); nothing is lost then.
+    pub fn change(&mut self, before: &Buffer, after: &Buffer, lines: bool) -> Result<()> {
+        let mut added = None;
+        for name in after.names() {
+            let (old, new) = (before.part(name), after.part(name).unwrap_or_default());
+            if old.as_ref() == Some(&new) {
+                continue;
+            }
+            let place = self.parts.iter().position(|(part, _)| part == name);
+            let Some(place) = place else { return Err(self.shared()) };
+            let behind = old.as_ref().and_then(|old| new.strip_prefix(old.as_slice()));
+            match behind.filter(|_| lines && name.is_empty()) {
+                Some(behind) => added = Some((place, whole_lines(behind))),
+                None => self.replace(place, &new)?,
             }
         }
-        self.note()
+        // A replaced file may have changed meanwhile; then no line has been written.
+        added.map_or(Ok(()), |(place, lines)| self.append_to(place, &lines))
+    }
+
+    /// Replaces a file, unless it has changed since it was read.
+    fn replace(&mut self, place: usize, contents: &[u8]) -> Result<()> {
+        let (Some((_, path)), Some(known)) = (self.parts.get(place), self.known.get_mut(place))
+        else {
+            return Ok(());
+        };
+        let age = known.file.age().filter(|_| !known.ours);
+        std::thread::sleep(QUIET.saturating_sub(age.unwrap_or(QUIET)));
+        *known = Known { file: exchange(path, contents, &known.file)?, ours: true };
+        Ok(())
+    }
+
+    /// Appends whole lines to a file.
+    fn append_to(&mut self, place: usize, lines: &[u8]) -> Result<()> {
+        let (Some((_, path)), Some(known)) = (self.parts.get(place), self.known.get_mut(place))
+        else {
+            return Ok(());
+        };
+        let (start, end) = append(path, lines)?;
+        // What another program wrote before or behind these lines was not read yet.
+        if start == known.file.size() && end.size() == start + lines.len() as u64 {
+            *known = Known { file: end, ours: true };
+        }
+        Ok(())
     }
 
     /// Adds a part of a new session beside its main file.
-    fn new_part(&mut self, name: &str) -> Result<PathBuf> {
+    fn new_part(&mut self, name: &str) -> Result<()> {
         let main = self.main();
         let plain = name.starts_with('.') && !name.contains(['/', '\\']);
         let stem = main.file_name().and_then(|file| file.to_str()).map(stem);
         let Some(stem) = stem.filter(|_| plain && self.is_new()) else {
-            let message = format!(
-                "{}: the session shares files with others; convert it to a format of one file",
-                main.display()
-            );
-            return Err(Error::request(Code::NoSuchEntry, message));
+            return Err(self.shared());
         };
         let path = main.with_file_name(format!("{stem}{name}"));
-        self.parts.push((name.to_owned(), path.clone()));
-        Ok(path)
+        self.parts.push((name.to_owned(), path));
+        Ok(())
+    }
+
+    /// Returns the error for a session whose files are not its own.
+    fn shared(&self) -> Error {
+        let message = format!(
+            "{}: the session shares files with others; convert it to a format of one file",
+            self.main().display()
+        );
+        Error::request(Code::NoSuchEntry, message)
     }
 }
 
@@ -200,29 +256,61 @@ fn check_plain(path: &Path) -> Result<()> {
     Err(Error::request(Code::Io, message))
 }
 
-fn append(path: &Path, lines: &[u8]) -> Result<()> {
+/// Appends bytes to a file, behind a line ending if its last line lacks it. Returns where they
+/// begin, and the file's fingerprint.
+fn append(path: &Path, lines: &[u8]) -> Result<(u64, Fingerprint)> {
     let opened = OpenOptions::new().read(true).append(true).create(true).open(path);
     let mut file = opened.map_err(|error| failed("open", path, error))?;
-    let (end, torn) = end_of(&mut file).map_err(|error| failed("read", path, error))?;
+    let torn = is_torn(&mut file).map_err(|error| failed("read", path, error))?;
     let bytes = if torn { [b"\n", lines].concat() } else { lines.to_vec() };
-    let written = file.write_all(&bytes).and_then(|()| file.sync_data());
-    written.map_err(|error| {
-        // Half a line would make the next one unreadable.
-        let _ = file.set_len(end);
-        failed("write to", path, error)
-    })
+    let mut done = 0;
+    while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+        match file.write(rest) {
+            Ok(0) => return Err(take_back(path, &mut file, done, io::ErrorKind::WriteZero.into())),
+            Ok(written) => done += written,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(take_back(path, &mut file, done, error)),
+        }
+    }
+    // Another program may have appended since the end was looked at.
+    let end = file.stream_position().map_err(|error| failed("write to", path, error))?;
+    match file.sync_data() {
+        Ok(()) => Ok((end.saturating_sub(lines.len() as u64), Fingerprint::of_open(&file)?)),
+        Err(error) => Err(take_back(path, &mut file, done, error)),
+    }
 }
 
-/// Returns the length of a file, and whether its last line lacks its ending.
-fn end_of(file: &mut File) -> io::Result<(u64, bool)> {
-    let end = file.seek(SeekFrom::End(0))?;
-    if end == 0 {
-        return Ok((0, false));
+/// Takes away the bytes that were written last, because half a line would make the next one
+/// unreadable, unless another program has appended to them. Returns the error.
+fn take_back(path: &Path, file: &mut File, written: usize, error: io::Error) -> Error {
+    let (end, size) = (file.stream_position(), file.metadata());
+    if let (Ok(end), Ok(size)) = (end, size)
+        && written > 0
+        && size.len() == end
+    {
+        let _ = file.set_len(end.saturating_sub(written as u64));
+    }
+    failed("write to", path, error)
+}
+
+/// Returns text behind other lines as whole lines: it may begin with the ending of the last one,
+/// and lack its own.
+fn whole_lines(text: &[u8]) -> Vec<u8> {
+    let text = text.strip_prefix(b"\r").unwrap_or(text);
+    let text = text.strip_prefix(b"\n").unwrap_or(text);
+    let end: &[u8] = if text.is_empty() || text.ends_with(b"\n") { b"" } else { b"\n" };
+    [text, end].concat()
+}
+
+/// Whether the last line of a file lacks its ending.
+fn is_torn(file: &mut File) -> io::Result<bool> {
+    if file.seek(SeekFrom::End(0))? == 0 {
+        return Ok(false);
     }
     let mut last = [0];
     file.seek(SeekFrom::End(-1))?;
     file.read_exact(&mut last)?;
-    Ok((end, last != *b"\n"))
+    Ok(last != *b"\n")
 }
 
 fn failed(doing: &str, path: &Path, error: io::Error) -> Error {

@@ -46,7 +46,7 @@ impl Session {
         if let Some(file) = self.file() {
             let mut files = Files::new(new.place_in(folder_of(file)));
             let writing = files.begin()?;
-            files.set(&new.to_bytes()?)?;
+            files.fill(&new.to_bytes()?)?;
             drop(writing);
             new.files = Some(files);
         }

@@ -24,7 +24,7 @@ impl Session {
             match &mut self.files {
                 Some(files) if files.is_new() => {
                     let all = self.entries.located().chain(added.iter().copied());
-                    files.set(&written(self.format, self.version, all)?)?;
+                    files.fill(&written(self.format, self.version, all)?)?;
                 }
                 Some(files) => files.append(&lines)?,
                 None => {}
@@ -48,8 +48,13 @@ impl Session {
         if !self.continues(&read, &located.value) {
             return Err(self.no_place(&located.value));
         }
-        if let Some(files) = &mut self.files {
-            files.set(&output)?;
+        match &mut self.files {
+            Some(files) if files.is_new() => files.fill(&output)?,
+            Some(files) => {
+                let before = written(self.format, self.version, self.entries.located())?;
+                files.change(&before, &output, self.format.has_lines())?;
+            }
+            None => {}
         }
         drop(writing);
         self.entries = read;

@@ -11,11 +11,12 @@ use std::io::Write;
 use std::path::Path;
 
 /// Puts a file with these contents, and the permissions and owner of the old one, in the place of a
-/// file, unless that has changed since `before`. A link to the file stays one.
+/// file, unless that has changed since `before`. A link to the file stays one. Returns the
+/// fingerprint of the new file.
 ///
 /// # Errors
 /// If it was written to, or the system refuses.
-pub fn exchange(path: &Path, contents: &[u8], before: &Fingerprint) -> Result<()> {
+pub fn exchange(path: &Path, contents: &[u8], before: &Fingerprint) -> Result<Fingerprint> {
     let failed = |error| Error::io(format!("cannot write to {}", path.display()), error);
     let path = fs::canonicalize(path).map_err(failed)?;
     let old = fs::metadata(&path).map_err(failed)?;
@@ -24,6 +25,8 @@ pub fn exchange(path: &Path, contents: &[u8], before: &Fingerprint) -> Result<()
     keep_owner(&old, new.as_file())?;
     new.as_file().set_permissions(old.permissions()).map_err(failed)?;
     new.as_file().sync_all().map_err(failed)?;
+    let made = Fingerprint::of_open(new.as_file())?;
     replace(new, &path, before)?;
-    sync_folder(folder_of(&path))
+    sync_folder(folder_of(&path))?;
+    Ok(made)
 }

@@ -4,7 +4,7 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use std::fs::{File, Metadata};
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// Size, time of modification and inode of a file, which show whether the file was written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,12 @@ impl Fingerprint {
     #[must_use]
     pub fn size(&self) -> u64 {
         self.size
+    }
+
+    /// Returns how long ago the last change was; nothing for a change in the future.
+    #[must_use]
+    pub fn age(&self) -> Option<Duration> {
+        self.modified?.elapsed().ok()
     }
 
     /// Returns the time of the last change, to the nanosecond; `None` where the file system has no

@@ -32,6 +32,8 @@ pub struct Output {
     /// The input's files, and their metadata before they were read.
     sources: Vec<(Arc<Path>, Metadata)>,
     policy: Policy,
+    /// Whether files that exist and have the contents to be written count as written.
+    completes: bool,
     /// Kind of file that existed at the place of the main part before the work.
     existing: Existing,
     /// The place of the quarantine, if the user named one.
@@ -74,6 +76,7 @@ impl Output {
             sources,
             destination,
             policy,
+            completes: false,
             existing: Existing::Nothing,
             quarantine: None,
             staged: Vec::new(),
@@ -99,6 +102,13 @@ impl Output {
             _ => {}
         }
         Ok(output)
+    }
+
+    /// Completes what a killed run began, if the session also `changes` a file that sessions share:
+    /// files of its own got their places before that change.
+    #[must_use]
+    pub fn completing(self, changes: bool) -> Self {
+        Self { completes: changes && !self.policy.dry, ..self }
     }
 
     /// Sets the place of the quarantine.
@@ -234,7 +244,11 @@ impl Output {
         if self.claims.owner_of(target).is_some_and(|owner| owner != self.owner) {
             return Err(taken(target));
         }
-        check_target(target, existing, self.sources(), self.policy(target))?;
+        // Whether the contents are the same is known only when they are complete.
+        let waits = self.completes && existing == Existing::File;
+        let policy = self.policy(target);
+        let policy = Policy { force: policy.force || waits, ..policy };
+        check_target(target, existing, self.sources(), policy)?;
         self.check_special(target, existing).map(|()| existing)
     }
 
@@ -356,6 +370,12 @@ impl Output {
         let ended = self.packed.iter().try_for_each(Closed::outcome);
         ended.map_err(|error| Error::io("cannot write", error))?;
         let changes = std::mem::take(&mut self.changes);
+        if self.completes {
+            let stands = |staged: &Staged| staged.stands(!changes.is_empty());
+            let stand = self.staged.iter().map(stands).collect::<Result<Vec<_>>>()?;
+            let mut stand = stand.into_iter();
+            self.staged.retain(|_| !stand.next().unwrap_or_default());
+        }
         let alone = (!changes.is_empty()).then(Alone::wait);
         let mut live = Vec::new();
         for (target, change) in changes {

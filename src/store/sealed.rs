@@ -1,6 +1,7 @@
 //! Complete outputs, of which many are put in their places after a single wait for the disk.
 
 use super::barrier::{flush, sync_folder};
+use super::check::{Existing, exists};
 use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
 use super::origin::remove_old;
@@ -79,6 +80,21 @@ pub struct Placed {
     pub backup: Option<PathBuf>,
     /// Whether the file contains quarantined data.
     pub aside: bool,
+}
+
+impl Staged {
+    /// Whether a file with the same contents is in its place already. Where that is no reason to
+    /// leave it there, or the contents differ, an existing file is an error.
+    pub(super) fn stands(&self, may_stand: bool) -> Result<bool> {
+        let Self { file, target, meets, over, .. } = self;
+        if *over || *meets != Meets::Stop || Existing::at(target) == Existing::Nothing {
+            return Ok(false);
+        }
+        if may_stand && hash(file.as_file().try_clone())? == hash(File::open(target))? {
+            return Ok(true);
+        }
+        Err(exists(target))
+    }
 }
 
 impl Sealed {

@@ -1,6 +1,7 @@
 //! The command as it is run: arguments, exit codes, files on disk, signals.
 
 mod append;
+mod append_races;
 mod batch;
 mod branches;
 mod cli;

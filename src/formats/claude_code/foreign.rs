@@ -25,7 +25,7 @@ const RELEASE: &str = "2.1.332";
 /// State of a session of another format while it is written.
 #[derive(Debug, Default)]
 pub struct Foreign {
-    /// Identifier of the session, a UUID.
+    /// Identifier of the session: a UUID, except in a transcript that has another one.
     id: String,
     cwd: Option<Json>,
     model: Option<Json>,
@@ -108,10 +108,12 @@ impl Foreign {
         }
     }
 
-    /// Begins records that were added to a transcript.
+    /// Begins records that were added to a transcript, whose identifier they get.
     #[must_use]
     pub fn within(session: &Node, cx: &Cx<'_>) -> Self {
-        Self { own: true, ..Self::of(session, cx) }
+        let new = Self::of(session, cx);
+        let own = session.text(Field::Id).filter(|id| !id.is_empty());
+        Self { own: true, id: own.unwrap_or(new.id), ..new }
     }
 
     /// Appends the line of a record, with its line feed, if the record has one.

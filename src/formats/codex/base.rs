@@ -15,11 +15,10 @@ use std::io::Read;
 /// Folders in which Codex keeps rollouts.
 const FOLDERS: &[&str] = &["sessions", "archived_sessions"];
 
-/// Maximum number of rollouts that refer to each other; a circle has no end.
-const DEEPEST: usize = 64;
-
 /// A rollout whose first lines are the history of another.
 struct Base {
+    /// The identifier of its session.
+    thread: String,
     lines: Lines<Box<dyn Read>>,
     /// The number of the first line that is not history.
     end: f64,
@@ -37,7 +36,7 @@ impl Base {
         let begin = |file| {
             let mut lines = Lines::new(file, max_line);
             lines.skip_bom()?;
-            Ok(Self { lines, end: end.unwrap_or(0.0) })
+            Ok(Self { thread, lines, end: end.unwrap_or(0.0) })
         };
         Ok(Some(found.map(begin).transpose()?))
     }
@@ -97,7 +96,10 @@ impl History {
     /// If the rollout to which it refers cannot be read.
     pub fn begin(&mut self, meta: &Json, parts: &mut dyn Parts, max_line: usize) -> Result<()> {
         match Base::of(meta, parts, max_line)? {
-            Some(Some(base)) if self.open.len() < DEEPEST => self.open.push(base),
+            // A circle has no end.
+            Some(Some(base)) if self.open.iter().all(|open| open.thread != base.thread) => {
+                self.open.push(base);
+            }
             Some(_) => self.lost = true,
             None => {}
         }

@@ -78,7 +78,7 @@ pub fn is_headless(head: &str, whole: bool) -> bool {
     let said = |line: &str| line.starts_with(super::MESSAGE_START);
     let known =
         |line: &str| said(line) || [super::OPEN, super::CLOSE, ""].contains(&line.trim_end());
-    let count = head.lines().count() - usize::from(!whole);
+    let count = head.lines().count().saturating_sub(usize::from(!whole));
     let mut lines = head.lines().filter(|line| !line.contains('\0')).take(count);
     let torn = usize::from(!lines.next().is_some_and(known));
     lines.all(known) && head.lines().filter(|line| said(line)).count() > torn
