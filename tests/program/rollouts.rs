@@ -107,6 +107,41 @@ fn a_fork_without_its_parent_is_reported_and_repaired_where_it_is_to_go_on() {
 }
 
 #[test]
+fn a_long_chain_of_forks_is_read_whole() {
+    let dir = Dir::new();
+    let id = |n: u64| format!("01990c5a-7b1e-7c3d-8f4a-{n:012x}");
+    for n in 0u64..100 {
+        let before = n.checked_sub(1).map(&id);
+        let base = before.as_deref().map(|before| (before, 2 * n));
+        let text = format!("Question {n}");
+        let rollout = rollout(&id(n), 2 * n, base, &[("user", &text)]);
+        dir.write(&place(&id(n)), rollout.as_bytes());
+    }
+    let all: Vec<_> = (0..100).map(|n| format!("Question {n}")).collect();
+    assert_eq!(said(&dir, &place(&id(99))), all);
+    // A circle has no end.
+    let circle = rollout(&id(0), 0, Some((&id(50), 2)), &[("user", "Question 0")]);
+    dir.write(&place(&id(0)), circle.as_bytes());
+    let (code, text) = dir.said(&["context", &place(&id(99))]);
+    assert!(code <= 1 && text.contains("CY0317"), "{text}");
+}
+
+#[test]
+fn a_first_line_that_is_written_again_is_not_reported() {
+    let dir = Dir::new();
+    let source = String::from_utf8(own("codex/v2/polish")).expect("UTF-8");
+    let first = source.lines().next().expect("a line").to_owned() + "\n";
+    let id = serde_json::from_str::<Value>(&first).expect("JSON")["payload"]["id"].clone();
+    for (further, count) in [(id.clone(), 0), (json!(PARENT), 2)] {
+        let again = first.replace(id.as_str().expect("a text"), further.as_str().expect("a text"));
+        dir.write("a.jsonl", [&source, &again, &again].map(String::as_str).concat().as_bytes());
+        let (code, text) = dir.said(&["validate", "a.jsonl"]);
+        assert_eq!(text.matches("CY0203").count(), count, "{text}");
+        assert_eq!(code, 0, "{text}");
+    }
+}
+
+#[test]
 fn a_segment_behind_turns_that_were_taken_back_begins_in_the_first_file() {
     let Some(corpus) = corpus("a_segment_behind_turns_that_were_taken_back") else { return };
     let all = files(&corpus.join("codex/0.169.0/revert"));

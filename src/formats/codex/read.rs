@@ -95,6 +95,7 @@ struct Records<'a> {
 struct Session {
     /// Place of the first line.
     at: Position,
+    id: Option<Json>,
     bare: bool,
     chain: Chain,
 }
@@ -170,7 +171,9 @@ impl Records<'_> {
             Some(session) => {
                 let mut record = self.state.settle(super::line::read(&value, session.bare));
                 session.chain.link(&mut record);
-                if record.node.is(Field::Subtype, wire::META) {
+                // Codex writes the line again each time it resumes the session.
+                let id = |meta: Json| meta.member("payload").unwrap_or(meta).member("id");
+                if record.node.is(Field::Subtype, wire::META) && id(value) != session.id {
                     let message = Code::FurtherHeader.title();
                     self.cx.report(Diagnostic::new(Code::FurtherHeader, message).at(line.at));
                 }
@@ -198,7 +201,8 @@ impl Records<'_> {
         let (mut node, bare) = read.ok_or_else(|| no_header(line, NOT_A_HEADER))?;
         let version = version_of(&node, bare);
         node.set(Field::Source, Json::string(&format!("{NAME}@{version}")));
-        self.session = Some(Session { at: line.at, bare, chain: Chain::of(&node, self.cx) });
+        let (id, chain) = (node.json(Field::Id).cloned(), Chain::of(&node, self.cx));
+        self.session = Some(Session { at: line.at, id, bare, chain });
         let payload = node.json(Field::Extra).and_then(|extra| extra.member("payload"));
         if let Some(meta) = payload.filter(|meta| base::reference(meta).is_some()) {
             self.history.begin(&meta, self.parts, self.cx.options.max_line)?;
