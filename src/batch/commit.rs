@@ -5,7 +5,7 @@ use super::account::Account;
 use super::inputs::Job;
 use super::report::{FailOn, FileReport, Outcome};
 use crate::error::Error;
-use crate::store::{Entry, Placed, Sealed, make_room, open_files, put};
+use crate::store::{Entry, Placed, Sealed, make_room, put, spare_files};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -55,8 +55,7 @@ impl Most {
     /// Returns the limits in a run with `workers` workers.
     fn of(workers: usize) -> Self {
         let all = workers.max(1) as u64;
-        // Half of the open files are left for what is read and written meanwhile.
-        let files = (open_files() / 2 / all).clamp(1, MOST_FILES);
+        let files = (spare_files(all) / all).clamp(1, MOST_FILES);
         Self { files, bytes: MOST_BYTES / all }
     }
 }

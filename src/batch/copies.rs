@@ -2,8 +2,8 @@
 
 use super::report::FileReport;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::store::text_of;
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ impl Copies {
         let Ok(Some(relation)) = relation(first, &path) else { return };
         let other = first.display();
         let what = match relation {
-            Relation::Same => format!("{other} has the same bytes"),
+            Relation::Same => format!("{other} has the same text"),
             Relation::Begins => format!("{other} is the beginning of this file"),
             Relation::Continues => format!("this file is the beginning of {other}"),
             Relation::Parts(line) => format!("{other} differs from line {line} on"),
@@ -48,9 +48,9 @@ enum Relation {
     Parts(u64),
 }
 
-/// Compares two files; `None` if their first lines differ.
+/// Compares the texts of two files, compressed or not; `None` if their first lines differ.
 fn relation(a: &Path, b: &Path) -> io::Result<Option<Relation>> {
-    let (mut a, mut b) = (BufReader::new(File::open(a)?), BufReader::new(File::open(b)?));
+    let (mut a, mut b) = (BufReader::new(text_of(a)?), BufReader::new(text_of(b)?));
     let mut line = 1;
     loop {
         let (left, right) = (a.fill_buf()?, b.fill_buf()?);

@@ -45,4 +45,4 @@ pub use share::{Share, decoded, encoded, portions};
 pub use task::{Action, RepairSettings, Task};
 pub use undo::{Undone, undo};
 pub use walk::{Written, expand};
-pub use workers::{Workers, threads};
+pub use workers::{Workers, threads, threads_in_turn};

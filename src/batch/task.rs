@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::format::{At, Cx, Options, Parts, RepairOptions, Repaired, Sink, Target};
 use crate::formats::{Spec, lacks};
 use crate::store::{
-    Backup, Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, check_no_pipe,
+    Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, check_no_pipe,
     is_alone, mend,
 };
 use crate::{convert, inspect, join, migrate, parts, validate};
@@ -440,21 +440,6 @@ impl Task {
         let stays = matches!(self.action, Action::Migrate(_)) && to.version().number == version;
         let copied = plain && stays && found.format.plane.is_none();
         Ok(migrate::Outcome { changed: (done.changed && !copied) || mended, ..done })
-    }
-
-    /// Adds to the result of a repair that a compressed file was read only as far as it can be
-    /// unpacked. The rest of the file cannot go to a quarantine, so the file is changed in place
-    /// only if a backup is kept.
-    fn with_tear(&self, done: Repaired, input: &Input, cx: &Cx<'_>) -> Result<Repaired> {
-        let Some(torn) = input.torn() else { return Ok(done) };
-        if matches!(self.place, Place::InPlace(Backup::None)) && !self.policy.dry {
-            let message =
-                format!("{torn}; it is left unchanged, because no original would be kept");
-            return Err(Error::unfit(Diagnostic::new(Code::TornArchive, message)));
-        }
-        let message = format!("{torn}; no checksum confirms what precedes that place");
-        cx.report(Diagnostic::new(Code::ArchiveRead, message));
-        Ok(Repaired { changed: true, fixes: done.fixes + 1, ..done })
     }
 
     /// Joins several sessions into one output.

@@ -1,5 +1,6 @@
 //! Parallel work on many inputs, with results in the order of the inputs.
 
+use crate::store::{WAITING, most_workers};
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use std::collections::VecDeque;
@@ -14,7 +15,14 @@ const MOST: usize = 1024;
 pub fn threads(asked: usize) -> usize {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let wanted = if asked > 0 { asked } else { processors() };
-    wanted.min(MOST)
+    wanted.min(MOST).min(most_workers())
+}
+
+/// Returns the number of threads if outputs get their names in order: some wait for those before
+/// them.
+#[must_use]
+pub fn threads_in_turn(threads: usize) -> usize {
+    (threads + WAITING).min(most_workers())
 }
 
 /// Threads that work in parallel.

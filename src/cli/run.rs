@@ -8,11 +8,11 @@ use super::show::{self, Show};
 use super::{Stop, save};
 use crate::batch::{
     self, Account, Action, Commit, Copies, Earlier, FailOn, FileReport, Job, Joining, Listed,
-    Outcome, Over, Place, Planned, RunReport, Summary, Task, Workers, planned,
+    Outcome, Over, Place, Planned, RunReport, Summary, Task, Workers, planned, threads_in_turn,
 };
 use crate::diagnostic::{Code, Diagnostic, Findings};
 use crate::error::Error;
-use crate::store::{Claims, WAITING, folder_of, real};
+use crate::store::{Claims, folder_of, real};
 use crate::threads::ThreadBudget;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -114,7 +114,7 @@ fn take(task: &mut Task, claims: Claims, threads: usize) -> usize {
     let native = matches!(task.place, Place::Native(_));
     let thread_budget = task.options.thread_budget.clone();
     task.claims = Arc::new(if native { claims.in_turn(threads, thread_budget) } else { claims });
-    if native { threads + WAITING } else { threads }
+    if native { threads_in_turn(threads) } else { threads }
 }
 
 /// The listed inputs, and the files that are read.

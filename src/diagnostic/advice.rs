@@ -47,6 +47,7 @@ impl Code {
             || (Self::BlankRemoved..=Self::HistoryRestored).contains(&self)
             || [
                 Self::ArchiveRead,
+                Self::TailRead,
                 Self::RecordRestored,
                 Self::EscapeRead,
                 Self::LinesJoined,

@@ -143,6 +143,12 @@ impl Input {
         self.parts.iter().find_map(|part| part.tear.as_ref()?.found())
     }
 
+    /// Returns where text that is not compressed follows a compressed part, if it does.
+    #[must_use]
+    pub fn plain_tail(&self) -> Option<u64> {
+        self.parts.iter().find_map(|part| part.tear.as_ref()?.plain())
+    }
+
     /// Adds an index file that contains more about the session, which the index calls `name`.
     #[must_use]
     pub fn with_index(self, name: String, path: PathBuf) -> Self {

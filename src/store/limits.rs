@@ -40,3 +40,25 @@ pub fn open_files() -> u64 {
 pub fn open_files() -> u64 {
     512
 }
+
+/// Returns how many sessions can be worked on at a time without running out of open files; one is
+/// always possible.
+#[must_use]
+pub fn most_workers() -> usize {
+    usize::try_from(open_files().saturating_sub(OTHERS) / EACH).map_or(1, |most| most.max(1))
+}
+
+/// Returns how many files outputs may keep open until they are put in their places, beside those
+/// that `workers` sessions need.
+#[must_use]
+pub fn spare_files(workers: u64) -> u64 {
+    let all = open_files();
+    // Half of them are left for what is read and written meanwhile.
+    all.saturating_sub(OTHERS + EACH * workers).min(all / 2)
+}
+
+/// Number of files that a run has open for itself: standard streams, journal, report.
+const OTHERS: u64 = 8;
+
+/// Number of files that the work on a session mostly has open: its input, its outputs, its spools.
+const EACH: u64 = 12;

@@ -3,12 +3,14 @@
 //! When reading, the first bytes of a file decide, whatever its name is. When writing, the name
 //! decides.
 
+mod frames;
+
 use crate::error::{Swollen, Torn};
-use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
+use frames::{Frames, Steady};
 use std::cell::{Cell, RefCell};
 use std::fs::File;
-use std::io::{self, BufRead, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -78,16 +80,25 @@ impl Packing {
     }
 
     /// Returns a reader of the text in a compressed stream. With a `tear`, the text of a damaged
-    /// stream ends where it cannot be unpacked further.
-    fn unpack(self, packed: impl Read + 'static, tear: Option<Tear>) -> io::Result<Box<dyn Read>> {
+    /// stream ends where it cannot be unpacked further, and text behind the stream that is not
+    /// compressed is read, too.
+    fn unpack(self, packed: Box<dyn Read>, tear: Option<Tear>) -> Box<dyn Read> {
         let taken = Rc::new(Cell::new(0));
-        let packed = Taken::new(packed, Rc::clone(&taken));
-        let unpacked: Box<dyn Read> = match self {
-            Self::Gzip => Box::new(MultiGzDecoder::new(packed)),
-            Self::Zstd => Box::new(Steady::new(zstd::Decoder::with_buffer(packed)?)),
+        let frames = Frames::new(self, packed, Rc::clone(&taken), tear.clone());
+        let reader: Box<dyn Read> = match self {
+            Self::Gzip => Box::new(frames),
+            Self::Zstd => Box::new(Steady::new(frames)),
         };
-        Ok(Box::new(Limited { reader: unpacked, given: 0, taken, tear, ended: false }))
+        Box::new(Limited { reader, given: 0, taken, tear, ended: false })
     }
+}
+
+/// Opens the text of a file, compressed or not.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn text_of(path: &Path) -> io::Result<impl Read + use<>> {
+    Ok(Unpacked::new(Box::new(File::open(path)?), None))
 }
 
 /// Returns a file name without the ending of a compressed file.
@@ -114,13 +125,23 @@ pub fn fill(reader: &mut dyn Read, buffer: &mut [u8], least: usize) -> io::Resul
 /// The position where a damaged file can be unpacked no further, shared by all readers that read it
 /// up to there.
 #[derive(Clone, Debug, Default)]
-pub struct Tear(Rc<RefCell<Option<Torn>>>);
+pub struct Tear {
+    torn: Rc<RefCell<Option<Torn>>>,
+    plain: Rc<Cell<Option<u64>>>,
+}
 
 impl Tear {
     /// Returns the position, if there is one and a reader reached it.
     #[must_use]
     pub fn found(&self) -> Option<Torn> {
-        self.0.borrow().clone()
+        self.torn.borrow().clone()
+    }
+
+    /// Returns where text that is not compressed follows the compressed stream, if a reader reached
+    /// such text.
+    #[must_use]
+    pub fn plain(&self) -> Option<u64> {
+        self.plain.get()
     }
 }
 
@@ -162,7 +183,7 @@ impl Read for Unpacked {
             }
             let whole = io::Cursor::new(start.to_vec()).chain(reader);
             self.stage = Stage::Open(match packing {
-                Some(packing) => packing.unpack(whole, self.tear.clone())?,
+                Some(packing) => packing.unpack(Box::new(whole), self.tear.clone()),
                 None => Box::new(whole),
             });
         }
@@ -171,88 +192,6 @@ impl Read for Unpacked {
             // The reader failed before, so there are no more bytes.
             Stage::Unseen(_) | Stage::Between => Ok(0),
         }
-    }
-}
-
-/// Number of bytes that are read and unpacked at a time.
-const STEP: usize = 64 << 10;
-
-/// Number of bytes at the end of a file that may be a checksum.
-const CHECKSUM: usize = 4;
-
-/// Reader that counts the bytes taken from it, and returns the last bytes separately. A decoder
-/// that finds a wrong checksum in them discards everything that it unpacks in the same call.
-struct Taken<R> {
-    reader: R,
-    buffer: Vec<u8>,
-    start: usize,
-    end: usize,
-    ended: bool,
-    bytes: Rc<Cell<u64>>,
-}
-
-impl<R: Read> Taken<R> {
-    fn new(reader: R, bytes: Rc<Cell<u64>>) -> Self {
-        Self { reader, buffer: vec![0; STEP], start: 0, end: 0, ended: false, bytes }
-    }
-}
-
-impl<R: Read> BufRead for Taken<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        while !self.ended && self.end - self.start <= CHECKSUM {
-            self.buffer.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-            let read = self.reader.read(self.buffer.get_mut(self.end..).unwrap_or_default())?;
-            self.end += read;
-            self.ended = read == 0;
-        }
-        let pending = self.end - self.start;
-        let given = if pending > CHECKSUM { pending - CHECKSUM } else { pending };
-        Ok(self.buffer.get(self.start..self.start + given).unwrap_or_default())
-    }
-
-    fn consume(&mut self, amount: usize) {
-        self.bytes.set(self.bytes.get() + amount as u64);
-        self.start += amount;
-    }
-}
-
-impl<R: Read> Read for Taken<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.fill_buf()?.read(buffer)?;
-        self.consume(read);
-        Ok(read)
-    }
-}
-
-/// Reader that unpacks in steps of a fixed size. The bytes that a decoder returns before an error
-/// depend on how many are requested at a time, and a file that is read twice must give the same
-/// bytes.
-struct Steady<R> {
-    reader: R,
-    piece: Vec<u8>,
-    at: usize,
-}
-
-impl<R: Read> Steady<R> {
-    fn new(reader: R) -> Self {
-        Self { reader, piece: Vec::new(), at: 0 }
-    }
-}
-
-impl<R: Read> Read for Steady<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.at == self.piece.len() {
-            let mut piece = std::mem::take(&mut self.piece);
-            self.at = 0;
-            piece.resize(STEP, 0);
-            let read = self.reader.read(&mut piece)?;
-            piece.truncate(read);
-            self.piece = piece;
-        }
-        let read = self.piece.get(self.at..).unwrap_or_default().read(buffer)?;
-        self.at += read;
-        Ok(read)
     }
 }
 
@@ -272,7 +211,7 @@ impl Limited {
         let torn = Torn { at: self.taken.get(), why: error.to_string() };
         match &self.tear {
             Some(tear) => {
-                *tear.0.borrow_mut() = Some(torn);
+                *tear.torn.borrow_mut() = Some(torn);
                 Ok(0)
             }
             None => Err(io::Error::other(torn)),
@@ -381,6 +320,7 @@ impl Drop for Packed {
 
 #[cfg(test)]
 mod tests {
+    use super::frames::{CHECKSUM, STEP};
     use super::*;
     use std::io::Seek;
 
@@ -396,7 +336,7 @@ mod tests {
         bytes
     }
 
-    fn text_of(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    fn unpacked(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
         Unpacked::new(Box::new(io::Cursor::new(bytes.clone())), None).read_to_end(&mut text)?;
         let mut slow = Unpacked::new(Box::new(io::Cursor::new(bytes)), None);
@@ -411,19 +351,36 @@ mod tests {
     #[test]
     fn there_and_back() {
         for text in [&b""[..], b"a", b"abcdefgh\n", &[7; 300_000]] {
-            assert_eq!(text_of(text.to_vec()).expect("text"), text);
+            assert_eq!(unpacked(text.to_vec()).expect("text"), text);
             for packing in ALL {
                 let bytes = packed(text, packing);
                 assert_eq!(Packing::of_start(&bytes), Some(packing));
-                assert_eq!(text_of(bytes.clone()).expect("whole"), text);
+                assert_eq!(unpacked(bytes.clone()).expect("whole"), text);
                 // Files that were put behind each other are one.
                 let twice = [bytes.clone(), bytes.clone()].concat();
-                assert_eq!(text_of(twice).expect("whole"), [text, text].concat());
+                assert_eq!(unpacked(twice).expect("whole"), [text, text].concat());
                 for cut in 4..bytes.len() {
-                    let error = text_of(bytes[..cut].to_vec()).map_err(|error| error.kind());
+                    let error = unpacked(bytes[..cut].to_vec()).map_err(|error| error.kind());
                     assert!(error.is_err() || cut < packing.magic().len(), "{packing:?} {cut}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn text_behind_a_compressed_stream_is_read_where_damage_is_no_error() {
+        for (packing, tail) in ALL.into_iter().flat_map(|one| [(one, "b"), (one, "bcdefgh\n")]) {
+            let stream = packed(b"a\n", packing);
+            let bytes = [&stream, tail.as_bytes()].concat();
+            let error = unpacked(bytes.clone()).expect_err("no frame");
+            assert!(error.to_string().contains("not compressed"), "{error}");
+            let (tear, mut text) = (Tear::default(), String::new());
+            let packed = Box::new(io::Cursor::new(bytes));
+            let read = Unpacked::new(packed, Some(tear.clone())).read_to_string(&mut text);
+            assert_eq!(read.expect("text"), 2 + tail.len());
+            assert_eq!(text, format!("a\n{tail}"));
+            assert_eq!(tear.plain(), Some(stream.len() as u64), "{packing:?}");
+            assert_eq!(tear.found(), None);
         }
     }
 

@@ -283,3 +283,28 @@ fn what_grows_beyond_the_limit_is_told_as_that() {
     assert!(code == 3 && said.contains("CY0720"), "{code} {said}");
     assert!(!said.contains("CY0101") && !said.contains("copyist repair"), "{said}");
 }
+
+#[test]
+fn lines_that_were_appended_to_a_compressed_file_are_read_by_repair() {
+    let (session, more) = (own("pi/v3/everything"), b"{\"torn\":");
+    let half = session.len() / 2;
+    let cut = half + session[half..].iter().position(|b| *b == b'\n').expect("a line") + 1;
+    for ending in [".gz", ".zst"] {
+        let dir = Dir::new();
+        let file = format!("a.jsonl{ending}");
+        let bytes = [&packed(ending, &session[..cut]), &session[cut..], more].concat();
+        dir.write(&file, &bytes);
+        let (code, said) = dir.exit(&["validate", &file]);
+        assert!(code == 3 && said.contains("CY0718") && said.contains("not compressed"), "{said}");
+        let (code, said) = dir.exit(&["repair", "-o", "b.jsonl", &file]);
+        assert!(code == 0 && said.contains("CY0878"), "{code} {said}");
+        assert_eq!(read(&dir.path("b.jsonl")), session);
+        let aside = String::from_utf8(read(&dir.path("b.quarantine.jsonl"))).expect("UTF-8");
+        assert!(aside.contains("torn"), "{aside}");
+        let (code, said) = dir.exit(&["repair", "--in-place", &file]);
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(text(&read(&dir.path(&file))), session);
+        assert_eq!(read(&dir.path(&format!("{file}.bak"))), bytes);
+        assert_eq!(dir.exit(&["repair", "-n", &file]).0, 0);
+    }
+}
