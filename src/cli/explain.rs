@@ -1,7 +1,7 @@
 //! The command `copyist explain`.
 
 use super::{Stop, names, print};
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Severity};
 use std::io::Write;
 
 /// Explain a code such as CY0103, or list them all
@@ -18,7 +18,7 @@ impl Args {
         match self.code {
             None => {
                 for code in Code::ALL {
-                    let severity = code.severity().to_string();
+                    let severity = severity(*code).to_string();
                     let _ = writeln!(out, "{} {severity:<8} {}", code.name(), code.title());
                 }
             }
@@ -27,10 +27,16 @@ impl Args {
                     let message = format!("no code {name:?}; `copyist explain` lists them");
                     return Err(Stop::usage(message));
                 };
-                let _ = writeln!(out, "{}: {} ({})\n", code.name(), code.title(), code.severity());
+                let _ = writeln!(out, "{}: {} ({})\n", code.name(), code.title(), severity(code));
                 let _ = writeln!(out, "{}", code.explanation());
             }
         }
         print(&out)
     }
+}
+
+/// Returns how grave a finding of this kind is where sessions are checked: what makes a session
+/// invalid is an error.
+fn severity(code: Code) -> Severity {
+    if code.is_invalid() { Severity::Error } else { code.severity() }
 }

@@ -76,7 +76,7 @@ impl Branch {
         let stream = from.name == canonical::FORMAT.name
             && (home == SourceKind::Elsewhere || to.version().tree);
         let leaf = survey.leaf.as_ref().filter(|_| stream);
-        report_faults(&tree, leaf, stream && to.version().tree, cx);
+        report_faults(&tree, leaf, (stream && to.version().tree, fits), cx);
         if fits || home == SourceKind::There {
             return Ok(None);
         }

@@ -104,8 +104,14 @@ impl Survey {
 
 /// Reports why the target may differ from the user's intent: a conversation that begins at a
 /// missing parent, a leaf that is missing, or, for a tree that comes from another format, a tree
-/// that the target's software cannot read.
-pub fn report_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, cx: &Cx<'_>) {
+/// that the target's software cannot read. `whole` is true for a stream, `branches` for any other
+/// session that keeps its branches.
+pub fn report_faults(
+    tree: &Tree,
+    leaf: Option<&(Json, Position)>,
+    (whole, branches): (bool, bool),
+    cx: &Cx<'_>,
+) {
     let gone = |(leaf, _): &&(Json, Position)| !leaf.is_null() && tree.ordinal(leaf).is_none();
     if let Some((_, at)) = leaf.filter(gone) {
         let message = "the leaf of the session is not in the stream; the last entry is used";
@@ -114,7 +120,8 @@ pub fn report_faults(tree: &Tree, leaf: Option<&(Json, Position)>, whole: bool, 
     // Another target gets one branch, and the code that follows the branch reports its defects.
     let counts = |code| match code {
         Code::MissingParent => true,
-        Code::DuplicateId | Code::Cycle => whole,
+        Code::DuplicateId => whole,
+        Code::Cycle => whole || branches,
         _ => false,
     };
     tree.findings().filter(|found| counts(found.code)).for_each(|found| cx.report(found));

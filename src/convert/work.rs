@@ -4,7 +4,7 @@ use super::branch::Branch;
 use super::forks::forks;
 use super::moved;
 use super::native::{Native, native};
-use crate::diagnostic::{Differences, FieldOutcome, Log};
+use crate::diagnostic::{Code, Differences, FieldOutcome, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
 use crate::format::{Cx, Format, NativeFn, Options, Parts, Reader, Sink, Writer};
@@ -13,6 +13,7 @@ use crate::origin::{Header, Keep, Measured, Trace};
 use crate::position::Located;
 use crate::record::{Answers, Field, Kind, Record, Value, block};
 use crate::stage::Stage;
+use crate::tree::Shape;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -34,6 +35,8 @@ pub struct Work<'a> {
     forks: HashSet<u64>,
     /// First source format of the session.
     source: Option<String>,
+    /// The nodes of a tree whose branches no one else looks at.
+    shape: Option<Shape>,
     cx: &'a Cx<'a>,
 }
 
@@ -45,7 +48,7 @@ impl<'a> Work<'a> {
     fn straight(from: &'static Format, to: Spec, cx: &'a Cx<'a>) -> Self {
         let forks = HashSet::new();
         let (branch, trace, answers, source) = (None, None, None, None);
-        Self { from, to, branch, ahead: true, trace, answers, forks, source, cx }
+        Self { from, to, branch, ahead: true, trace, answers, forks, source, shape: None, cx }
     }
 
     /// Begins a session whose branches are read first.
@@ -68,7 +71,9 @@ impl<'a> Work<'a> {
         let whole = to.version().tree && (fits || to.format.name == stream);
         let branch = if whole { None } else { Branch::of(from, to, parts, cx)? };
         let forks = forks(from, to, parts, cx)?;
-        Ok(Self { branch, ahead: false, forks, ..Self::straight(from, to, cx) })
+        let tree = whole && from.name != stream && from.versions.iter().any(|one| one.tree);
+        let shape = tree.then(|| Shape::within(cx.options.index_memory));
+        Ok(Self { branch, ahead: false, forks, shape, ..Self::straight(from, to, cx) })
     }
 
     /// Writes the records, and an origin if there is a `header` for one. Most sessions are one
@@ -221,6 +226,9 @@ impl<'a> Work<'a> {
             if shows {
                 cx.report_outside_images(&located);
             }
+            if located.value.is_node() {
+                self.shape.iter_mut().for_each(|shape| shape.record(&located));
+            }
             let began = located.value.kind == Kind::Session;
             if began {
                 if self.ahead && self.branch.is_none() {
@@ -261,6 +269,9 @@ impl<'a> Work<'a> {
         if self.ahead && !self.branch.as_mut().is_some_and(Branch::is_straight) {
             return Ok(None);
         }
+        // An agent that follows the parents of such an entry has no end.
+        let findings = self.shape.take().into_iter().flat_map(|shape| shape.finish().findings());
+        findings.filter(|found| found.code == Code::Cycle).for_each(|found| cx.report(found));
         let note = self.branch.as_ref().and_then(|branch| branch.note(to));
         note.into_iter().for_each(|note| cx.report(note));
         // Without a session the writer reports the missing record.

@@ -371,10 +371,10 @@ impl Output {
         ended.map_err(|error| Error::io("cannot write", error))?;
         let changes = std::mem::take(&mut self.changes);
         if self.completes {
-            let stands = |staged: &Staged| staged.stands(!changes.is_empty());
-            let stand = self.staged.iter().map(stands).collect::<Result<Vec<_>>>()?;
-            let mut stand = stand.into_iter();
-            self.staged.retain(|_| !stand.next().unwrap_or_default());
+            let complete = |staged: &Staged| staged.is_complete(!changes.is_empty());
+            let complete = self.staged.iter().map(complete).collect::<Result<Vec<_>>>()?;
+            let mut complete = complete.into_iter();
+            self.staged.retain(|_| !complete.next().unwrap_or_default());
         }
         let alone = (!changes.is_empty()).then(Alone::wait);
         let mut live = Vec::new();

@@ -85,12 +85,12 @@ pub struct Placed {
 impl Staged {
     /// Whether a file with the same contents is in its place already. Where that is no reason to
     /// leave it there, or the contents differ, an existing file is an error.
-    pub(super) fn stands(&self, may_stand: bool) -> Result<bool> {
+    pub(super) fn is_complete(&self, completes: bool) -> Result<bool> {
         let Self { file, target, meets, over, .. } = self;
         if *over || *meets != Meets::Stop || Existing::at(target) == Existing::Nothing {
             return Ok(false);
         }
-        if may_stand && hash(file.as_file().try_clone())? == hash(File::open(target))? {
+        if completes && hash(file.as_file().try_clone())? == hash(File::open(target))? {
             return Ok(true);
         }
         Err(exists(target))

@@ -25,5 +25,6 @@ mod report;
 mod resume;
 mod rollouts;
 mod safety;
+mod scarce;
 mod shares;
 mod sweep;

@@ -103,7 +103,8 @@ const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Opaqu
 /// Source: all releases from 1.0.0 on count UTF-16 units, and cut a name after 200 of them. The
 /// checksum that follows a cut name is that of the SDK.
 fn native(named: &Named<'_>) -> String {
-    let cwd = named.session.text(Field::Cwd).unwrap_or_else(|| "/".to_owned());
+    let cwd = named.session.text(Field::Cwd).filter(|cwd| !cwd.is_empty());
+    let cwd = cwd.unwrap_or_else(|| "/".to_owned());
     let plain = |unit: u16| {
         let c = char::from_u32(u32::from(unit)).filter(char::is_ascii_alphanumeric);
         c.unwrap_or('-')

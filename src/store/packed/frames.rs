@@ -13,7 +13,7 @@ pub(super) struct Frames {
     tear: Option<Tear>,
 }
 
-/// What is read of a stream now.
+/// Piece of a stream that is read now.
 enum Frame {
     Between(Taken<Box<dyn Read>>),
     Gzip(GzDecoder<Taken<Box<dyn Read>>>),

@@ -1,0 +1,139 @@
+//! Runs that lack something: open files, a part of what a killed run wrote, a folder's name.
+
+use crate::common::{Dir, own, read};
+use std::fs;
+use std::process::Command;
+
+#[cfg(unix)]
+#[test]
+fn few_open_files_suffice_for_many_sessions() {
+    let dir = Dir::new();
+    for n in 0..30 {
+        dir.write(&format!("in/s{n}.jsonl"), &own("pi/v3/everything"));
+    }
+    for (jobs, to) in [("8", "claude-code"), ("16", "connectonion"), ("2", "codelia@2")] {
+        let script =
+            format!("ulimit -n 24; exec \"$0\" convert -q -j {jobs} -t {to} in --out-dir {jobs}");
+        let done = Command::new("sh")
+            .args(["-c", &script, env!("CARGO_BIN_EXE_copyist")])
+            .current_dir(dir.root())
+            .output()
+            .expect("a shell");
+        let why = String::from_utf8_lossy(&done.stderr);
+        assert!(
+            done.status.code() <= Some(1) && !why.contains("Too many open files"),
+            "{to}: {why}"
+        );
+        assert!(fs::read_dir(dir.path(jobs)).expect("outputs").count() >= 30, "{to}");
+    }
+}
+
+#[test]
+fn a_conversion_into_a_shared_database_is_completed_by_the_next_run() {
+    let dir = Dir::new();
+    dir.write("s.jsonl", &own("pi/v3/everything"));
+    let convert = ["convert", "-q", "-t", "codelia@2", "s.jsonl", "--out-dir", "out"];
+    assert!(dir.exit(&convert).0 <= 1);
+    let files = || crate::common::all_files(&dir.path("out"));
+    let database = || files().into_iter().find(|file| file.ends_with("state.db")).expect("one");
+    let rows = || {
+        let db = rusqlite::Connection::open(database()).expect("a database");
+        let rows: i64 = db
+            .query_row("SELECT count(*) FROM session_state", [], |row| row.get(0))
+            .expect("a table");
+        rows
+    };
+    let whole: Vec<_> = files();
+    assert_eq!(rows(), 1);
+    // The row, the whole database, and the log are what a killed run did not come to.
+    let db = rusqlite::Connection::open(database()).expect("a database");
+    db.execute("DELETE FROM session_state", []).expect("room");
+    drop(db);
+    assert!(dir.exit(&convert).0 <= 1);
+    assert_eq!((rows(), files()), (1, whole.clone()));
+    fs::remove_file(database()).expect("it is there");
+    assert!(dir.exit(&convert).0 <= 1);
+    assert_eq!((rows(), files()), (1, whole.clone()));
+    // A file with other contents is not written over.
+    let log = whole
+        .iter()
+        .find(|file| file.ends_with("sessions") || file.to_string_lossy().contains("messages"));
+    let log = log.expect("a log").clone();
+    fs::write(&log, "other").expect("room");
+    let (code, why) = dir.said(&convert);
+    assert!(code == 3 && why.contains("CY0701"), "{why}");
+    assert_eq!(read(&log), b"other");
+}
+
+#[test]
+fn a_session_without_a_folder_has_a_place_in_the_native_layout() {
+    let dir = Dir::new();
+    let source = String::from_utf8(own("pi/v3/everything")).expect("UTF-8");
+    let first = source.lines().next().expect("a line");
+    let mut header: serde_json::Value = serde_json::from_str(first).expect("JSON");
+    header["cwd"] = "".into();
+    dir.write("s.jsonl", source.replacen(first, &header.to_string(), 1).as_bytes());
+    let (code, why) = dir.said(&[
+        "convert",
+        "-t",
+        "claude-code",
+        "--layout",
+        "native",
+        "s.jsonl",
+        "--out-dir",
+        "o",
+    ]);
+    assert!(code <= 1 && why.contains("names no project folder"), "{why}");
+    assert!(dir.path("o/-").is_dir(), "{why}");
+}
+
+#[test]
+fn entries_that_are_their_own_ancestors_are_reported_by_every_conversion() {
+    let dir = Dir::new();
+    let line = |id: &str, parent: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-11-21T10:00:00.000Z","message":{{"role":"user","content":"{id}","timestamp":1}}}}"#
+        )
+    };
+    let header = r#"{"type":"session","version":3,"id":"019ac000-0000-7000-8000-000000000001","timestamp":"2026-11-21T10:00:00.000Z","cwd":"/w"}"#;
+    let lines = [header.to_owned(), line("a", "null"), line("b", "\"c\""), line("c", "\"b\"")]
+        .join("\n")
+        + "\n";
+    dir.write("s.jsonl", lines.as_bytes());
+    for to in ["claude-code", "canonical", "connectonion", "codex"] {
+        let (code, why) = dir.said(&["convert", "-t", to, "s.jsonl", "-o", to]);
+        assert!(code == 1 && why.matches("CY0404").count() == 1, "{to}: {code} {why}");
+        let (_, why) = dir.said(&["convert", "-t", "pi", to, "-o", &format!("{to}.back")]);
+        assert_eq!(read(&dir.path(&format!("{to}.back"))), lines.as_bytes(), "{to}: {why}");
+    }
+}
+
+#[test]
+fn a_packed_copy_beside_its_session_is_noted() {
+    let dir = Dir::new();
+    let session = own("pi/v3/everything");
+    dir.write("R.jsonl", &session);
+    dir.write("R.jsonl.zst", &zstd::encode_all(&session[..], 0).expect("room"));
+    let (_, said) = dir.said(&["validate", "."]);
+    assert!(said.contains("CY0728") && said.contains("has the same text"), "{said}");
+}
+
+#[test]
+fn a_code_is_explained_as_grave_as_it_is_reported() {
+    let dir = Dir::in_memory();
+    let list = dir.said(&["explain"]).1;
+    for code in copyist::diagnostic::Code::ALL {
+        let (name, text) = (code.name(), code.explanation());
+        let invalid = code.is_invalid();
+        let severity = if invalid { "error" } else { &code.severity().to_string() };
+        assert!(list.contains(&format!("{name} {severity:<8} ")), "{name}");
+        if text.contains("remains valid") || text.contains("no repair is necessary") {
+            assert!(!invalid, "{name} is said to be valid");
+        }
+        if text.contains("is an error") || text.contains("agent fails") {
+            assert!(invalid || code.is_fix(), "{name} is said to be an error");
+        }
+    }
+    let said = dir.said(&["explain", "CY0402"]).1;
+    assert!(said.starts_with("CY0402: parent does not exist (error)"), "{said}");
+}
