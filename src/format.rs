@@ -230,6 +230,16 @@ pub trait Writer {
     /// If the output cannot be written, or the record is not allowed here.
     fn record(&mut self, record: &Located<Record>) -> Result<()>;
 
+    /// Takes a record of a session that is continued: the file has it already, so nothing is
+    /// written. Such records come before all others. Returns false if the writer needs the whole
+    /// session.
+    ///
+    /// # Errors
+    /// If the record is not allowed here.
+    fn pass(&mut self, _record: &Located<Record>) -> Result<bool> {
+        Ok(false)
+    }
+
     /// Writes the remaining output.
     ///
     /// # Errors

@@ -36,6 +36,16 @@ impl Session {
             self.entries.follow();
             return Ok(id);
         }
+        if let Some(behind) = self.behind(&added)? {
+            self.files
+                .iter_mut()
+                .try_for_each(|files| files.change(&behind.before, &behind.after, true))?;
+            drop(writing);
+            behind.nodes.into_iter().chain(leaf).for_each(|node| self.entries.push(node));
+            self.entries.set_leaf(Some(behind.leaf.clone()))?;
+            self.entries.follow();
+            return Ok(behind.leaf.text().unwrap_or_default());
+        }
         let all = self.entries.located().chain(added.iter().copied());
         let output = written(self.format, self.version, all)?;
         // A list does not contain identifiers: its reader makes them.
@@ -59,6 +69,50 @@ impl Session {
         drop(writing);
         self.entries = read;
         Ok(self.leaf().unwrap_or_default())
+    }
+
+    /// Returns the lines that new records are behind those that the file of a tree has; `None` if
+    /// the format's writer needs the whole session, or these lines alone would be read otherwise.
+    fn behind(&self, added: &[&Located<Record>]) -> Result<Option<Behind>> {
+        let exists = self.files.as_ref().is_some_and(|files| !files.is_new());
+        if !(exists && self.version.tree && self.format.has_lines()) {
+            return Ok(None);
+        }
+        let (options, log) = (writing_options(), Log::default());
+        let cx = Cx { options: &options, log: &log };
+        let output = |added: &[&Located<Record>]| {
+            let mut sink = Buffer::default();
+            let mut writer = (self.format.write)(&mut sink, self.version, &cx)?;
+            for located in self.entries.located() {
+                if !writer.pass(located)? {
+                    return Ok(None);
+                }
+            }
+            added.iter().try_for_each(|record| writer.record(record))?;
+            writer.finish()?;
+            Ok(Some(sink))
+        };
+        let (Some(before), Some(after)) = (output(&[])?, output(added)?) else { return Ok(None) };
+        let both = after.main();
+        let lines = both.strip_prefix(before.main().as_slice()).unwrap_or_default();
+        let mut parts = Bytes::new(lines);
+        let mut nodes = Vec::new();
+        for item in formats::records(self.format, &mut parts, &cx)? {
+            let value = item?.value;
+            if value.is_node() {
+                nodes.push(Located { value, at: Position::default() });
+            }
+        }
+        let new = |id: &&Json| !self.entries.has(id);
+        let last = nodes.last().map(|last| &last.value);
+        let same = |last: &&Record| added.first().is_some_and(|new| new.value.kind == last.kind);
+        let leaf = last.filter(same).and_then(|last| last.node.json(Field::Id)).filter(new);
+        let first = nodes.first().and_then(|first| first.value.node.json(Field::Parent));
+        let parent = first.filter(|parent| !parent.is_null());
+        let Some(leaf) = leaf.filter(|_| parent == self.entries.leaf()).cloned() else {
+            return Ok(None);
+        };
+        Ok(Some(Behind { before, after, nodes, leaf }))
     }
 
     /// Returns the record that makes a new entry the leaf, if an earlier record names another one.
@@ -134,15 +188,29 @@ impl Session {
     }
 }
 
+/// Lines behind those that a file has.
+struct Behind {
+    /// The output of the session's end without the new records, and with them.
+    before: Buffer,
+    after: Buffer,
+    /// The new records as they are read.
+    nodes: Vec<Located<Record>>,
+    /// The identifier of the last one.
+    leaf: Json,
+}
+
+/// Returns options by which a program's messages get the members that the agent requires.
+fn writing_options() -> Options {
+    Options { complete: true, ..Options::default() }
+}
+
 /// Writes records in a format into memory.
 pub fn written<'r>(
     format: &'static crate::format::Format,
     version: &'static crate::format::Version,
     records: impl Iterator<Item = &'r Located<Record>>,
 ) -> Result<Buffer> {
-    // A program's messages get the members that the agent requires.
-    let options = Options { complete: true, ..Options::default() };
-    let log = Log::default();
+    let (options, log) = (writing_options(), Log::default());
     let cx = Cx { options: &options, log: &log };
     let mut sink = Buffer::default();
     let mut writer = (format.write)(&mut sink, version, &cx)?;

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::format::Parts;
 use crate::json::{Cursor, Json};
 use crate::lines::Lines;
+use crate::record::{Field, Node};
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
 
@@ -55,6 +56,13 @@ impl Segment {
 }
 
 impl Preserved {
+    /// Whether a line names messages that a compaction keeps.
+    #[must_use]
+    pub fn is_named_in(node: &Node) -> bool {
+        let data = node.json(Field::Data).map(Json::as_bytes).unwrap_or_default();
+        memchr::memmem::find(data, b"\"preserved").is_some()
+    }
+
     /// Looks for compactions in a transcript. Names of lines that are lost do not count.
     ///
     /// # Errors
