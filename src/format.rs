@@ -49,6 +49,9 @@ pub struct Format {
     /// Folders, in a folder with the main part's name without its ending, whose files belong to the
     /// session.
     pub below: &'static [&'static str],
+    /// Folders among [`below`](Self::below) for outputs of tools, which are no sessions even if they
+    /// look like one.
+    pub outputs: &'static [&'static str],
     /// Finds the place of a file in a folder that all sessions of the software share, for formats
     /// that keep a session in several files there.
     pub member: Option<MemberFn>,
@@ -337,6 +340,7 @@ impl Format {
             extensions,
             beside: &[],
             below: &[],
+            outputs: &[],
             settle: None,
             member: None,
             index: None,

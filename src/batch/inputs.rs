@@ -55,6 +55,8 @@ pub enum Passed {
     /// Another program has not finished the file: a copy that a sync program or a browser is still
     /// fetching, or the lock or backup file of an editor.
     Unfinished,
+    /// The file is an output of a tool, and the session that it belongs to is not there.
+    Output,
 }
 
 /// One input.

@@ -4,6 +4,8 @@ use super::filter::Filter;
 use super::inputs::{Job, JobSource, Listed, Passed};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Error;
+use crate::format::Format;
+use crate::formats::FORMATS;
 use crate::repair::QUARANTINE;
 use crate::store::{BACKUP, ORIGIN, TEMPORARY, below, folder_of, real_folder};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
@@ -174,9 +176,26 @@ impl Walk<'_> {
             () if is_ours(path.file_name().unwrap_or_default(), self.backup) => Some(Passed::Ours),
             () if is_unfinished(path.file_name().unwrap_or_default()) => Some(Passed::Unfinished),
             () if kind.is_symlink() => Some(Passed::Link),
+            () if is_lone_output(path, self.folder) => Some(Passed::Output),
             () => (!kind.is_file()).then_some(Passed::Special),
         }
     }
+}
+
+/// Whether a file is in a folder for outputs of tools below the folder `root`, and the session that
+/// the folder belongs to is not there.
+fn is_lone_output(path: &Path, root: &Path) -> bool {
+    let inside = path.strip_prefix(root).ok().and_then(Path::parent);
+    inside.into_iter().flat_map(Path::ancestors).any(|folder| {
+        let named = |format: &&&Format| {
+            folder.file_name().is_some_and(|name| format.outputs.iter().any(|own| name == *own))
+        };
+        FORMATS.iter().find(named).is_some_and(|format| {
+            let mut main = folder_of(&root.join(folder)).as_os_str().to_owned();
+            main.push(format.extensions.first().copied().unwrap_or_default());
+            !Path::new(&main).is_file()
+        })
+    })
 }
 
 /// An entry of a folder.

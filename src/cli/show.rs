@@ -184,6 +184,9 @@ impl Show {
                 ),
                 Skip::Passed(Passed::Link) => format!("{path}: {outcome}, a link"),
                 Skip::Passed(Passed::Special) => format!("{path}: {outcome}; not a regular file"),
+                Skip::Passed(Passed::Output) => {
+                    format!("{path}: {outcome}, an output of a tool without its session")
+                }
                 Skip::Passed(Passed::Unfinished) => {
                     format!("{path}: {outcome}, a file that another program has not finished")
                 }

@@ -137,3 +137,47 @@ fn a_code_is_explained_as_grave_as_it_is_reported() {
     let said = dir.said(&["explain", "CY0402"]).1;
     assert!(said.starts_with("CY0402: parent does not exist (error)"), "{said}");
 }
+
+#[test]
+fn outputs_of_tools_are_no_sessions() {
+    let dir = Dir::new();
+    dir.write("s.jsonl", &own("pi/v3/everything"));
+    let convert =
+        ["convert", "-q", "--no-origin", "-t", "claude-code", "s.jsonl", "-o", "p/U.jsonl"];
+    assert!(dir.exit(&convert).0 <= 1);
+    let session = read(&dir.path("p/U.jsonl"));
+    dir.write("p/U/tool-results/b1.txt", &session);
+    let whole = dir.said(&["validate", "p"]).1;
+    assert!(whole.contains("1 valid (with 1 more file)"), "{whole}");
+    // Claude Code removes old transcripts, but not the folders beside them.
+    fs::remove_file(dir.path("p/U.jsonl")).expect("it is there");
+    let (code, alone) = dir.said(&["validate", "-v", "p"]);
+    assert!(alone.contains("1 skipped") && alone.contains("output of a tool"), "{code} {alone}");
+    // A user may name the file, or the folder.
+    for named in ["p/U/tool-results", "p/U/tool-results/b1.txt"] {
+        assert!(dir.said(&["validate", named]).1.contains(": valid "), "{named}");
+    }
+}
+
+#[test]
+fn a_first_line_that_is_not_utf8_comes_back_as_it_was() {
+    let dir = Dir::new();
+    dir.write("s.jsonl", &own("pi/v3/everything"));
+    let convert = ["convert", "-q", "--no-origin", "-t", "claude-code", "s.jsonl", "-o", "a.jsonl"];
+    assert!(dir.exit(&convert).0 <= 1);
+    let whole = read(&dir.path("a.jsonl"));
+    for member in ["\"sessionId\":\"", "\"timestamp\":\"", "\"uuid\":\""] {
+        let mut bytes = whole.clone();
+        let place = memchr::memmem::find(&bytes, member.as_bytes()).expect("a member");
+        bytes[place + member.len() + 3] = 0xff;
+        dir.write("b.jsonl", &bytes);
+        for to in ["pi", "codex", "connectonion", "canonical"] {
+            let keep = ["convert", "--force", "--on-error", "keep"];
+            let (code, why) = dir.said(&[&keep[..], &["-t", to, "b.jsonl", "-o", to]].concat());
+            assert!(code <= 1, "{to}: {why}");
+            let back = ["-t", "claude-code", to, "-o", "back.jsonl"];
+            let (_, why) = dir.said(&[&keep[..], &back].concat());
+            assert_eq!(read(&dir.path("back.jsonl")), bytes, "{member} {to}: {why}");
+        }
+    }
+}

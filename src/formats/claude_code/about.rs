@@ -37,6 +37,8 @@ struct Marks {
 
 impl Marks {
     fn of(line: &[u8]) -> Option<Self> {
+        // A damaged line is kept as it is, and shows nothing.
+        std::str::from_utf8(line).ok()?;
         let mut cursor = Cursor::new(line);
         let mut marks = Self::default();
         cursor.begin_object().ok()?;

@@ -52,6 +52,7 @@ pub static FORMAT: Format = Format {
     aliases: &["claude", "cc"],
     usual: Some(about::SECOND),
     below: wire::FOLDERS,
+    outputs: wire::OUTPUTS,
     settle: Some(|parts, limit| about::older(parts, limit).map(|(_, version)| version)),
     steps: &[Step {
         from: about::FIRST,

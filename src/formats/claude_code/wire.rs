@@ -60,7 +60,10 @@ pub const AGENTS: &str = "/subagents/";
 pub const ABOUT_AGENT: &str = ".meta.json";
 /// Folders, in a folder with the session's name, whose files belong to the session: lines of
 /// sub-agents and facts about them, and long output of tools.
-pub const FOLDERS: &[&str] = &["subagents", "tool-results"];
+pub const FOLDERS: &[&str] = &["subagents", OUTPUT];
+/// The folder of long output.
+pub const OUTPUTS: &[&str] = &[OUTPUT];
+const OUTPUT: &str = "tool-results";
 
 /// Members of an answer's `usage`.
 const USAGE: &[Row] = &[
