@@ -20,7 +20,7 @@ pub use crate::parts::{
     Change, Commit, Opener, Out, Parts, ReadSeek, Same, Sink, Spool, no_room_for_parts,
 };
 use crate::position::{Located, Position};
-use crate::record::{Kind, Node, Record};
+use crate::record::{Field, Kind, Node, Record};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::ops::ControlFlow;
@@ -120,6 +120,14 @@ pub struct Format {
     pub mends: Mends,
     /// Finds the part beside which the origin is, where that is not the first.
     pub main: Option<MainFn>,
+    /// Names records that the software adds to a session by itself.
+    pub additions: Option<AdditionFn>,
+    /// Fields of the session's record that the software fills by itself where they are missing.
+    pub fills: &'static [Field],
+    /// Whether the session's record names copyist as the program that began the file.
+    pub is_ours: Option<fn(&Node) -> bool>,
+    /// Numbers records that are added behind others, where lines have numbers.
+    pub number: Option<NumberFn>,
 }
 
 /// One version of a format.
@@ -210,6 +218,10 @@ pub type NativeFn = fn(&Named<'_>) -> String;
 /// Returns the place, among a session's parts by their names, of the part beside which its origin
 /// is.
 pub type MainFn = fn(&[String]) -> Option<usize>;
+/// Returns what a record is that the software adds to a session by itself, as a noun: `attachment`.
+pub type AdditionFn = fn(&Record) -> Option<&'static str>;
+/// Gives a record a number behind the last one, if there is one. Returns the record's number.
+pub type NumberFn = fn(&mut Record, Option<u64>) -> Option<u64>;
 /// Checks a line that is not blank without the lines before it, so that any thread may do it, and
 /// notes its findings in a fresh scan; returns false if the line is JSON but not an object. A scan
 /// is large, so it is not passed from function to function.
@@ -367,6 +379,10 @@ impl Format {
             mends: Mends::Nothing,
             plain: None,
             main: None,
+            additions: None,
+            fills: &[],
+            is_ours: None,
+            number: None,
         }
     }
 

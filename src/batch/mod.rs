@@ -20,6 +20,7 @@ mod refused;
 mod repaired;
 mod report;
 mod reported_path;
+mod richer;
 mod settings;
 mod share;
 mod task;

@@ -11,6 +11,7 @@ use super::refused::{no_step, not_in_place, other_format, with_origin_beside};
 use super::repaired::{MAIN, bring_back, options_of, repaired};
 use super::report::{FailOn, FileReport, Outcome, Skip};
 use super::reported_path::ReportedPath;
+use super::richer;
 use crate::context::{self, Request};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
@@ -345,6 +346,9 @@ impl Task {
             Err(error) if error.is_recoverable() => output.unchanged().and(Err(error)),
             done => done,
         }?;
+        if matches!(self.action, Action::Convert(_)) && !done.restored {
+            richer::check(&output, to.format)?;
+        }
         report.records = done.records;
         report.to = done.to.map(|number| At { format: to.format, number }).or(report.to);
         if in_place && (only_checked || !done.changed) {

@@ -51,7 +51,7 @@ pub fn run(
     if let Some(restored) = restored {
         let done = restore(restored, to, sink, cx)?;
         // The source is another session than the file, in any target format.
-        return Ok(Outcome { from: version, changed: true, ..done });
+        return Ok(Outcome { from: version, changed: true, restored: true, ..done });
     }
     let home = source(from, version, parts, cx)?.filter(|_| is_stream(from));
     match home.and_then(|home| Spec::parse(&home).ok()) {
@@ -92,7 +92,7 @@ fn maps(paths: &[(String, String)]) -> Vec<Map> {
 
 /// Writes a session that was restored.
 fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Outcome> {
-    let Restored { mut stream, shown, findings, header } = restored;
+    let Restored { mut stream, edited, findings, header } = restored;
     let mut paths = maps(&header.map_paths);
     paths.extend(cx.options.map_paths.iter().cloned());
     let options = Options { map_paths: paths, ..cx.options.clone() };
@@ -109,9 +109,9 @@ fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Re
         }
         _ => to,
     };
-    match (home, shown) {
-        (Some(home), Some(shown)) => {
-            let merged = restored::Edited { stream, shown, findings };
+    match home.filter(|_| edited) {
+        Some(home) => {
+            let merged = restored::Edited { stream, findings };
             restored::write(home, to, merged, sink, &moving)
         }
         _ => {

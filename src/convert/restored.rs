@@ -26,18 +26,15 @@ pub use stream::stream;
 pub struct Edited {
     /// Its stream.
     pub stream: Box<dyn Parts>,
-    /// The file's own records.
-    pub shown: Staged,
     /// Findings about the edits, which are reported if the edits are used.
     pub findings: Log,
 }
 
 /// Converts a session further, or back to its source format, that was in another format and may
-/// have been edited there. If the output does not have the content that the file shows, the file is
-/// written as it shows itself, without the origin.
+/// have been edited there.
 ///
 /// # Errors
-/// If reading or writing fails.
+/// If reading or writing fails, or the output does not have the content that the file shows.
 pub fn write(
     source_format: Spec,
     to: Spec,
@@ -59,9 +56,7 @@ pub fn write(
         let mut stage = if is_last { Stage::tentative(sink) } else { Stage::trial(sink) };
         let Some(done) = written_if_same(way, &mut *merged.stream, &mut stage, &inner)? else {
             let why = "the source format has no place for what was edited or added";
-            cx.report(rejected_for(rejected(why), merged.findings));
-            drop(stage);
-            return plainly(&canonical::FORMAT, 1, to, &mut merged.shown, sink, cx);
+            return Err(rejected_for(rejected(why), merged.findings));
         };
         if is_last {
             cx.log.take_over(merged.findings);

@@ -4,7 +4,7 @@ use super::branch::Branch;
 use super::forks::forks;
 use super::moved;
 use super::native::{Native, native};
-use crate::diagnostic::{Code, Differences, FieldOutcome, Log};
+use crate::diagnostic::{Code, Diagnostic, Differences, FieldOutcome, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
 use crate::format::{Cx, Format, NativeFn, Options, Parts, Reader, Sink, Writer};
@@ -231,6 +231,9 @@ impl<'a> Work<'a> {
             }
             let began = located.value.kind == Kind::Session;
             if began {
+                if is_foreign && !cx.options.ignore_origin {
+                    self.report_missing_origin(&located.value);
+                }
                 if self.ahead && self.branch.is_none() {
                     self.branch = Some(Branch::ahead(&located.value, to, cx));
                 }
@@ -315,6 +318,15 @@ impl<'a> Work<'a> {
         let lost = |record: &Record| format!("{} before the session", record.kind.name());
         lead.iter().for_each(|(_, at)| self.cx.log.count(FieldOutcome::Dropped, &lost(&at.value)));
         Vec::new()
+    }
+
+    /// Reports a session that copyist made of another one: a session with its origin does not come
+    /// here as a file.
+    fn report_missing_origin(&self, session: &Record) {
+        if self.source.is_none() && self.from.is_ours.is_some_and(|ours| ours(&session.node)) {
+            let message = "copyist made this file, and its origin is not beside it";
+            self.cx.report(Diagnostic::new(Code::OriginMissing, message));
+        }
     }
 
     /// Notes the source of the session. The spelling of its file has no meaning in another format.

@@ -25,6 +25,8 @@ pub struct Outcome {
     pub to: Option<u32>,
     /// Whether the output differs from the input.
     pub changed: bool,
+    /// Whether the session was restored from its origin.
+    pub restored: bool,
     /// Records read.
     pub records: u64,
     /// Bytes read.

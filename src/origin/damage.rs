@@ -262,7 +262,12 @@ pub fn unlost(
     let quietly = Log::default();
     let options = Options { on_error: OnError::Keep, ..cx.options.clone() };
     let quiet = Cx { options: &options, log: &quietly };
-    let Some((mut origin, target, digests)) = opened(from, parts, &quiet)? else { return Ok(None) };
+    let origin = match opened(from, parts, &quiet) {
+        // Repair goes on without an origin that was not named.
+        Err(error) if error.code() == Code::OriginUnreadable && !cx.options.require_origin => None,
+        origin => origin?,
+    };
+    let Some((mut origin, target, digests)) = origin else { return Ok(None) };
     if is_of(&origin, &digests) {
         return Ok(None);
     }

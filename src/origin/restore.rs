@@ -10,7 +10,7 @@ use super::matching::compactions;
 use super::matching::outcomes::{RecordKey, aligned, match_turns, renumbered};
 use super::matching::parent_links::ParentLinks;
 use super::matching::rewritten_history::RewrittenHistory;
-use super::matching::{branches, context_edits, unsaved_run};
+use super::matching::{branches, context_edits, copies, unsaved_run};
 use super::merge::{Done, Merger};
 use super::record_store::RecordStore;
 use crate::diagnostic::{Code, Diagnostic, Log};
@@ -26,8 +26,8 @@ use std::collections::{BTreeMap, HashSet};
 pub struct Restored {
     /// Stream of the source, with the edits of the file.
     pub stream: Box<dyn Parts>,
-    /// The file's own records as a stream, where it was edited.
-    pub shown: Option<Staged>,
+    /// Whether the file was edited.
+    pub edited: bool,
     /// Findings about the edits, to be reported if the edits are used.
     pub findings: Log,
     /// Header of the origin, for the version in which the file was made.
@@ -38,11 +38,10 @@ pub struct Restored {
 /// what is written.
 pub type WriteFn = fn(&mut Origin, Spec, &mut dyn Sink, &Cx<'_>) -> Result<Trace>;
 
-/// Reads a session with the origin beside it; `None` if there is none, or none that can be used,
-/// which is reported. `write` makes the base.
+/// Reads a session with the origin beside it; `None` if there is none. `write` makes the base.
 ///
 /// # Errors
-/// If it cannot be read, or there is no room.
+/// If it cannot be read or used, or there is no room.
 pub fn restore(
     from: &'static Format,
     parts: &mut dyn Parts,
@@ -55,12 +54,10 @@ pub fn restore(
     let log = Log::default();
     if is_of(&origin, &digests) {
         if !reproduces((from, parts, &digests), (&mut origin, target), sink, write, cx)? {
-            let message = "the session in the origin differs from the session in the file";
-            cx.report(Diagnostic::new(Code::OriginRejected, message));
-            return Ok(None);
+            return Err(rejected("the session in the origin differs from the session in the file"));
         }
         let stream: Box<dyn Parts> = Box::new(origin);
-        return Ok(Some(Restored { stream, shown: None, findings: log, header }));
+        return Ok(Some(Restored { stream, edited: false, findings: log, header }));
     }
     // Findings about a rejected origin would bury the rejection.
     let inner = Cx { options: cx.options, log: &log };
@@ -73,29 +70,26 @@ pub fn restore(
     match done {
         Ok(Changed::Not) => {
             let stream: Box<dyn Parts> = Box::new(origin);
-            Ok(Some(Restored { stream, shown: None, findings: log, header }))
+            Ok(Some(Restored { stream, edited: false, findings: log, header }))
         }
         Ok(Changed::Another) => {
             let message = "the origin beside the file is of another session, and is not used";
-            unusable(Code::OriginOfAnother, message, cx)
+            Err(unusable(Code::OriginOfAnother, message))
         }
-        Ok(Changed::Merged(Merged { stream, shown })) => {
+        Ok(Changed::Merged(Merged { stream })) => {
             let stream: Box<dyn Parts> = Box::new(stream);
-            Ok(Some(Restored { stream, shown: Some(shown), findings: log, header }))
+            Ok(Some(Restored { stream, edited: true, findings: log, header }))
         }
-        Err(error) if error.code() == Code::OriginRejected => {
-            cx.report(rejected_for(error, log));
-            Ok(None)
-        }
+        Err(error) if error.code() == Code::OriginRejected => Err(rejected_for(error, log)),
         Err(error) => Err(error),
     }
 }
 
 /// Opens the origin beside a session, with the version that its file was written in and the digests
-/// of the session's parts; `None` if there is none, or none that can be used, which is reported.
+/// of the session's parts; `None` if there is none.
 ///
 /// # Errors
-/// If one of them cannot be read.
+/// If one of them cannot be read, or the origin cannot be used.
 pub fn opened(
     from: &Format,
     parts: &mut dyn Parts,
@@ -106,8 +100,9 @@ pub fn opened(
     };
     parts.keep()?;
     let (digests, size) = digests(parts)?;
-    let unusable =
-        |why: &str| unusable(Code::OriginUnreadable, &format!("the origin is not used: {why}"), cx);
+    let unusable = |why: &str| {
+        Err(unusable(Code::OriginUnreadable, &format!("the origin is not used: {why}")))
+    };
     let origin = match Origin::open(opener, size)? {
         Ok(origin) => origin,
         Err(why) => return unusable(why),
@@ -177,28 +172,21 @@ fn sorted(mut digests: Vec<Digest>) -> Vec<Digest> {
     digests
 }
 
-/// Reports that an origin cannot be used; an error if the user named it.
-///
-/// # Errors
-/// If the user named it.
-fn unusable<T>(code: Code, why: &str, cx: &Cx<'_>) -> Result<Option<T>> {
-    if cx.options.require_origin {
-        let message = format!("{why}; to read the file alone, use `--ignore-origin`");
-        return Err(Error::request(code, message));
-    }
-    cx.report(Diagnostic::new(code, why));
-    Ok(None)
+/// Makes the error for an origin that cannot be used. Nothing is written then: a session that was
+/// read alone would lack what only the source has.
+fn unusable(code: Code, why: &str) -> Error {
+    Error::request(code, format!("{why}; to read the file alone, use `--ignore-origin`"))
 }
 
-/// Builds the diagnostic for a rejected origin, with the first edit of the file.
-pub fn rejected_for(rejected: Error, said: Log) -> Diagnostic {
+/// Makes the error for a rejected origin, with the first edit of the file.
+pub fn rejected_for(rejected: Error, said: Log) -> Error {
     const DONE: &[Code] = &[Code::OriginEdited, Code::OriginDeleted, Code::OriginAdded];
     let found = rejected.into_diagnostic();
     let done = said.into_findings().diagnostics.into_iter();
     let first = done.filter(|found| DONE.contains(&found.code)).min_by_key(|found| found.at);
-    let Some(first) = first else { return found };
+    let Some(first) = first else { return Error::unfit(found) };
     let message = format!("{} ({})", found.message, first.message);
-    Diagnostic { message, at: first.at, ..found }
+    Error::unfit(Diagnostic { message, at: first.at, ..found })
 }
 
 /// Change of a file since it was written.
@@ -215,8 +203,6 @@ enum Changed {
 pub struct Merged {
     /// Stream of the source, with the edits of the file.
     pub stream: Staged,
-    /// The file's own records.
-    pub shown: Staged,
 }
 
 /// Merges a file that is not as it was written with its origin.
@@ -416,6 +402,7 @@ fn merged(
     let (log, options) = (Log::default(), Options::default());
     let quiet = Cx { options: &options, log: &log };
     let anew = RewrittenHistory::of(&base.names, now, source_format)?;
+    copies::find(&base.names, now, source_format)?;
     renumbered(&base.names, now)?;
     let (mut outcomes, mut added) = aligned(&base.names, &now.names);
     let names = CallNames::of(base, &mut *origin, &quiet)?;
@@ -431,8 +418,9 @@ fn merged(
     let branching = parent_links.file_format.is_some_and(|file_format| file_format.version().tree);
     let linear = source_format.is_some_and(|source_format| !source_format.version().tree);
     let forks = !branching && branches::forks(now, &added)?;
+    let mut open_calls = HashSet::new();
     if forks || (parent_links.tree || parent_links.names_new_leaf()) && linear {
-        branches::behind(now, (&mut outcomes, &mut added), branching, cx)?;
+        open_calls = branches::behind(now, (&mut outcomes, &mut added), branching, cx)?;
     }
     context_edits::apply(now, (&mut outcomes, &mut added), source_format, cx)?;
     let mut summed = compactions::find_new(
@@ -442,6 +430,7 @@ fn merged(
         source_format,
     )?;
     summed.replacements.extend(unsaved);
+    summed.open_calls = open_calls;
     let store = RecordStore::new(sink.spool()?);
     let back = Merger::new((&mut *now, base), parent_links, (outcomes, added), summed, store, cx);
     let Done { store: mut stream, changed, summed } = back.all(&mut *origin, &quiet)?;
@@ -467,7 +456,7 @@ fn merged(
         let differs = guard::differing((format, &mut says), (format, &mut shown), cx);
         return Err(rejected(&differs.map_or(why.to_owned(), |it| format!("{why}: {it}"))));
     }
-    Ok(Some(Merged { stream: merged, shown: now.store.parts()? }))
+    Ok(Some(Merged { stream: merged }))
 }
 
 /// Copies records, with others in the place of some.

@@ -39,7 +39,7 @@ pub use journal::{Entry, Header, Journal, Name, State, read as read_journal};
 pub use limits::{make_room, most_workers, spare_files};
 pub use meter::{Meter, Tally};
 pub use origin::{ORIGIN, is_alone, is_origin, origin_of, target_beside};
-pub use output::Output;
+pub use output::{Output, Replaced};
 pub use packed::{Packing, plain_name, text_of};
 pub use place::other_names;
 pub use repaired::mend;

@@ -4,7 +4,10 @@
 //! are complete, the files are flushed to the disk and renamed to their places, and the folders are
 //! flushed. A failure before that leaves the target unchanged.
 
+mod replaced;
 mod sink;
+
+pub use replaced::Replaced;
 
 use super::check::{
     Existing, check_in_place, check_part, check_room, check_target, special, taken,

@@ -4,6 +4,7 @@ mod amended;
 mod answers;
 #[path = "../common/mod.rs"]
 mod common;
+mod continued;
 mod edited;
 mod imported;
 mod judged;

@@ -94,7 +94,7 @@ fn adapted(
     let via = through(to);
     let mut founded = founded(to, parts, sink, cx)?;
     let (mut shown, again) = through_third_format(to, via, &mut founded, parts, sink, cx)?;
-    if let Some((Merged { stream: mut again, .. }, findings)) = again
+    if let Some((Merged { stream: mut again }, findings)) = again
         && let Some(done) = finish_if_same(to, &mut again, findings, sink, cx)?
     {
         return Ok(done);

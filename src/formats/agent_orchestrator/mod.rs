@@ -10,6 +10,7 @@
 //! written is in `wire.rs`. A log without metadata is a session as well, as `claude` itself makes
 //! it; so are metadata without a log, which a run leaves that has just begun.
 
+mod additions;
 mod health;
 mod line;
 mod lineage;
@@ -49,6 +50,8 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     mends: Mends::Everything,
     native: Some(native),
+    additions: Some(additions::addition),
+    fills: additions::FILLS,
     ..Format::new(Required {
         name: NAME,
         summary: "session pairs of claude-agent-orchestrator, and what `claude -p` prints (JSON Lines)",

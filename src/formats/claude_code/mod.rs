@@ -28,6 +28,7 @@
 //! `parentUuid`.
 
 mod about;
+mod additions;
 mod files;
 mod foreign;
 mod line;
@@ -69,6 +70,8 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     mends: Mends::Calls,
     native: Some(native),
+    additions: Some(additions::addition),
+    fills: additions::FILLS,
     ..Format::new(Required {
         name: NAME,
         summary: "transcripts of Claude Code (JSON Lines)",

@@ -19,6 +19,7 @@
 //! for a message by value, and `{"same":…}` for a message that another reference contains with this
 //! `label`.
 
+mod additions;
 mod answers;
 mod context;
 mod foreign;
@@ -83,6 +84,7 @@ pub static FORMAT: Format = Format {
     prompt: Some(prompt::open),
     one_run: Some("run"),
     main: Some(names::main),
+    additions: Some(additions::addition),
     ..Format::new(Required {
         name: NAME,
         summary: "runs and session state of Codelia (JSON Lines)",

@@ -21,6 +21,9 @@ use jiff::Timestamp;
 /// Version that Codex claims for a session that no release wrote.
 pub const NO_RELEASE: &str = "0.0.0";
 
+/// Program that a rollout names which copyist began.
+const ORIGINATOR: &str = "copyist";
+
 /// Takes a line without its ending.
 type To<'t> = &'t mut dyn FnMut(&[u8]);
 
@@ -370,7 +373,7 @@ fn members(node: &Node, version: u32, own: bool) -> Json {
         usual("cwd", b"null");
         usual(
             "originator",
-            format!("\"{}\"", if own { "codex_cli_rs" } else { "copyist" }).as_bytes(),
+            format!("\"{}\"", if own { "codex_cli_rs" } else { ORIGINATOR }).as_bytes(),
         );
         usual("cli_version", format!("\"{NO_RELEASE}\"").as_bytes());
         usual("source", b"\"cli\"");
@@ -391,6 +394,14 @@ fn members(node: &Node, version: u32, own: bool) -> Json {
     let mut outer = Extra::default();
     outer.add(b"\"payload\"", members.as_bytes());
     outer.finish().unwrap_or_default()
+}
+
+/// Whether copyist began the rollout.
+#[must_use]
+pub fn is_ours(session: &Node) -> bool {
+    let payload = session.json(Field::Extra).and_then(|extra| extra.member("payload"));
+    let originator = payload.and_then(|payload| payload.member("originator")?.text());
+    originator.is_some_and(|originator| originator == ORIGINATOR)
 }
 
 /// Returns the identifier of the session if it is a UUID, or else one that follows from the

@@ -25,6 +25,7 @@
 //! A member of the first line that has a field leaves a `null` in `extra.payload`, which shows its
 //! place.
 
+mod additions;
 mod base;
 mod chain;
 mod context;
@@ -60,6 +61,9 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     mends: Mends::Calls,
     native: Some(native),
+    additions: Some(additions::addition),
+    is_ours: Some(foreign::is_ours),
+    number: Some(line::number),
     ..Format::new(Required {
         name: NAME,
         summary: "rollouts of the Codex CLI (JSON Lines)",

@@ -4,6 +4,7 @@
 //! read: messages in `message.rs`, turns and the top of a file in `file/`, the header of a run in
 //! `run/`.
 
+mod additions;
 mod chain;
 mod context;
 mod ending;
@@ -55,6 +56,7 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     native: Some(native),
     whole_answers: true,
+    additions: Some(additions::addition),
     ..Format::new(Required {
         name: NAME,
         summary: "session files of ConnectOnion (YAML)",

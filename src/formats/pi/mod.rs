@@ -21,6 +21,7 @@
 //! Lines that are blank, or damaged and kept, and oh-my-pi's title slot (`dialect.rs`) are `opaque`
 //! records with their `text`.
 
+mod additions;
 mod context;
 mod dialect;
 mod foreign;
@@ -60,6 +61,7 @@ pub static FORMAT: Format = Format {
     whole_answers: true,
     ends_at_last: true,
     plain: Some(dialect::plain),
+    additions: Some(additions::addition),
     ..Format::new(Required {
         name: NAME,
         summary: "session files of the pi coding agent (JSON Lines)",

@@ -58,7 +58,8 @@ impl Tag {
             Kind::Event => 'e',
             Kind::Result => 'R',
             Kind::Extension => 'E',
-            _ => 'o',
+            // Beyond the letters; records of different kinds are never the same record.
+            kind => char::from_u32(0x100 + kind as u32).unwrap_or('o'),
         })
     }
 

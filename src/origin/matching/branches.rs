@@ -9,7 +9,7 @@ use crate::json::Json;
 use crate::origin::matching::outcomes::Match;
 use crate::origin::restore::FileRecords;
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind};
+use crate::record::{Field, Kind, Node, Record, block};
 use crate::tree::{Path, Shape, Tree};
 use std::collections::HashSet;
 
@@ -22,6 +22,8 @@ struct Entries {
     leaf: Option<Json>,
     /// Whether each record belongs to a sub-agent.
     aside: Vec<bool>,
+    /// Calls that have a result.
+    answered: HashSet<Json>,
 }
 
 /// Whether the new entries of a file are on several paths: a cancelled run has calls that the
@@ -45,7 +47,9 @@ pub fn forks(now: &mut FileRecords, added: &[u32]) -> Result<bool> {
 }
 
 /// Counts entries on abandoned branches as deleted, and drops the new ones there. `tree`
-/// states whether the file has branches of its own.
+/// states whether the file has branches of its own. Calls that nothing answers are not deleted if
+/// they are all that is left behind: an agent leaves them when it resumes the session. Returns the
+/// numbers of such calls.
 ///
 /// # Errors
 /// If the records cannot be read back.
@@ -54,10 +58,10 @@ pub fn behind(
     (outcomes, added): (&mut [Match], &mut Vec<u32>),
     tree: bool,
     cx: &Cx<'_>,
-) -> Result<()> {
-    let entries = Entries::of(now, cx)?;
-    let Some(stands) = entries.tree.path(entries.leaf.as_ref()) else { return Ok(()) };
-    let Some(stood) = entries.stood(now, outcomes)? else { return Ok(()) };
+) -> Result<HashSet<u32>> {
+    let (entries, mut open_calls) = (Entries::of(now, cx)?, HashSet::new());
+    let Some(stands) = entries.tree.path(entries.leaf.as_ref()) else { return Ok(open_calls) };
+    let Some(stood) = entries.stood(now, outcomes)? else { return Ok(open_calls) };
     let left = |number: u32, before: Option<&Path>| {
         let at = entries.ordinals.get(number as usize).copied().flatten();
         at.is_some_and(|at| !stands.contains(at) && before.is_none_or(|path| path.contains(at)))
@@ -70,17 +74,29 @@ pub fn behind(
         *counted += usize::from(gone);
         !gone
     });
-    for found in outcomes.iter_mut() {
+    let mut behind = Vec::new();
+    for (place, found) in outcomes.iter().enumerate() {
         if let Match::Same(number) | Match::Edited(number) = *found
             && left(number, Some(&stood))
         {
-            *found = Match::Deleted;
-            count += 1;
+            behind.push((place, number));
+        }
+    }
+    let mut only_calls = !added.is_empty();
+    for (_, number) in &behind {
+        only_calls = only_calls && entries.is_open_call(&now.record(*number)?);
+    }
+    if only_calls {
+        open_calls.extend(behind.iter().map(|(_, number)| *number));
+    } else {
+        count += behind.len();
+        for (place, _) in &behind {
+            outcomes.get_mut(*place).into_iter().for_each(|found| *found = Match::Deleted);
         }
     }
     report_lost(count, entry(tree), cx);
     report_lost(aside, ("message of a sub-agent", "messages of sub-agents"), cx);
-    Ok(())
+    Ok(open_calls)
 }
 
 /// Name of an entry that a file leaves out of the conversation, for the report and in words. `tree`
@@ -108,19 +124,32 @@ impl Entries {
         let (mut nodes, mut leaf) = (0, None);
         let mut ordinals = Vec::with_capacity(now.names.len());
         let mut aside = Vec::with_capacity(now.names.len());
+        let mut answered = HashSet::new();
         for number in 0..now.names.len() as u32 {
             let value = now.record(number)?;
             if value.kind == Kind::Session {
                 leaf = value.node.json(Field::Leaf).cloned().or(leaf);
             }
             aside.push(value.node.get(Field::ParentCall).is_some());
+            let blocks = value.node.nodes(Field::Content).unwrap_or_default().iter();
+            answered.extend(blocks.filter_map(|b| b.json(Field::Call)).map(Json::detached));
             ordinals.push(value.is_node().then_some(nodes));
             if value.is_node() {
                 shape.record(&Located { value, at: Position::default() });
                 nodes += 1;
             }
         }
-        Ok(Self { tree: shape.finish(), ordinals, leaf, aside })
+        Ok(Self { tree: shape.finish(), ordinals, leaf, aside, answered })
+    }
+
+    /// Whether a message consists of calls that nothing answers.
+    fn is_open_call(&self, message: &Record) -> bool {
+        let blocks = message.node.nodes(Field::Content).unwrap_or_default();
+        let is_open = |block: &Node| {
+            block.is(Field::Type, block::TOOL_CALL)
+                && block.json(Field::Id).is_some_and(|id| !self.answered.contains(id))
+        };
+        !blocks.is_empty() && blocks.iter().all(is_open)
     }
 
     /// Path to the last entry that the file had when it was made, and still has.

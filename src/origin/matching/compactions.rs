@@ -33,6 +33,10 @@ pub struct Summed {
     first_kept: HashMap<Json, Option<Json>>,
     /// Identifiers of the new compactions in the source.
     new: HashSet<Json>,
+    /// Numbers of messages of the file with calls that nothing answers, and that the file's agent
+    /// left behind; and the identifiers of these messages in the source.
+    pub open_calls: HashSet<u32>,
+    dangling: HashSet<Json>,
 }
 
 impl Summed {
@@ -59,15 +63,29 @@ impl Summed {
         self.new.extend(id);
     }
 
-    /// Whether the source got a new compaction.
-    pub fn has_new(&self) -> bool {
-        !self.new.is_empty()
+    /// Notes the identifier in the source of a message that the file's agent left behind.
+    pub fn leave_behind(&mut self, number: u32, record: &Record) {
+        if self.open_calls.contains(&number) {
+            self.dangling.extend(record.node.json(Field::Id).cloned());
+        }
     }
 
-    /// Returns a node without content, if a record of the source is a new compaction.
+    /// Whether the file's agent left this message of the source behind.
+    pub fn is_dangling(&self, id: Option<&Json>) -> bool {
+        id.is_some_and(|id| self.dangling.contains(id))
+    }
+
+    /// Whether the source got a new compaction, or has messages that were left behind.
+    pub fn has_new(&self) -> bool {
+        !(self.new.is_empty() && self.dangling.is_empty())
+    }
+
+    /// Returns a node without content, if a record of the source is a new compaction, or was left
+    /// behind.
     pub fn passed(&self, record: &Record) -> Option<Record> {
-        let id = record.node.json(Field::Id).filter(|_| record.kind == Kind::Compaction)?;
-        self.new.contains(id).then(|| passed(record))
+        let id = record.node.json(Field::Id)?;
+        let summed = record.kind == Kind::Compaction && self.new.contains(id);
+        (summed || self.dangling.contains(id)).then(|| passed(record))
     }
 }
 

@@ -6,6 +6,7 @@ pub mod branches;
 pub mod call_names;
 pub mod compactions;
 pub mod context_edits;
+pub mod copies;
 pub mod outcomes;
 pub mod parent_links;
 pub mod rewritten_history;

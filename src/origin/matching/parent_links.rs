@@ -36,12 +36,15 @@ impl ParentLinks {
     /// If the records cannot be read back.
     pub fn of(now: &mut FileRecords, new: &[u32]) -> Result<Self> {
         let mut parent_links = Self::default();
-        if new.is_empty() || now.names.is_empty() {
+        if now.names.is_empty() {
             return Ok(parent_links);
         }
         let session = now.record(0)?;
         let source = session.node.text(Field::Source);
         parent_links.file_format = source.and_then(|source| Spec::parse(&source).ok());
+        if new.is_empty() {
+            return Ok(parent_links);
+        }
         parent_links.tree = parent_links.file_format.is_some_and(|spec| spec.version().tree);
         parent_links.rules = parent_links
             .file_format

@@ -27,7 +27,8 @@ impl Merger<'_> {
             }
         };
         let (was, now) = (self.base.record(base)?, self.now.record(number)?);
-        let edits = edits(&was, &now, None);
+        let mut edits = edits(&was, &now, None);
+        edits.retain(|field| !self.is_set_by_agent(*field, &now));
         // The agent rewrites the extra members of a state.
         if now.kind != Kind::Snapshot {
             self.edit_extra(Some(&was), &now, &mut Record::new(now.kind), number);
@@ -112,6 +113,7 @@ impl Merger<'_> {
         let (bases, mut edited, last, part) = self.shown_by(share, outcomes)?;
         self.flush(last)?;
         self.show(&bases, last);
+        self.summed.leave_behind(last, &source);
         if part == Some(Part::Empty) {
             return self.deleted(&source);
         }
@@ -130,6 +132,11 @@ impl Merger<'_> {
             return self.put(source, true);
         }
         let mut edits = edits(&was, base, Some(&source.node));
+        let known = edits.len();
+        edits.retain(|field| !self.is_filled(*field, &was));
+        if source.kind == Kind::Session && edits.is_empty() && known > 0 {
+            return self.put(source, true);
+        }
         if source.kind == Kind::Session && is_forked(&edits, base) {
             edits.retain(|field| base.node.get(*field).is_some());
             self.remove_omitted(&mut source.node, (&was.node, &base.node), last);
@@ -235,7 +242,7 @@ impl Merger<'_> {
         let source_format = self.source_format.filter(|_| source.kind == Kind::Message);
         let call = call_of(&source.node, &self.called);
         let made = source_format
-            .map(|source_format| in_source_format(source_format, call, source))
+            .map(|to| in_source_format(to, self.new_turns.session(), call, source))
             .unwrap_or_default();
         if let Some(made) = whole(made) {
             mend(source, &made, held);

@@ -1,5 +1,6 @@
 //! Merges a file with its origin: record by record, the file's edits win.
 
+mod additions;
 mod apply;
 pub mod block_edits;
 mod deletions;
@@ -34,6 +35,7 @@ use crate::origin::merge::trailing_state::Tail;
 use crate::origin::record_store::RecordStore;
 use crate::origin::restore::FileRecords;
 use crate::record::{Answers, Called, Field, Kind, Record};
+use additions::Omitted;
 use models::Models;
 use repeated_answers::Repeats;
 use restored_texts::{RestoredTexts, Turn, nth};
@@ -87,6 +89,9 @@ pub struct Merger<'n> {
     source_format: Option<Spec>,
     /// Findings that are reported once, and their number of occurrences.
     often: Vec<(Code, String, u64)>,
+    omitted: Omitted,
+    /// Last number of a line, where the lines of the source have numbers.
+    number: Option<u64>,
     /// Old and new identifier of the session.
     renamed: Option<(Json, Json)>,
 }
@@ -147,6 +152,8 @@ impl<'n> Merger<'n> {
             source_format: None,
             renamed: None,
             often: Vec::new(),
+            omitted: Omitted::default(),
+            number: None,
         }
     }
 
@@ -280,6 +287,7 @@ impl<'n> Merger<'n> {
         }
         self.settle_leaf();
         self.report_counted();
+        self.report_omitted();
         let mut tail = self.tail.end(&self.new_turns, self.time.as_ref());
         tail.iter_mut().for_each(|record| self.cut.unprompt(record));
         let mut left = self.new_turns.without_messages();
@@ -387,6 +395,9 @@ impl<'n> Merger<'n> {
         }
         self.new_turns.note(&record);
         self.models.note(&record);
+        let number = self.source_format.and_then(|spec| spec.format.number);
+        let own = number.and_then(|number| number(&mut record, None));
+        self.number = own.max(self.number);
         let ready = self.tail.take(record);
         ready.iter().try_for_each(|record| self.store.add(record))
     }

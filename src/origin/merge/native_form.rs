@@ -25,6 +25,9 @@ const PLACE: &[Field] = &[
     Field::Derived,
 ];
 
+/// Facts about a session that a writer puts into lines of messages.
+const FACTS: &[Field] = &[Field::Id, Field::Cwd];
+
 /// Fields with a format's own members, which mean nothing in another format.
 const OWN: &[Field] = &[Field::Extra, Field::Layout, Field::Subtype];
 
@@ -44,17 +47,22 @@ pub fn placed(said: Record, place: &Record) -> Record {
 }
 
 /// Converts a message of another format to the message or messages that `source_format` makes of
-/// it. The writer of `source_format` does this, as it knows what its agent requires. The message
-/// comes behind `call`, which has the call that it answers. Empty if the writer makes anything else
-/// of the message.
+/// it. The writer of `source_format` does this, as it knows what its agent requires, with the facts
+/// about the session. The message comes behind `call`, which has the call that it answers. Empty if
+/// the writer makes anything else of the message. Messages that the format identifies have an
+/// identifier of the format's kind.
 pub fn in_source_format(
     source_format: Spec,
+    facts: &Node,
     call: Option<Record>,
     message: &Record,
 ) -> Vec<Record> {
     let before = usize::from(call.is_some());
     let mut session = Record::new(Kind::Session);
     session.node.set(Field::Id, Json::constant("\"s\""));
+    for field in FACTS {
+        facts.json(*field).into_iter().for_each(|fact| session.node.set(*field, fact.clone()));
+    }
     let messages = call.into_iter().chain([message.clone()]);
     let read = read_back(source_format, session, messages).unwrap_or_default();
     let messages = read.into_iter().filter(|r| r.kind == Kind::Message && !r.is_restored());
@@ -66,7 +74,10 @@ pub fn in_source_format(
     }
     let single = made.len() == 1;
     for (number, made) in made.iter_mut().enumerate() {
+        let id = made.node.json(Field::Id).filter(|_| made.node.get(Field::IdMade).is_none());
+        let id = id.filter(|_| source_format.format.links()).cloned();
         PLACE.iter().for_each(|field| drop(made.node.take(*field)));
+        made.node.put(Field::Id, id);
         // Of several messages, only the first one has the fields of the whole message.
         let counts = |field| number == 0 || PLACE.contains(&field);
         let own = message.node.iter().filter(|(field, _)| !OWN.contains(field) && counts(*field));

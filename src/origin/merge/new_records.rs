@@ -46,16 +46,27 @@ impl Merger<'_> {
     pub(super) fn flush(&mut self, end: u32) -> Result<()> {
         while let Some(entry) = self.news.first_entry().filter(|entry| *entry.key() < end) {
             let (number, known) = entry.remove_entry();
-            let fresh = known.is_none();
+            let mut fresh = known.is_none();
             let mut record = match known {
                 Some(record) => record,
                 None => self.now.record(number)?,
             };
+            self.strip(&mut record);
+            if let Some(renamed) = self.renaming(&record) {
+                (record, fresh) = (renamed, true);
+            }
             if is_nothing(&mut record) {
+                continue;
+            }
+            if fresh && let Some(name) = self.addition(&record) {
+                self.models.note_file(&record);
+                self.leave_out(&record, name);
                 continue;
             }
             let place = self.place_of(&record);
             if fresh {
+                self.models.note_file(&record);
+                self.take_over(&mut record);
                 if !matches!(place, Place::Origin | Place::Nowhere) {
                     let message = format!("{} is new", record.description());
                     self.report(Code::OriginAdded, &message, Some(number));
@@ -181,7 +192,7 @@ impl Merger<'_> {
     }
 
     /// Whether the file has the source format.
-    fn is_native(&self) -> bool {
+    pub(super) fn is_native(&self) -> bool {
         let name = |spec: Option<Spec>| spec.map(|spec| spec.format.name);
         name(self.source_format) == name(self.parent_links.file_format)
     }
@@ -211,17 +222,22 @@ impl Merger<'_> {
         }
         let call = call_of(&record.node, &self.called);
         let source_format = self.source_format.filter(|_| is_said);
+        if source_format.is_some() && !self.is_native() {
+            self.models.complete_model(&mut record.node);
+        }
         if source_format
             .is_some_and(|source_format| source_format.version().kinds.contains(&Kind::ModelChange))
         {
             self.models.complete(&mut record.node);
         }
+        let given = self.given(&record, number)?;
         let made = source_format
-            .map(|source_format| in_source_format(source_format, call, &record))
+            .map(|to| in_source_format(to, self.new_turns.session(), call, &given))
             .unwrap_or_default();
         pass(&record.node, &mut self.called);
         let before_it = self.parent_links.before(&record).cloned();
-        let branches = before_it.is_some() && before_it != self.tip;
+        let behind_call = self.summed.is_dangling(self.tip.as_ref());
+        let branches = before_it.is_some() && before_it != self.tip && !behind_call;
         if branches || (is_said && self.new_turns.ends_before(&record)) {
             self.settle()?;
         }
@@ -229,7 +245,7 @@ impl Merger<'_> {
             self.tail.shown();
             self.tip = before_it;
         }
-        let mut all = if made.is_empty() { vec![record.clone()] } else { made };
+        let mut all = if made.is_empty() { vec![given] } else { made };
         for (place, record) in all.iter_mut().enumerate() {
             self.identify(record, number, place)?;
             if record.kind == Kind::Compaction && !self.new_turns.native {
@@ -256,21 +272,42 @@ impl Merger<'_> {
 
     /// Writes the open new messages, with the records that the source format has around them.
     fn settle(&mut self) -> Result<()> {
-        let all = self.new_turns.settle(self.source_format);
+        let mut all = self.new_turns.settle(self.source_format);
+        let number = self.source_format.and_then(|spec| spec.format.number);
+        if let Some(number) = number.filter(|_| !self.is_native()) {
+            for record in &mut all {
+                self.number = number(record, self.number).or(self.number);
+            }
+        }
         all.iter().for_each(|record| self.cut.pass(record));
         all.iter().try_for_each(|record| self.store.add(record))
     }
 
-    /// Gives a record that is made of new record `number` an identifier and a parent: the last node
-    /// that the file shows.
+    /// Returns a new record with an identifier that follows from its line. In a file of the source
+    /// format, it keeps its own.
+    fn given(&mut self, record: &Record, number: u32) -> Result<Record> {
+        let mut given = record.clone();
+        if record.is_node() && !self.new_turns.native {
+            given.node.set(Field::Id, self.new_id(number, 0)?);
+        }
+        Ok(given)
+    }
+
+    fn new_id(&mut self, number: u32, place: usize) -> Result<Json> {
+        let mut line = self.now.store.line(number)?.to_vec();
+        line.extend(std::iter::repeat_n(b' ', place));
+        Ok(Json::string(&format!("{:08x}", hash(&line) >> 32)))
+    }
+
+    /// Gives a record that is made of new record `number` a parent: the last node that the file
+    /// shows. Further records that are made of it get identifiers of their own.
     fn identify(&mut self, record: &mut Record, number: u32, place: usize) -> Result<()> {
         if !record.is_node() {
             return Ok(());
         }
-        let mut line = self.now.store.line(number)?.to_vec();
-        line.extend(std::iter::repeat_n(b' ', place));
-        let own = record.node.json(Field::Id).filter(|_| self.new_turns.native).cloned();
-        let id = own.unwrap_or_else(|| Json::string(&format!("{:08x}", hash(&line) >> 32)));
+        let given = self.new_id(number, 0)?;
+        let own = record.node.json(Field::Id).cloned().filter(|id| place == 0 || *id != given);
+        let id = own.map_or_else(|| self.new_id(number, place), Ok)?;
         // In a file of the source format, the state names the new messages, too.
         if !self.new_turns.native {
             self.tail.note(record.kind, &id);
@@ -297,8 +334,22 @@ impl Merger<'_> {
             let next = own.filter(|own| next.is_none_or(|next| *own > next)).or(next);
             let next = next.map(|next| Json::string(&times::with_millis(next)));
             node.put(Field::Time, next.or_else(|| self.time.clone()));
+        } else if self.times_rise() {
+            let [own, last] = [node.json(Field::Time), self.time.as_ref()];
+            let [own, last] = [own, last].map(|time| time.and_then(times::read));
+            let late = own.is_some_and(|own| last.is_some_and(|last| own <= last));
+            let next = last.filter(|_| late).map(times::after);
+            next.into_iter()
+                .for_each(|next| node.set(Field::Time, Json::string(&times::with_millis(next))));
         }
         self.time = node.json(Field::Time).or(self.time.as_ref()).cloned();
+    }
+
+    /// Whether times of new records must be later than those before them: agents with trees may
+    /// continue at the newest entry.
+    fn times_rise(&self) -> bool {
+        let tree = |spec: Spec| spec.version().tree && spec.format.links();
+        !self.is_native() && self.source_format.is_some_and(tree)
     }
 
     /// Looks at the new records before the first of them is written. A session of one run has no
@@ -310,6 +361,10 @@ impl Merger<'_> {
             .parent_links
             .file_format
             .is_some_and(|file_format| file_format.format.name == source_format.format.name);
+        if !self.news.is_empty() {
+            let file_session = self.now.record(0)?;
+            self.models.note_file(&file_session);
+        }
         let mut last = None;
         for number in self.news.keys() {
             let record = self.now.record(*number)?;

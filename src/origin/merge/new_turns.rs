@@ -20,6 +20,8 @@ pub struct NewTurns {
     turns: Option<u64>,
     /// Whether the last run is over; `None` if the source contains no runs.
     over: Option<bool>,
+    /// Whether the source has events that repeat messages for a user interface.
+    events: bool,
     /// Last sequence number of each kind of record.
     numbers: HashMap<Kind, f64>,
     /// Time of the record before the open question.
@@ -68,6 +70,11 @@ pub fn is_question(record: &Record) -> bool {
 }
 
 impl NewTurns {
+    /// Returns the fields of the session's record.
+    pub fn session(&self) -> &Node {
+        &self.session
+    }
+
     /// Notes a record that the source contains or gets.
     pub fn note(&mut self, record: &Record) {
         let node = &record.node;
@@ -84,6 +91,7 @@ impl NewTurns {
                 self.numbers.retain(|kind, _| *kind == Kind::Response);
             }
             Kind::Run if node.is(Field::Layout, "end") => self.over = Some(true),
+            Kind::Event if record.is_repetition() => self.events = true,
             kind => {
                 if let Some(number) = node.json(Field::Seq).and_then(Json::float) {
                     self.numbers.insert(kind, number);
@@ -189,6 +197,7 @@ impl NewTurns {
         match kind {
             Kind::Turn => self.turns.is_some(),
             Kind::Session | Kind::Snapshot | Kind::Message => false,
+            Kind::Event if self.over.is_none() => self.events,
             // Agents that record how a prompt ended do so for each one.
             _ => self.over.is_some() || source_format.version().kinds.contains(&Kind::Result),
         }
@@ -205,16 +214,17 @@ impl NewTurns {
         file_turn: Option<&Record>,
     ) -> Option<Vec<(Record, usize)>> {
         let asks = is_question(shown.first()?);
-        let tells =
-            [Kind::Turn, Kind::Run].iter().any(|kind| self.has_records_of(*kind, source_format));
+        let around = [Kind::Turn, Kind::Run, Kind::Event];
+        let tells = around.iter().any(|kind| self.has_records_of(*kind, source_format));
         if !tells || (!asks && self.over == Some(true)) {
             return None;
         }
-        let session = self.session(&made.first()?.0);
+        let session = self.further_session(&made.first()?.0);
         let first = self.before(asks);
         let alone = read_back(source_format, session.clone(), first.clone())?;
         let all = read_back(source_format, session, first.into_iter().chain(shown))?;
         let (from, to) = (state(&alone), state(&all));
+        let written_id = all.first().and_then(|session| session.node.text(Field::Id));
         let new = behind(&alone, all);
         let ids = |records: &mut dyn Iterator<Item = &Record>| -> Vec<_> {
             records.filter_map(|record| record.node.json(Field::Id).cloned()).collect()
@@ -239,6 +249,7 @@ impl NewTurns {
                 continue;
             } else {
                 self.adopt(&mut record, &names);
+                self.name_session(&mut record, written_id.as_deref());
                 file_turn.into_iter().for_each(|file_turn| complete_turn(&mut record, file_turn));
             }
             number(&mut record.node, before);
@@ -251,7 +262,7 @@ impl NewTurns {
 
     /// Returns the session record for the writer of `source_format`, with an identifier that
     /// nothing else has.
-    fn session(&self, first: &Record) -> Record {
+    fn further_session(&self, first: &Record) -> Record {
         let mut session = Record { kind: Kind::Session, node: self.session.clone() };
         [Field::Source, Field::Layout, Field::File, Field::Leaf, Field::IdMade]
             .iter()
@@ -291,6 +302,20 @@ impl NewTurns {
         let last = self.numbers.get(&record.kind);
         if let (Some(last), Some(_)) = (last, record.node.json(Field::Seq)) {
             record.node.set(Field::Seq, Json::number(*last as u64 + 1));
+        }
+    }
+
+    /// Replaces the identifier of the session for which an event was written.
+    fn name_session(&self, event: &mut Record, written: Option<&str>) {
+        let data = event.node.json(Field::Data).filter(|_| event.kind == Kind::Event);
+        let data = data.and_then(|data| std::str::from_utf8(data.as_bytes()).ok());
+        if let (Some(data), Some(written), Some(own)) =
+            (data, written, self.session.text(Field::Id))
+        {
+            let [written, own] = [written, &own].map(|id| Json::string(id));
+            let [from, to] = [&written, &own].map(|id| String::from_utf8_lossy(id.as_bytes()));
+            let named = data.replace(from.as_ref(), &to);
+            event.node.set(Field::Data, Json::checked(named.into_bytes().into()));
         }
     }
 

@@ -1,0 +1,118 @@
+//! Copies of earlier entries that an agent writes when it resumes a session.
+//!
+//! Release 2.0.53 of Claude Code writes every block of an answer that stood with others on one line
+//! on a line of its own, and again what follows it, with new identifiers and the old times. What
+//! was added behind a copy follows the earlier entry.
+
+use crate::error::Result;
+use crate::formats::Spec;
+use crate::ids::hash;
+use crate::json::Json;
+use crate::origin::matching::align::shown_blocks;
+use crate::origin::matching::outcomes::RecordKey;
+use crate::origin::merge::new_turns::renamed;
+use crate::origin::restore::FileRecords;
+use crate::record::{Field, Kind, Record};
+use std::collections::HashMap;
+
+/// Finds copies in a file that is a tree, and lets what follows them follow the earlier entries.
+///
+/// # Errors
+/// If the records cannot be read back.
+pub fn find(names: &[RecordKey], now: &mut FileRecords, source_format: Option<Spec>) -> Result<()> {
+    if now.names.is_empty() {
+        return Ok(());
+    }
+    let file_format = now.record(0)?.node.text(Field::Source);
+    let file_format = file_format.and_then(|source| Spec::parse(&source).ok());
+    let foreign = |spec: &Spec| {
+        source_format.is_none_or(|source_format| source_format.format.name != spec.format.name)
+    };
+    if file_format.is_none_or(|spec| !spec.version().tree || !foreign(&spec)) {
+        return Ok(());
+    }
+    let mut known: HashMap<u64, u32> = HashMap::new();
+    names.iter().for_each(|name| *known.entry(name.hash).or_default() += 1);
+    let (mut earlier, mut copies) = (HashMap::<u64, Vec<u32>>::new(), HashMap::new());
+    for number in 0..now.names.len() as u32 {
+        let record = now.record(number)?;
+        let Some(time) = record.node.json(Field::Time).filter(|_| is_entry(&record)) else {
+            continue;
+        };
+        let before = earlier.entry(moment(&record, time)).or_default();
+        let name = now.names.get(number as usize);
+        let was_there = name.and_then(|name| known.get_mut(&name.hash)).filter(|left| **left > 0);
+        let original = match was_there {
+            Some(left) => {
+                *left -= 1;
+                None
+            }
+            None => original(&record, before, &copies, now)?,
+        };
+        match (original, record.node.json(Field::Id)) {
+            (Some(original), Some(id)) => {
+                copies.insert(id.detached(), original);
+                now.again.insert(number);
+            }
+            _ => before.push(number),
+        }
+    }
+    if copies.is_empty() { Ok(()) } else { rename(now, &copies) }
+}
+
+fn is_entry(record: &Record) -> bool {
+    record.kind == Kind::Message && record.is_node() && !record.is_aside()
+}
+
+/// Hash of an entry's role and time.
+fn moment(record: &Record, time: &Json) -> u64 {
+    let role = record.node.json(Field::Role).map(Json::as_bytes).unwrap_or_default();
+    hash(&[role, b" ", time.as_bytes()].concat())
+}
+
+/// Returns the identifier of the earlier entry of the same time that holds all blocks of this one,
+/// and that has the same parent or is followed by copies as well.
+fn original(
+    record: &Record,
+    earlier: &[u32],
+    copies: &HashMap<Json, Json>,
+    now: &mut FileRecords,
+) -> Result<Option<Json>> {
+    if earlier.is_empty() {
+        return Ok(None);
+    }
+    let parent = record.node.json(Field::Parent);
+    let behind_copy = parent.is_some_and(|parent| copies.contains_key(parent));
+    let blocks = shown_blocks(&record.node);
+    for number in earlier {
+        let other = now.record(*number)?;
+        let held = shown_blocks(&other.node);
+        let beside = behind_copy || other.node.json(Field::Parent) == parent;
+        // The second one of two equal lines was not written by an agent.
+        let doubled = other.node.json(Field::Id) == record.node.json(Field::Id);
+        if beside && !doubled && blocks.iter().all(|block| held.contains(block)) {
+            return Ok(other.node.json(Field::Id).map(Json::detached));
+        }
+    }
+    Ok(None)
+}
+
+/// Replaces references to copies with references to the earlier entries.
+fn rename(now: &mut FileRecords, copies: &HashMap<Json, Json>) -> Result<()> {
+    for number in 0..now.names.len() as u32 {
+        let mut record = now.record(number)?;
+        let mut changed = false;
+        for field in [Field::Parent, Field::Leaf] {
+            let Some(was) = record.node.json(field) else { continue };
+            let is = renamed(was, copies);
+            if is != *was {
+                record.node.set(field, is);
+                changed = true;
+            }
+        }
+        if changed {
+            now.replacements.insert(number, record);
+        }
+    }
+    Ok(())
+}

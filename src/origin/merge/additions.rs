@@ -1,0 +1,108 @@
+//! Records that the file's agent added by itself, for instance when it resumed the session. Those
+//! that the source format has a place for are taken over, as a change of the model is one in
+//! another format, too. The others are left out, and counted.
+
+use super::Merger;
+use crate::diagnostic::{Code, FieldOutcome, plural};
+use crate::formats::Spec;
+use crate::json::Json;
+use crate::record::{Field, Kind, Record};
+
+/// Kinds of records that mean nothing outside of the format that has them.
+const OWN: &[Kind] = &[Kind::Opaque, Kind::Extension, Kind::Notice, Kind::Event];
+
+/// Kinds of records beside the conversation that some formats have no place for.
+const BESIDE: &[Kind] = &[
+    Kind::ModelChange,
+    Kind::ThinkingChange,
+    Kind::ToolsChange,
+    Kind::Label,
+    Kind::SessionInfo,
+    Kind::Usage,
+    Kind::RunContext,
+];
+
+/// Fields that only the file's format writes, and that a record loses that is taken over.
+const FOREIGN: &[Field] = &[Field::Extra, Field::Layout, Field::Raw, Field::RawBytes, Field::Eol];
+
+/// Number of records that were left out, by their names.
+#[derive(Default)]
+pub struct Omitted(Vec<(&'static str, u64)>);
+
+impl Merger<'_> {
+    /// Returns what a new record is, if it is to be left out.
+    pub(super) fn addition(&self, record: &Record) -> Option<&'static str> {
+        let source_format = self.source_format.filter(|_| !self.is_native())?;
+        let file_format = self.parent_links.file_format?;
+        let held = source_format.version().kinds.contains(&record.kind);
+        let beside = OWN.contains(&record.kind) || (BESIDE.contains(&record.kind) && !held);
+        let name = file_format.format.additions.and_then(|name| name(record));
+        beside.then(|| name.unwrap_or(record.kind.name()))
+    }
+
+    /// Leaves out a new record: entries that follow it follow the entry before it.
+    pub(super) fn leave_out(&mut self, record: &Record, name: &'static str) {
+        self.parent_links.pass(record);
+        self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
+        self.changed = true;
+        match self.omitted.0.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => self.omitted.0.push((name, 1)),
+        }
+    }
+
+    /// Reports the records that were left out, in one finding.
+    pub(super) fn report_omitted(&self) {
+        let Omitted(counts) = &self.omitted;
+        let all = counts.iter().map(|(_, count)| count).sum();
+        let Some(file_format) = self.parent_links.file_format.filter(|_| all > 0) else { return };
+        let each: Vec<_> = counts.iter().map(|(name, count)| plural(*count, name)).collect();
+        let (all, name) = (plural(all, "record"), file_format.format.name);
+        let message = format!("{all} that {name} added by itself left out: {}", each.join(", "));
+        self.report(Code::Dropped, &message, None);
+    }
+
+    /// Removes from a record that is taken over what only the file's format writes, and completes a
+    /// change of the model.
+    pub(super) fn take_over(&self, record: &mut Record) {
+        if self.is_native() || !BESIDE.contains(&record.kind) {
+            return;
+        }
+        FOREIGN.iter().for_each(|field| drop(record.node.take(*field)));
+        if record.kind == Kind::ModelChange {
+            self.models.complete_change(&mut record.node);
+        }
+    }
+
+    /// Removes from the session's record at the end of the file what the agent writes there by
+    /// itself.
+    pub(super) fn strip(&self, record: &mut Record) {
+        let fields = record.node.fields();
+        let told: Vec<_> = fields.filter(|field| self.is_set_by_agent(*field, record)).collect();
+        told.iter().for_each(|field| drop(record.node.take(*field)));
+    }
+
+    /// Returns the entry that gives the session its new name, for the session's record at the end
+    /// of a file of another format.
+    pub(super) fn renaming(&self, record: &Record) -> Option<Record> {
+        let name = record.node.json(Field::Name).filter(|_| record.kind == Kind::Session)?;
+        let mut renaming = Record::new(Kind::SessionInfo);
+        renaming.node.set(Field::Id, Json::constant("\"name\""));
+        renaming.node.set(Field::Name, name.clone());
+        (!self.is_native()).then_some(renaming)
+    }
+
+    /// Whether a field of the session's record at the end of the file describes what the file's
+    /// agent did, such as its release. The name is the user's.
+    pub(super) fn is_set_by_agent(&self, field: Field, record: &Record) -> bool {
+        record.kind == Kind::Session && field != Field::Name && !self.is_native()
+    }
+
+    /// Whether the agent of the file filled this field of the session's record by itself, as the
+    /// file had none.
+    pub(super) fn is_filled(&self, field: Field, was: &Record) -> bool {
+        let fills = |spec: Spec| spec.format.fills.contains(&field);
+        let foreign = self.parent_links.file_format.filter(|_| !self.is_native());
+        was.kind == Kind::Session && was.node.get(field).is_none() && foreign.is_some_and(fills)
+    }
+}
