@@ -26,6 +26,12 @@ impl Extra {
         }
     }
 
+    /// Removes the members of this name.
+    pub fn remove(&mut self, name: &str) {
+        let rest = std::mem::take(self).finish().and_then(|all| without(&all, name));
+        rest.iter().for_each(|rest| self.add_members(rest));
+    }
+
     /// Returns the members as one object, if there are any.
     #[must_use]
     pub fn finish(mut self) -> Option<Json> {

@@ -1,6 +1,7 @@
 //! Conversion of YAML nodes to JSON, and of JSON to YAML.
 
-use super::read::{Budget, Event, Events, ScalarStyle, What, restore_breaks};
+use super::keys::{Keys, MERGE};
+use super::read::{Budget, Event, Events, ScalarStyle, What, end_lines, restore_breaks};
 use super::write::Emitter;
 use super::{Text, is_number};
 use crate::diagnostic::{Code, Diagnostic};
@@ -35,6 +36,10 @@ pub struct Nodes {
     pub beyond_json: bool,
     /// Places of the comments.
     pub comments: Vec<Position>,
+    /// Keys that occur twice in a mapping, in JSON, with their second places. The mapping has the
+    /// last value.
+    pub twice: Vec<(Json, Position)>,
+    keys: Keys,
 }
 
 impl Nodes {
@@ -47,6 +52,8 @@ impl Nodes {
             end: Position::default(),
             beyond_json: false,
             comments: Vec::new(),
+            twice: Vec::new(),
+            keys: Keys::default(),
         }
     }
 
@@ -123,6 +130,7 @@ impl Nodes {
             What::Scalar(text, spelling, node) => {
                 let text = match spelling {
                     ScalarStyle::SingleQuoted => restore_breaks(text),
+                    ScalarStyle::Literal => end_lines(text),
                     _ => text,
                 };
                 self.beyond_json |= node.tag.is_some() || node.anchor.is_some();
@@ -130,11 +138,16 @@ impl Nodes {
                     Some(level) if is_key => {
                         level.key(&text, scalars);
                         text.write_json(out);
+                        let merges = spelling == ScalarStyle::Plain && text == MERGE;
+                        self.keys.add(start, merges, event.at, out);
                     }
                     level => {
                         let text_only = level.is_some_and(|level| level.text);
                         let typed = scalars != Scalars::Text && !text_only;
-                        scalar(&text, spelling, typed, out);
+                        match node.tag.as_deref() {
+                            Some("!!str" | "!") => text.write_json(out),
+                            _ => scalar(&text, spelling, typed, out),
+                        }
                     }
                 }
                 self.anchor(node.anchor, out.get(start..).unwrap_or_default())?;
@@ -149,6 +162,9 @@ impl Nodes {
                 };
                 self.budget.spend(value.len() as u64, event.at)?;
                 out.extend_from_slice(value);
+                if is_key {
+                    self.keys.add(start, false, event.at, out);
+                }
             }
             What::MappingStart(_, node) | What::SequenceStart(_, node) if is_key => {
                 self.beyond_json |= node.tag.is_some();
@@ -159,7 +175,8 @@ impl Nodes {
                 self.beyond_json |= node.tag.is_some() || node.anchor.is_some();
                 out.push(b'{');
                 let path = open.last().map_or(Some(""), |level| level.inner);
-                open.push(Open { path, ..Open::new(true, start, node.anchor) });
+                let keys = self.keys.len();
+                open.push(Open { path, keys, ..Open::new(true, start, node.anchor) });
             }
             What::SequenceStart(_, node) => {
                 self.beyond_json |= node.tag.is_some() || node.anchor.is_some();
@@ -171,6 +188,9 @@ impl Nodes {
             What::MappingEnd | What::SequenceEnd => {
                 if let Some(level) = open.pop() {
                     out.push(if level.mapping { b'}' } else { b']' });
+                    if level.mapping {
+                        self.twice.extend(self.keys.end(level.keys, level.start, out));
+                    }
                     let value = out.get(level.start..).unwrap_or_default();
                     self.anchor(level.anchor, value)?;
                 }
@@ -204,13 +224,16 @@ struct Open {
     text: bool,
     /// Place at which its JSON begins.
     start: usize,
+    /// Number of keys of the mappings around it.
+    keys: usize,
     anchor: Option<usize>,
 }
 
 impl Open {
     fn new(mapping: bool, start: usize, anchor: Option<usize>) -> Self {
         let (path, inner) = (None, None);
-        Self { mapping, key: !mapping, first: true, path, inner, text: false, start, anchor }
+        let (text, keys) = (false, 0);
+        Self { mapping, key: !mapping, first: true, path, inner, text, start, keys, anchor }
     }
 
     /// Notes the names of text that match a key.
@@ -368,6 +391,21 @@ mod tests {
         let yaml = "{a: 1, b: [yes, [2]], c: {a: 3, d: {a: no}, b: 4}, d: {a: 5}}";
         let json = r#"{"a":"1","b":["yes",["2"]],"c":{"a":3,"d":{"a":false},"b":"4"},"d":{"a":5}}"#;
         assert_eq!(read(yaml, Scalars::TextOf(&["a", "b", "c/b"])), json);
+    }
+
+    #[test]
+    fn keys_that_occur_twice_have_the_last_value() {
+        assert_eq!(read("{a: 1, b: 2, a: {c: 3, c: 4}}", Scalars::Typed), r#"{"a":{"c":4},"b":2}"#);
+        let many: Vec<_> = (0..40).map(|key| format!("k{}: {key}", key % 39)).collect();
+        let many = read(&format!("{{{}}}", many.join(", ")), Scalars::Typed);
+        assert!(many.starts_with(r#"{"k0":39,"k1":1"#) && many.ends_with(r#""k38":38}"#), "{many}");
+    }
+
+    #[test]
+    fn merge_keys_add_the_members_that_a_mapping_lacks() {
+        let yaml = "- &a {x: 1, y: 2}\n- &b {y: 3, z: 4}\n- {y: 5, <<: *a}\n- <<: [*a, *b]\n- {<<: 1, '<<': 2}\n";
+        let json = r#"[{"x":1,"y":2},{"y":3,"z":4},{"x":1,"y":5},{"y":2,"z":4,"x":1},{"<<":2}]"#;
+        assert_eq!(read(yaml, Scalars::Typed), json);
     }
 
     #[test]

@@ -10,6 +10,7 @@
 
 pub mod encoding;
 pub mod json;
+mod keys;
 pub mod read;
 pub mod refused;
 mod text;

@@ -16,6 +16,7 @@ mod masked;
 mod pairs;
 mod pi;
 mod program;
+mod pyyaml;
 mod rollouts;
 mod runs;
 mod spaces;

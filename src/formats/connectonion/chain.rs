@@ -23,6 +23,18 @@ impl Chain {
         Self { maker: Some(Maker::new(cx.options.ids, key.as_bytes())), ..Self::default() }
     }
 
+    /// Returns the identifier of the last message.
+    #[must_use]
+    pub fn last(&self) -> Option<Json> {
+        self.last.clone()
+    }
+
+    /// Continues behind an earlier message, or at the beginning. The messages after it are a branch
+    /// that the agent does not have.
+    pub fn return_to(&mut self, message: Option<Json>) {
+        self.last = message;
+    }
+
     /// Links a message behind the message before it.
     pub fn link(&mut self, node: &mut Node) {
         self.made += 1;

@@ -79,7 +79,7 @@ const MEDIA: &[Field] = &[Field::Extra, Field::Data, Field::MediaType, Field::Na
 fn unwritable(node: &Node, path: &str, own: bool, count: &dyn Fn(&str)) {
     for block in node.nodes(Field::Content).unwrap_or_default() {
         // Mostly nothing is counted, so paths are made only when needed.
-        let path = || format!("{path}.*.{}", block.text(Field::Type).unwrap_or_default());
+        let path = || format!("{path}.*.{}", block::kind_of(block));
         let held: &[Field] = match () {
             () if is_call(block) => &[Field::Id, Field::Name, Field::Arguments, Field::Extra],
             () if block.is(Field::Type, block::TOOL_RESULT) => {

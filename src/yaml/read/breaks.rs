@@ -10,12 +10,14 @@ use crate::yaml::Text;
 /// both. Parsers of YAML 1.2 refuse such a character at the beginning of a line (`"a\n\u{2028}b"`
 /// in Python): that is an error with a place, never another text.
 ///
-/// (PyYAML's own reader is not the standard: it reads U+0085 as a space.)
+/// PyYAML's own reader reads U+0085 as a space, and so does this function where PyYAML did not
+/// write it, because no indentation follows.
 ///
 /// ```
 /// use copyist::yaml::{Text, read::restore_breaks};
 /// let text = restore_breaks(Text::from("one\u{2028}    two\u{85} three"));
 /// assert_eq!(text, "one\u{2028}two\u{85}\nthree");
+/// assert_eq!(restore_breaks(Text::from("one\u{85}two")), "one two");
 /// ```
 #[must_use]
 pub fn restore_breaks(text: Text<'_>) -> Text<'_> {
@@ -37,6 +39,12 @@ pub fn restore_breaks(text: Text<'_>) -> Text<'_> {
         match after.len() - rest.len() {
             // Of `n` line breaks in a row n - 1 are read.
             0 if rest.starts_with('\n') => out.push('\n'),
+            // PyYAML would have indented what follows.
+            0 if found == "\u{85}" && !rest.is_empty() && !rest.starts_with(BREAKS) => {
+                let text = out.trim_end_matches(['\u{85}', ' ']).len();
+                out.truncate(text);
+                out.push(' ');
+            }
             // A single one is read as a space. Indentation has two at least.
             1 => out.push('\n'),
             _ => {}
@@ -44,4 +52,19 @@ pub fn restore_breaks(text: Text<'_>) -> Text<'_> {
     }
     out.push_str(rest);
     out.into()
+}
+
+/// Returns the text that PyYAML reads of a literal block, where U+0085 ends a line; `text` has the
+/// lines of YAML 1.2.
+///
+/// ```
+/// use copyist::yaml::{Text, read::end_lines};
+/// assert_eq!(end_lines(Text::from("one\u{85}\ntwo\n")), "one\n\ntwo\n");
+/// ```
+#[must_use]
+pub fn end_lines(text: Text<'_>) -> Text<'_> {
+    match text.as_str().filter(|text| text.contains("\u{85}\n")) {
+        Some(found) => found.replace("\u{85}\n", "\n\n").into(),
+        None => text,
+    }
 }

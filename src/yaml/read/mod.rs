@@ -20,7 +20,7 @@ mod window;
 use super::Text;
 use crate::error::Result;
 use crate::position::Position;
-pub use breaks::restore_breaks;
+pub use breaks::{end_lines, restore_breaks};
 pub use budget::Budget;
 pub use granit_parser::{ScalarStyle, StructureStyle as Layout};
 use parsed::Parsed;

@@ -26,7 +26,38 @@ pub fn is_no_value(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"+").or(text.strip_prefix(b"-")).unwrap_or(text);
     match digits {
         [b'0', b'b' | b'x', digits @ ..] => is_integer(text) && digits.iter().all(|b| *b == b'_'),
+        [b'1'..=b'9', ..] if digits.len() > LONGEST_INTEGER && is_integer(text) => {
+            let first = digits.split(|b| *b == b':').next().unwrap_or_default();
+            first.iter().filter(|b| **b != b'_').count() > LONGEST_INTEGER
+        }
         _ => is_time(text) && !exists(text),
+    }
+}
+
+/// Maximum number of decimal digits of an integer that Python reads, since 3.10.7 and 3.11.
+const LONGEST_INTEGER: usize = 4300;
+
+/// Words for booleans, in small letters.
+const BOOLEANS: [&[u8]; 6] = [b"yes", b"no", b"true", b"false", b"on", b"off"];
+
+/// Whether PyYAML makes a value of this type of a scalar with a tag, such as `!!int`. Tags that are
+/// not those of YAML fit no scalar less than another.
+///
+/// Source: PyYAML 6.0.3, `constructor.py`, `SafeConstructor`.
+pub fn fits_tag(tag: &str, text: &[u8]) -> bool {
+    let short = tag.strip_prefix("!!");
+    let full = || tag.strip_prefix("!<tag:yaml.org,2002:").and_then(|tag| tag.strip_suffix('>'));
+    let text_lower = text.to_ascii_lowercase();
+    match short.or_else(full) {
+        Some("int") => is_integer(text) && !is_no_value(text),
+        Some("float") => {
+            let number = std::str::from_utf8(text).is_ok_and(|text| text.parse::<f64>().is_ok());
+            is_float(text) || number
+        }
+        Some("bool") => BOOLEANS.contains(&text_lower.as_slice()),
+        Some("timestamp") => is_time(text) && exists(text),
+        Some("seq" | "map" | "set" | "omap" | "pairs") => false,
+        _ => true,
     }
 }
 

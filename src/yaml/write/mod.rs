@@ -15,7 +15,7 @@ mod readable;
 
 use super::Text;
 use analysis::Analysis;
-pub use implicit::is_no_value;
+pub use implicit::{fits_tag, is_no_value, is_yaml_1_1};
 use pen::{Pen, characters};
 use readable::ScalarStyle;
 

@@ -72,7 +72,7 @@ file: alias bomb                   | 3 CY0114@7:260                    | 1 CY011
 file: nested 10,000 deep           | 3 CY0114@47:2101                  | 1 CY0114@47:2101 → out                          | 1 CY0114@47:2101    | 1 CY0114@47:2101 → stdout
 file: a member twice               | 0 CY0309@3:31 CY0306@90:2167 → out | 0 CY0309@3:31 CY0306@90:2167 → out              | 1 CY0309@3:31 CY0306@90:2167 CY0417@1:0 | 0 CY0309@3:31 CY0306@90:2167 → stdout
 file: a turn number twice          | 3 CY0307@89:2150 CY0306@89:2155 CY0113@89:2155 | 1 CY0307@89:2150 CY0306@89:2155×2 CY0113@89:2155 → out | 1 CY0307@89:2150 CY0306@89:2155×2 CY0113@89:2155 | 1 CY0307@89:2150 CY0306@89:2155×2 CY0113@89:2155 → stdout
-file: a message's role twice       | 0 CY0308@47:1101 CY0306@47:1101×2 → out | 0 CY0308@47:1101 CY0306@47:1101×2 → out         | 1 CY0308@47:1101 CY0306@47:1101×2 CY0417 | 0 CY0308@47:1101 CY0306@47:1101×2 → stdout
+file: a message's role twice       | 0 CY0309@48:1113 CY0306@90:2167 → out | 0 CY0309@48:1113 CY0306@90:2167 → out           | 0 CY0309@48:1113 CY0306@90:2167 | 0 CY0309@48:1113 CY0306@90:2167 → stdout
 file: a tab as indentation         | 3 CY0112@48:1125                  | 1 CY0112@48:1125 → out                          | 1 CY0112@48:1125    | 1 CY0112@48:1125 → stdout
 file: two documents                | 3 CY0306@89:2155 CY0112@90:2156   | 1 CY0306@89:2155 CY0112@90:2156 → out           | 1 CY0306@89:2155 CY0112@90:2156 | 1 CY0306@89:2155 CY0112@90:2156 → stdout
 file: a conflict in messages       | 3 CY0112@49:1148                  | 1 CY0112@49:1148 → out                          | 1 CY0112@49:1148    | 1 CY0112@49:1148 → stdout

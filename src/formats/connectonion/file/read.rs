@@ -71,6 +71,8 @@ pub fn open<'a>(
         records: 0,
         turns_seen: 0,
         listed: None,
+        turn_lists: 0,
+        before_turn: None,
         nulled: false,
         early: Early::default(),
         written: Vec::new(),
@@ -140,6 +142,10 @@ struct Records<'a> {
     /// file that has no place for messages.
     turns_seen: u64,
     listed: Option<u64>,
+    /// Number of lists of turns, of which the last one counts.
+    turn_lists: usize,
+    /// The message before those of the turn whose messages were read last.
+    before_turn: Option<Json>,
     /// Whether `messages` is present and `null`.
     nulled: bool,
     /// Turns and messages that were passed over and are read last.
@@ -223,13 +229,6 @@ impl Records<'_> {
         }
     }
 
-    fn report_comments(&mut self) {
-        for at in self.nodes.comments.drain(..) {
-            let found = Diagnostic::new(Code::YamlComment, Code::YamlComment.title());
-            self.cx.report(found.at(at));
-        }
-    }
-
     fn json(&mut self, first: Event, scalars: Scalars) -> Result<Bytes> {
         let mut out = Vec::with_capacity(self.written.len().clamp(256, 64 << 10));
         self.nodes.value(&mut self.events, first, scalars, &mut out)?;
@@ -259,6 +258,7 @@ impl Records<'_> {
                 self.name_ends(key.end);
                 self.comparison.yaml.begin_sequence();
                 self.first = true;
+                self.begin_turns();
                 self.stage = Stage::Turns;
                 if self.shape.lists != Lists::Behind {
                     self.listed = Some(0);
@@ -271,7 +271,7 @@ impl Records<'_> {
                 self.flush_top(true);
                 self.open_turns()?;
                 self.remark(key.at, "", Before::Top("messages"));
-                self.listed.get_or_insert(0);
+                self.begin_messages();
                 self.comparison.yaml.string("messages");
                 self.name_ends(key.end);
                 self.comparison.yaml.begin_mapping();
@@ -385,7 +385,6 @@ impl Records<'_> {
         let gap = self.gap(at, Before::Turn, 0);
         let table = self.shape.turns;
         let json = self.json(event, Scalars::TextOf(table.texts))?;
-        self.report_duplicate(&json, at);
         let (mut record, _) = table.read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         if self.cx.options.spelling {
             self.written.clear();
@@ -431,10 +430,13 @@ impl Records<'_> {
         } else {
             self.comparison.yaml.string(name.as_str());
         }
+        let twice = plain && number > 0 && self.listed == Some(number);
+        self.begin_key(twice);
         let what = match self.listed {
             _ if number == 0 => Some("is not a turn number"),
             _ if !plain => Some("is text, not a turn number"),
-            Some(last) if number <= last => Some("comes after a later turn, or twice"),
+            _ if twice => Some("occurs twice: the agent has the messages of the last one"),
+            Some(last) if number < last => Some("comes after a later turn, or twice"),
             _ => None,
         };
         if let Some(what) = what {

@@ -10,6 +10,7 @@ use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::json::{Nodes, Scalars, emit};
 use crate::yaml::read::{Budget, Events, Limits, What};
 use crate::yaml::write::{Emitter, Style};
+use std::collections::HashSet;
 
 /// Description of one kind of file.
 #[derive(Debug)]
@@ -107,6 +108,7 @@ pub struct Top {
     node: Node,
     totals: Extra,
     extra: Extra,
+    names: HashSet<String>,
     /// The place of the last member in the real writer's order; `None` if the writer does not know
     /// it.
     place: Option<usize>,
@@ -127,6 +129,7 @@ impl Top {
             node: Node::default(),
             totals: Extra::default(),
             extra: Extra::default(),
+            names: HashSet::new(),
             place: Some(0),
             moves: false,
             at: None,
@@ -134,8 +137,11 @@ impl Top {
         }
     }
 
-    /// Adds a member.
+    /// Adds a member; it replaces a member of the same name.
     pub fn add(&mut self, name: &str, value: Json) {
+        if !self.names.insert(name.to_owned()) {
+            self.remove(name);
+        }
         let mut quoted = Vec::new();
         json::quote(name, &mut quoted);
         let first = value.as_bytes().first().copied().unwrap_or_default();
@@ -145,6 +151,15 @@ impl Top {
             Some(Field::Totals) => self.totals.add(&quoted, value.as_bytes()),
             Some(field) => self.node.set(field, value),
             None => self.extra.add(&quoted, value.as_bytes()),
+        }
+    }
+
+    fn remove(&mut self, name: &str) {
+        self.extra.remove(name);
+        match self.shape.field(name) {
+            Some(Field::Totals) => self.totals.remove(name),
+            Some(field) => drop(self.node.take(field)),
+            None => {}
         }
     }
 

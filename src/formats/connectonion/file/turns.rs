@@ -42,7 +42,7 @@ pub struct Turns {
 }
 
 impl Turns {
-    /// Enters the list of turns of a part.
+    /// Enters a list of turns of a part: the one that counts, counting from 1.
     ///
     /// # Errors
     /// If the part cannot be read.
@@ -50,15 +50,16 @@ impl Turns {
         part: Box<dyn Read>,
         encoding: Option<&'static Encoding>,
         limits: Limits,
+        list: usize,
     ) -> Result<Self> {
         let events = Events::new(Decoder::new(part, encoding), limits);
         let nodes = Nodes::new(Budget::of(EXPANSION));
         let mut turns = Self { events, nodes, at: 0, last: None, inside: false };
-        turns.enter()?;
+        turns.enter(list)?;
         Ok(turns)
     }
 
-    fn enter(&mut self) -> Result<()> {
+    fn enter(&mut self, mut list: usize) -> Result<()> {
         // At the top, keys and values alternate.
         let (mut depth, mut key, mut named) = (0, true, false);
         loop {
@@ -68,11 +69,14 @@ impl Turns {
                     named = key && text == "turns";
                     key = !key;
                 }
-                What::SequenceStart(..) if depth == 1 && named => {
+                What::SequenceStart(..) if depth == 1 && named && list <= 1 => {
                     self.inside = true;
                     return Ok(());
                 }
-                What::MappingStart(..) | What::SequenceStart(..) => depth += 1,
+                What::MappingStart(..) | What::SequenceStart(..) => {
+                    list -= usize::from(depth == 1 && named && list > 0);
+                    depth += 1;
+                }
                 What::MappingEnd | What::SequenceEnd if depth > 1 => {
                     depth -= 1;
                     key |= depth == 1;

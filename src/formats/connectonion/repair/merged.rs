@@ -10,6 +10,9 @@ use std::collections::HashSet;
 /// Members that the user writes, and may write twice.
 const AUTHORED: [&str; 4] = ["expected", "evaluation", "eval", "passed"];
 
+/// Members of which each message has one.
+const CONTENTS: [&str; 2] = ["content", "tool_calls"];
+
 /// Maximum number of members that are examined behind one that occurs twice; software writes fewer
 /// members in a turn.
 const SOON: usize = 64;
@@ -50,7 +53,8 @@ fn restart(kind: &Kind, bytes: &[u8]) -> Option<usize> {
         let text = String::from_utf8_lossy(text);
         let Some((name, _)) = member(text.trim_end()) else { continue };
         let double = names.contains(name);
-        if message && double {
+        // A message with two roles and one content is one message.
+        if message && double && CONTENTS.iter().any(|name| names.contains(*name)) {
             return torn.or(Some(at));
         }
         if found.is_none() && !double {

@@ -24,7 +24,7 @@ mod turns;
 mod wide;
 
 use super::ending::Ending;
-use super::{Made, beginning, read};
+use super::{Made, beginning, message, read};
 use crate::diagnostic::{Code, Diagnostic, Log, plural};
 use crate::error::{Error, Result};
 use crate::format::{Cx, OnError, Options, Reach, RepairIo, RepairOptions, Repaired};
@@ -32,10 +32,13 @@ use crate::lines::BOM;
 use crate::position::Position;
 use crate::record::Kind;
 use crate::yaml::encoding::{Decoder, Encoding, Found, UTF_8};
-use crate::yaml::refused;
+use crate::yaml::refused::{self, Wanted};
 use calls::Calls;
 use std::io::{self, Read, Write};
 use wide::{Narrow, is_wide};
+
+/// Members of a file of turns that are sent as text.
+const TEXTS: &[(&str, &[&str])] = &[("", &["system_prompt"]), ("messages/*", message::TEXTS)];
 
 /// Repairs a session file.
 ///
@@ -54,8 +57,11 @@ pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Res
         return widely(io, &encoding, wanted, cx);
     }
     // The agent loads files of turns with PyYAML; it never loads runs.
-    if state.foreign.is_none() && state.reads && matches!(made, Made::File(_)) {
-        let refused = refused::find(io.parts().main()?, wanted.resumable)?;
+    if state.foreign.is_none() && matches!(made, Made::File(_)) {
+        let search = Wanted { texts: TEXTS, sent: wanted.resumable };
+        let mut refused = refused::find(io.parts().main()?, search)?;
+        // In a file that cannot be read, what else is refused may be damage.
+        refused.retain(|found| state.reads || found.what == refused::UNPRINTABLE);
         if !refused.is_empty() {
             return respell::respell(io, &state, &refused, cx);
         }

@@ -18,7 +18,9 @@ pub fn respell(
     refused: &[Refused],
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
-    io.begin(refused.iter().any(changes_text))?;
+    // In a file that cannot be read, such text may be damage.
+    let keeps = |piece: &Refused| changes_text(piece) || !state.reads;
+    io.begin(refused.iter().any(keeps))?;
     let mut part = io.parts().main()?;
     let mut out = io.create("")?;
     let mut at = 0;
@@ -28,10 +30,18 @@ pub fn respell(
         io::copy(&mut part.by_ref().take(before), &mut out).map_err(failed)?;
         let mut old = Vec::new();
         part.by_ref().take(piece.length).read_to_end(&mut old).map_err(failed)?;
-        if changes_text(piece) {
+        if keeps(piece) {
             io.aside("", &old, piece.at, piece.code)?;
         }
+        if piece.anchored {
+            out.write_all(anchor(&old)).map_err(failed)?;
+        }
         out.write_all(&piece.new).map_err(failed)?;
+        // The place of a block of text includes the end of its last line.
+        let kept = old.trim_ascii_end().len();
+        if kept > 0 {
+            out.write_all(old.get(kept..).unwrap_or_default()).map_err(failed)?;
+        }
         at = piece.at.byte + piece.length;
         let message = format!("{}: {}", piece.code.title(), piece.what);
         cx.report(Diagnostic::new(piece.code, message).at(piece.at));
@@ -40,6 +50,12 @@ pub fn respell(
     out.flush().map_err(failed)?;
     let (records, reach) = (state.records, state.reach());
     Ok(Repaired { changed: true, records, ..Repaired::default() }.reaching(reach, reach))
+}
+
+/// Returns the anchor before a node, with the blank behind it.
+fn anchor(node: &[u8]) -> &[u8] {
+    let mut words = node.split_inclusive(|b| b.is_ascii_whitespace());
+    words.find(|word| word.starts_with(b"&")).unwrap_or_default()
 }
 
 /// Whether the other spelling is that of another text.

@@ -23,7 +23,6 @@ impl Records<'_> {
         let at = event.at;
         let gap = self.gap(at, Before::Turn, 0);
         let json = self.json(event, Scalars::TextOf(self.shape.turns.texts))?;
-        self.report_duplicate(&json, at);
         let read = self.shape.turns.read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         let (mut record, messages) = read;
         self.turns_seen += 1;

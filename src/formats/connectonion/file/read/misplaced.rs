@@ -1,24 +1,49 @@
 //! Members that occur twice in a file, and values in a place where they have no meaning.
 
 use super::super::super::REMARK;
+use super::super::list::List;
 use super::Records;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::json::{Json, text};
+use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Kind, Record};
 use bytes::Bytes;
-use std::collections::HashSet;
 
 impl Records<'_> {
-    /// Reports that a turn has two members of one name.
-    pub(super) fn report_duplicate(&self, turn: &Bytes, at: Position) {
-        let turn = Json::checked(turn.clone());
-        let mut names = HashSet::new();
-        let twice = turn.members().find(|(name, _)| !names.insert(*name));
-        if let Some((name, _)) = twice {
-            let name = text::decode(name).unwrap_or_default();
-            self.cx.report(twice_named(&name, at));
+    /// Reports comments, and keys that occur twice.
+    pub(super) fn report_comments(&mut self) {
+        for at in self.nodes.comments.drain(..) {
+            let found = Diagnostic::new(Code::YamlComment, Code::YamlComment.title());
+            self.cx.report(found.at(at));
+        }
+        for (name, at) in self.nodes.twice.drain(..) {
+            self.cx.report(twice_named(&name.text().unwrap_or_default(), at));
+        }
+    }
+
+    /// Begins a list of turns; it replaces an earlier one.
+    pub(super) fn begin_turns(&mut self) {
+        self.turn_lists += 1;
+        if self.turn_lists > 1 {
+            self.turns_seen = 0;
+            self.list = List::default();
+            self.chain.return_to(None);
+        }
+    }
+
+    /// Begins the messages of all turns; they replace earlier ones.
+    pub(super) fn begin_messages(&mut self) {
+        if self.listed.replace(0).is_some() {
+            self.chain.return_to(None);
+        }
+    }
+
+    /// Begins the messages of one turn; if its number occurs `twice`, they replace those before.
+    pub(super) fn begin_key(&mut self, twice: bool) {
+        match twice {
+            true => self.chain.return_to(self.before_turn.clone()),
+            false => self.before_turn = self.chain.last(),
         }
     }
 
@@ -113,7 +138,8 @@ impl Records<'_> {
 }
 
 fn twice_named(name: &str, at: Position) -> Diagnostic {
-    Diagnostic::new(Code::TwiceNamed, format!("member {name:?} occurs twice")).at(at)
+    let message = format!("member {name:?} occurs twice: the agent has the last one");
+    Diagnostic::new(Code::TwiceNamed, message).at(at)
 }
 
 pub(super) fn not_a_session(at: Position) -> Error {

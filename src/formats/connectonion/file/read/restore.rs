@@ -11,11 +11,9 @@ use crate::record::{Field, Kind, Record};
 impl Records<'_> {
     /// Opens the turns for a second reading.
     pub(super) fn open_turns(&mut self) -> Result<()> {
-        if self.turns.is_none() {
-            // If the turns cannot be read again, there is nothing to restore from.
-            self.turns =
-                Turns::open(self.parts.main()?, self.cx.options.encoding, self.limits).ok();
-        }
+        // If the turns cannot be read again, there is nothing to restore from.
+        let (part, encoding) = (self.parts.main()?, self.cx.options.encoding);
+        self.turns = Turns::open(part, encoding, self.limits, self.turn_lists).ok();
         Ok(())
     }
 
