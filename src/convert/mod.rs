@@ -9,7 +9,7 @@ mod restored;
 mod survey;
 mod work;
 
-use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::diagnostic::{Code, Diagnostic, Log, plural};
 use crate::error::Result;
 use crate::format::{Cx, Format, Map, NativeFn, Options, Parts, Reader, Sink, Target};
 use crate::formats::{FORMATS, Spec, canonical};
@@ -332,5 +332,12 @@ pub fn report_losses(to: Spec, cx: &Cx<'_>) {
         let times = if count > 1 { format!(" ({count} times)") } else { String::new() };
         let message = format!("{target} cannot hold {path}{times}");
         cx.report(Diagnostic::new(Code::Dropped, message));
+    }
+    let kinds = cx.log.not_held();
+    if !kinds.is_empty() {
+        let all: u64 = kinds.iter().map(|(_, count)| count).sum();
+        let kinds: Vec<_> = kinds.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        let message = format!("{target} shows {} as text or not at all", plural(all, "block"));
+        cx.report(Diagnostic::new(Code::NotShown, format!("{message}: {}", kinds.join(", "))));
     }
 }

@@ -109,6 +109,22 @@ impl Log {
         dropped.map(|((_, path), count)| (path.clone(), *count)).collect()
     }
 
+    /// Returns how many blocks and items of other formats the target does not hold, by their types.
+    #[must_use]
+    pub fn not_held(&self) -> Vec<(String, u64)> {
+        let mut inner = self.inner.borrow_mut();
+        inner.settle();
+        let mut kinds = BTreeMap::new();
+        for ((outcome, path), count) in &inner.losses {
+            if [FieldOutcome::Dropped, FieldOutcome::Origin].contains(outcome)
+                && let Some(kind) = kind_in(path)
+            {
+                *kinds.entry(kind.to_owned()).or_default() += count;
+            }
+        }
+        kinds.into_iter().collect()
+    }
+
     /// Marks all fields dropped so far as kept in the origin.
     pub fn carried(&self) {
         let mut inner = self.inner.borrow_mut();
@@ -205,4 +221,11 @@ impl Findings {
             .map(|(_, n)| n)
             .sum()
     }
+}
+
+/// Returns the type of a block or item in the path of a loss, if the whole of it was lost.
+fn kind_in(path: &str) -> Option<&str> {
+    let (before, kind) = path.rsplit_once('.')?;
+    let own = before == "opaque" || before.ends_with(".opaque");
+    (own || kind == "document").then_some(kind)
 }

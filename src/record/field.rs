@@ -170,6 +170,7 @@ fields! {
     Created "created" Text "Time at which the session began."
     Updated "updated" Text "Time at which the session was last written."
     Cwd "cwd" Text "Working directory."
+    Branch "branch" Text "Branch of the repository in the working directory."
     ParentSession "parent_session" Node "Session from which this one was made."
     Path "path" Text "A file path."
     Key "key" Text "Name of a field in the source, if the format has several names for it."

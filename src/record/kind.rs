@@ -60,7 +60,7 @@ pub const COMMON: &[Field] = &[
 
 kinds! {
     Session "session" false "The session as a whole. It comes first, and again at the end if the end of the file contains more about the session." [
-        Source Name Created Updated Cwd ParentSession Agent Provider Model ThinkingLevel SystemPrompt
+        Source Name Created Updated Cwd Branch ParentSession Agent Provider Model ThinkingLevel SystemPrompt
         Tools Client Server Runtime Totals Leaf File Meta]
     Message "message" true "A message of any role." [
         Role Subtype Content Attachments Sections ToolsAdded ToolsRemoved CustomType Bash Api Provider Model

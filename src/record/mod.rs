@@ -21,6 +21,7 @@ mod field;
 mod identity;
 mod kind;
 mod node;
+mod placeholder;
 
 pub use answers::{Answers, calls, is_broken};
 pub use called::Called;
@@ -34,6 +35,7 @@ use crate::json::text::to_base64;
 
 /// The names of content blocks, as [`Field::Type`] gives them.
 pub mod block {
+    pub use super::placeholder::{kind_of, placeholder};
     use super::{Field, Node, Value};
     use crate::json::Json;
 
@@ -109,30 +111,6 @@ pub mod block {
                 block.set(Field::Content, empty.clone());
             }
         }
-    }
-    /// Returns the text for a block for which a format has no place: the user sees that a block was
-    /// there, and two different blocks never have the same text.
-    #[must_use]
-    pub fn placeholder(block: &Node) -> Node {
-        let text = |field| block.text(field).unwrap_or_default();
-        let data = block.json(Field::Data).map(Json::normal).unwrap_or_default();
-        let print = crate::ids::hash(&data);
-        let what = match block.json(Field::Data).and_then(image_at) {
-            _ if block.is(Field::Type, DOCUMENT) => {
-                format!("document: {}", text(Field::MediaType))
-            }
-            Some(url) => format!("image: {url}"),
-            None => "block of another format".to_owned(),
-        };
-        self::text(Json::string(&format!("[{what}, {print:016x}]")))
-    }
-    /// Returns the URL of the image in a part in the shape of one of the large interfaces, if the
-    /// part names it by URL.
-    fn image_at(part: &Json) -> Option<String> {
-        let wire = part.member("type")?.text().filter(|wire| wire.contains("image"))?;
-        let holder = part.member(&wire).or_else(|| part.member("source"))?;
-        let url = holder.member("url").and_then(|url| url.text()).or_else(|| holder.text())?;
-        Some(url).filter(|url| !url.starts_with("data:"))
     }
     /// Whether the only further member of an image from another format is its level of detail,
     /// which belongs to an interface that several formats share.
@@ -247,6 +225,16 @@ impl Record {
         match self.node.text(Field::Role) {
             Some(role) => format!("{kind} of role {role}"),
             None => kind.to_owned(),
+        }
+    }
+
+    /// Returns the path by which a loss of the whole record is counted: its kind, and for an item
+    /// that no reader understands its type.
+    #[must_use]
+    pub fn path(&self) -> String {
+        match self.node.text(Field::Type).filter(|_| self.kind == Kind::Opaque) {
+            Some(own) => format!("{}.{own}", self.kind.name()),
+            None => self.kind.name().to_owned(),
         }
     }
 

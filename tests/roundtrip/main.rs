@@ -6,6 +6,7 @@ mod answers;
 mod common;
 mod continued;
 mod edited;
+mod held;
 mod imported;
 mod judged;
 mod origin;

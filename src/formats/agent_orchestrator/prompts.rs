@@ -228,7 +228,8 @@ fn adapted(content: Option<&Value>, log: &Log) -> Option<Value> {
 
 fn adapted_block(node: &Node, log: &Log) -> Node {
     if node.is(Field::Type, blocks::OPAQUE) {
-        log.count(FieldOutcome::Dropped, &format!("message.content.*.{}", blocks::OPAQUE));
+        let path = format!("message.content.*.{}", blocks::kind_of(node));
+        log.count(FieldOutcome::Dropped, &path);
         return blocks::placeholder(node);
     }
     let name = node.text(Field::Type).unwrap_or_default();

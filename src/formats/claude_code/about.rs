@@ -56,6 +56,9 @@ impl Marks {
                 "agentId" if text() => marks.agent = Some(json()),
                 "sessionId" if text() => marks.facts.push((Field::Id, json())),
                 "cwd" if text() => marks.facts.push((Field::Cwd, json())),
+                "gitBranch" if text() && value != b"\"\"" => {
+                    marks.facts.push((Field::Branch, json()));
+                }
                 "timestamp" if text() => marks.facts.push((Field::Created, json())),
                 "version" if text() => marks.release = Some(json()),
                 _ => {}

@@ -28,6 +28,7 @@ pub struct Foreign {
     /// Identifier of the session: a UUID, except in a transcript that has another one.
     id: String,
     cwd: Option<Json>,
+    branch: Option<Json>,
     model: Option<Json>,
     name: Option<Json>,
     /// Whether the session is a transcript, whose own lines keep their identifiers.
@@ -87,6 +88,7 @@ impl Foreign {
             Field::Source,
             Field::Id,
             Field::Cwd,
+            Field::Branch,
             Field::Model,
             Field::Created,
             Field::Updated,
@@ -101,6 +103,7 @@ impl Foreign {
         Self {
             id: session_id(session, cx.options.question.as_deref()),
             cwd: text(Field::Cwd),
+            branch: text(Field::Branch),
             model: text(Field::Model),
             time: session.json(Field::Created).and_then(times::read),
             leaf: session.json(Field::Leaf).cloned(),
@@ -127,6 +130,9 @@ impl Foreign {
                 return;
             }
             Kind::SessionInfo => self.name = node.json(Field::Name).cloned().or(self.name.take()),
+            Kind::ModelChange => {
+                self.model = node.json(Field::Model).cloned().or(self.model.take())
+            }
             Kind::Leaf => {
                 self.last = node.json(Field::Target).cloned();
                 self.leave_out(node);
@@ -143,7 +149,7 @@ impl Foreign {
         };
         let Some(mut message) = self.message(record, &lost) else {
             if record.kind != Kind::SessionInfo {
-                cx.log.count(FieldOutcome::Dropped, record.kind.name());
+                cx.log.count(FieldOutcome::Dropped, &record.path());
             }
             self.leave_out(node);
             return;
@@ -337,6 +343,7 @@ impl Foreign {
         self.cwd.iter().for_each(|cwd| line.member("cwd", cwd.as_bytes()));
         text::quote(&self.id, line.key("sessionId"));
         text::quote(RELEASE, line.key("version"));
+        self.branch.iter().for_each(|branch| line.member("gitBranch", branch.as_bytes()));
         line.member("type", b"0");
         line.member("message", if answer { ANSWER } else { b"{\"role\":0,\"content\":0}" });
         line.member("uuid", b"0");
@@ -449,7 +456,7 @@ fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
         }
     }
     if node.is(Field::Type, block::OPAQUE) {
-        lost(&format!("{path}opaque"));
+        lost(&format!("{path}{}", block::kind_of(node)));
         *node = block::placeholder(node);
     }
     if node.is(Field::Type, block::TEXT) && node.take(Field::Signature).is_some() {

@@ -351,7 +351,7 @@ pub fn without_refused_parts(record: &Record, lost: &dyn Fn(&str)) -> Option<Rec
         let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else { return };
         for block in blocks {
             if is_refused(block) {
-                lost(&format!("{path}.content.*.{}", block::OPAQUE));
+                lost(&format!("{path}.content.*.{}", block::kind_of(block)));
                 *block = block::placeholder(block);
             }
             replaced(block, &format!("{path}.content.*"), lost);

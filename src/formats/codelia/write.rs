@@ -101,7 +101,7 @@ impl Writer for Run<'_> {
         }
         let is_line = matches!(record.kind, Kind::Opaque | Kind::Snapshot);
         if self.begun && !is_line && wire::type_of(record).is_none() {
-            self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
+            self.cx.log.count(FieldOutcome::Dropped, &record.path());
             return Ok(());
         }
         self.flush()?;

@@ -7,6 +7,7 @@
 
 use super::items::{adapted, owned};
 use super::twin::{self, Images, Speaker, Turn};
+use super::usage::Counter;
 use super::{NAME, line, wire};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::dialect::responses;
@@ -14,7 +15,7 @@ use crate::format::Cx;
 use crate::ids::{self, hash, is_uuid};
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, without};
-use crate::record::{Field, Kind, Node, Record, Value, identity};
+use crate::record::{Field, Kind, Node, Record, Value, block, identity};
 use crate::times;
 use jiff::Timestamp;
 
@@ -48,6 +49,7 @@ pub struct Foreign {
     waiting_size: usize,
     ordinal: u64,
     turn: Turn,
+    usage: Counter,
     question: Option<String>,
 }
 
@@ -80,6 +82,7 @@ impl Foreign {
             waiting_size: 0,
             ordinal: 0,
             turn: Turn::default(),
+            usage: Counter::default(),
             question,
         }
     }
@@ -106,6 +109,7 @@ impl Foreign {
     /// Writes what is still to be written.
     pub fn finish(&mut self, cx: &Cx<'_>, to: To<'_>) {
         self.release(cx, to);
+        self.count(None, to);
     }
 
     /// Writes the first line, if no record did, and the records that wait for it.
@@ -137,9 +141,15 @@ impl Foreign {
         self.head(to);
         self.stamp = record.node.json(Field::Time).filter(|_| self.own).cloned();
         match record.kind {
-            Kind::Message if !record.is_aside() => self.message(record, cx.log, to),
+            Kind::Message if !record.is_aside() && self.own => self.message(record, cx.log, to),
+            Kind::Message if !record.is_aside() => {
+                self.count(Some(&record.node), to);
+                self.thoughts(&record.node, to);
+                self.message(record, cx.log, to);
+                self.usage.note(&record.node);
+            }
             _ if self.own => self.line(record, cx.log, to),
-            kind => cx.log.count(FieldOutcome::Dropped, kind.name()),
+            _ => cx.log.count(FieldOutcome::Dropped, &record.path()),
         }
     }
 
@@ -264,6 +274,25 @@ impl Foreign {
         }
     }
 
+    /// Writes an event for each thought of another model: Codex shows it, and sends nothing of it.
+    fn thoughts(&mut self, message: &Node, to: To<'_>) {
+        let blocks = message.nodes(Field::Content).unwrap_or_default();
+        for block in blocks.iter().filter(|block| block.is(Field::Type, block::THINKING)) {
+            let words = block.json(Field::Thinking).filter(|words| words.as_bytes().len() > 2);
+            // Version 3 shows nothing for it.
+            if let Some(words) = words.filter(|_| self.version == 2) {
+                self.event(Speaker::Thought, words, &Images::default(), None, to);
+            }
+        }
+    }
+
+    /// Writes the event with the tokens of the last answer, before the `next` message.
+    fn count(&mut self, next: Option<&Node>, to: To<'_>) {
+        if let Some(event) = self.usage.event(next).filter(|_| self.version > 1) {
+            self.payload(wire::EVENT, &event, None, to);
+        }
+    }
+
     fn event(
         &mut self,
         speaker: Speaker,
@@ -347,8 +376,8 @@ fn lose(session: &Node, version: u32, own: bool, log: &Log) {
     const OF_OWN: &[Field] =
         &[Field::Provider, Field::SystemPrompt, Field::ParentSession, Field::Extra];
     for field in session.fields().filter(|field| !HELD.contains(field)) {
-        let held = field == Field::Cwd || (own && OF_OWN.contains(&field));
-        if !held || version == 1 && field != Field::Extra {
+        let held = [Field::Cwd, Field::Branch].contains(&field) || (own && OF_OWN.contains(&field));
+        if !held || version == 1 && ![Field::Extra, Field::Branch].contains(&field) {
             log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
         }
     }

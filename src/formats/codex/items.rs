@@ -92,7 +92,7 @@ fn part(given: &Node, images: bool, lose: &dyn Fn(&str)) -> Node {
         node.take(Field::Extra);
         return node;
     }
-    lose(&format!("content.*.{}", given.text(Field::Type).unwrap_or_default()));
+    lose(&format!("content.*.{}", block::kind_of(given)));
     block::placeholder(given)
 }
 

@@ -36,6 +36,7 @@ mod read;
 mod repair;
 mod template;
 mod twin;
+mod usage;
 mod wire;
 mod write;
 

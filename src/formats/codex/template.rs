@@ -12,8 +12,8 @@ pub struct Slot {
     pub name: &'static str,
     /// The field that holds its value, a string.
     pub field: Field,
-    /// The name of the one member of an object that holds the string, where the value is such an
-    /// object.
+    /// The name of the member of an object that holds the string, where the value is such an object.
+    /// If it is the only member, the whole object leaves a `null`.
     pub inside: Option<&'static str>,
 }
 
@@ -29,10 +29,10 @@ pub fn take(object: &Json, slots: &[Slot], node: &mut Node) -> Json {
     let mut rest = Extra::default();
     for (key, value) in object.pairs() {
         let slot = slots.iter().find(|slot| text::is(key.as_bytes(), slot.name));
-        let value = match slot.and_then(|slot| Some((slot.field, inner(&value, slot)?))) {
-            Some((field, inner)) if node.get(field).is_none() => {
-                node.set(field, inner);
-                Json::constant("null")
+        let value = match slot.and_then(|slot| Some((slot, inner(&value, slot)?))) {
+            Some((slot, inner)) if node.get(slot.field).is_none() => {
+                node.set(slot.field, inner);
+                emptied(&value, slot)
             }
             _ => value,
         };
@@ -45,12 +45,38 @@ fn inner(value: &Json, slot: &Slot) -> Option<Json> {
     let string = match slot.inside {
         None => value.clone(),
         Some(name) => {
-            let mut members = value.pairs().into_iter();
-            let (key, inner) = members.next()?;
-            (text::is(key.as_bytes(), name) && members.next().is_none()).then_some(inner)?
+            let mut own =
+                value.pairs().into_iter().filter(|(key, _)| text::is(key.as_bytes(), name));
+            own.next().filter(|_| own.next().is_none())?.1
         }
     };
     string.as_bytes().starts_with(b"\"").then_some(string)
+}
+
+/// Returns what stays of a value whose string was taken.
+fn emptied(value: &Json, slot: &Slot) -> Json {
+    match slot.inside.filter(|_| value.members().nth(1).is_some()) {
+        Some(name) => with_inner(value, name, b"null"),
+        None => Json::constant("null"),
+    }
+}
+
+/// Returns an object with another value of this member.
+fn with_inner(object: &Json, name: &str, new: &[u8]) -> Json {
+    let mut out = Extra::default();
+    for (key, value) in object.members() {
+        out.add(key, if text::is(key, name) { new } else { value });
+    }
+    out.finish().unwrap_or(Json::constant("{}"))
+}
+
+/// Whether a value that stayed has a place for the string of a slot.
+fn is_place(value: &[u8], slot: &Slot) -> bool {
+    let object = |name| {
+        let value = Json::checked(value.to_vec().into());
+        value.member(name).is_some_and(|inner| inner.is_null())
+    };
+    value == b"null" || value.starts_with(b"{") && slot.inside.is_some_and(object)
 }
 
 /// Appends the object of a node and of what stayed; members that are new come last.
@@ -58,7 +84,7 @@ pub fn write(rest: Option<&Json>, slots: &[Slot], node: &Node, out: &mut Vec<u8>
     let mut object = Object::open(out);
     let mut written = Vec::new();
     for (key, value) in rest.into_iter().flat_map(Json::members) {
-        let slot = slots.iter().find(|slot| text::is(key, slot.name) && value == b"null");
+        let slot = slots.iter().find(|slot| text::is(key, slot.name) && is_place(value, slot));
         match slot.filter(|slot| !written.contains(&slot.name)) {
             Some(slot) => {
                 written.push(slot.name);
@@ -80,6 +106,10 @@ fn fill(slot: &Slot, node: &Node, object: &mut Object<'_>, otherwise: &[u8]) {
     match (node.json(slot.field), slot.inside) {
         (None, _) => object.member(slot.name, otherwise),
         (Some(value), None) => object.member(slot.name, value.as_bytes()),
+        (Some(value), Some(name)) if otherwise.starts_with(b"{") => {
+            let kept = Json::checked(otherwise.to_vec().into());
+            object.member(slot.name, with_inner(&kept, name, value.as_bytes()).as_bytes());
+        }
         (Some(value), Some(name)) => {
             let mut inner = Object::open(object.key(slot.name));
             inner.member(name, value.as_bytes());

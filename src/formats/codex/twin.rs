@@ -206,9 +206,12 @@ pub fn is_harness(message: &Node) -> bool {
     let blocks = message.nodes(Field::Content).unwrap_or_default();
     let first = blocks.first().and_then(|block| block.json(Field::Text));
     first.is_some_and(|text| {
-        wire::HARNESS
-            .iter()
-            .any(|words| text.as_bytes().get(1..).unwrap_or_default().starts_with(words.as_bytes()))
+        let begins = |(begin, _): &&(&str, &str)| {
+            text.as_bytes().get(1..).unwrap_or_default().starts_with(begin.as_bytes())
+        };
+        // A question may begin as such a message.
+        let found = wire::HARNESS.iter().find(begins);
+        found.is_some_and(|(_, end)| text.text().is_some_and(|text| text.trim_end().ends_with(end)))
     })
 }
 

@@ -29,12 +29,16 @@ pub const META_SLOTS: &[Slot] = &[
     slot("id", Field::Id),
     slot("timestamp", Field::Created),
     slot("cwd", Field::Cwd),
+    GIT,
     slot("model_provider", Field::Provider),
     Slot { name: "base_instructions", field: Field::SystemPrompt, inside: Some("text") },
 ];
 
 /// Members of a first line of version 1 that have a field.
-pub const HEAD_SLOTS: &[Slot] = &[slot("id", Field::Id), slot("timestamp", Field::Created)];
+pub const HEAD_SLOTS: &[Slot] = &[slot("id", Field::Id), slot("timestamp", Field::Created), GIT];
+
+/// The repository of the folder, of which the branch has a field.
+const GIT: Slot = Slot { name: "git", field: Field::Branch, inside: Some("branch") };
 
 /// Members of a turn's settings that have a field.
 pub const TURN_SLOTS: &[Slot] = &[slot("model", Field::Model)];
@@ -42,12 +46,14 @@ pub const TURN_SLOTS: &[Slot] = &[slot("model", Field::Model)];
 /// The member that names the session from which this one was made.
 pub const PARENTS: &[&str] = &["forked_from_id", "parent_thread_id"];
 
-/// Beginnings of the messages of role user that Codex itself writes.
-pub const HARNESS: &[&str] = &[
-    "<environment_context>",
-    "<user_instructions>",
-    "# AGENTS.md instructions for",
-    "<turn_aborted>",
-    "<skill",
-    "<subagent_notification>",
+/// Beginnings and ends of the messages of role user that Codex itself writes.
+///
+/// Source: `contextual_user_message.rs` of openai/codex, and the messages of earlier releases.
+pub const HARNESS: &[(&str, &str)] = &[
+    ("<environment_context>", "</environment_context>"),
+    ("<user_instructions>", "</user_instructions>"),
+    ("# AGENTS.md instructions for", "</INSTRUCTIONS>"),
+    ("<turn_aborted>", "</turn_aborted>"),
+    ("<skill>", "</skill>"),
+    ("<subagent_notification>", "</subagent_notification>"),
 ];

@@ -291,7 +291,7 @@ pub fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
             // pi treats every block that is not text as an image, and sends it without data.
             for strange in [block::DOCUMENT, block::OPAQUE] {
                 if block.is(Field::Type, strange) {
-                    lost(&format!("{path}content.*.{strange}"));
+                    lost(&format!("{path}content.*.{}", block::kind_of(block)));
                     *block = block::placeholder(block);
                 }
             }

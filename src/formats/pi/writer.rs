@@ -91,7 +91,7 @@ impl Writer for Entries<'_> {
                 Ok(())
             }
             kind if !record.is_node() && (foreign || !self.version.kinds.contains(&kind)) => {
-                self.cx.log.count(FieldOutcome::Dropped, kind.name());
+                self.cx.log.count(FieldOutcome::Dropped, &record.path());
                 Ok(())
             }
             _ if other_lines::is_line(record) => self.unchanged_line(record),
@@ -291,7 +291,7 @@ impl Entries<'_> {
 
     /// Leaves out a record that has no place in this version.
     fn leave_out(&mut self, record: &Record) {
-        self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
+        self.cx.log.count(FieldOutcome::Dropped, &record.path());
         self.session.iter_mut().for_each(|session| session.foreign.omit(&record.node));
         let id = record.node.json(Field::Id).filter(|_| self.version.number < TREE);
         id.into_iter().for_each(|id| self.pass(id));

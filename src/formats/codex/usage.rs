@@ -1,0 +1,77 @@
+//! Tokens of the answers of another format, as the events by which Codex counts them.
+//!
+//! Source: `TokenUsageInfo` of openai/codex (`protocol/src/protocol.rs`), and files of releases
+//! 0.34.0 to 0.169.0. There the input includes what comes from the cache.
+
+use crate::json::{Json, text};
+use crate::mapping::Object;
+use crate::record::{Field, Node};
+
+/// Tokens: input, of it from the cache, output, of it reasoning.
+type Tokens = [u64; 4];
+
+/// Names of [`Tokens`].
+const NAMES: [&str; 4] =
+    ["input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens"];
+
+/// Counts the tokens of answers. An answer in several messages has one usage.
+#[derive(Debug, Default)]
+pub struct Counter {
+    /// The response that was written last and has not been counted, with its usage.
+    last: Option<(Option<Json>, Tokens)>,
+    /// The response that was counted last.
+    counted: Option<Json>,
+    total: Tokens,
+}
+
+impl Counter {
+    /// Notes the usage of an answer, which is written.
+    pub fn note(&mut self, answer: &Node) {
+        let Some(usage) = answer.node(Field::Usage) else { return };
+        let count = |field| usage.json(field).and_then(Json::float).unwrap_or(0.0) as u64;
+        let (read, written) = (count(Field::CacheRead), count(Field::CacheWrite));
+        let input = count(Field::InputTokens).saturating_add(read).saturating_add(written);
+        let tokens = [input, read, count(Field::OutputTokens), count(Field::Reasoning)];
+        let response = answer.json(Field::ResponseId).map(Json::detached);
+        if tokens.iter().any(|count| *count > 0) && (response.is_none() || response != self.counted)
+        {
+            self.last = Some((response, tokens));
+        }
+    }
+
+    /// Returns the payload of the event behind the last answer, unless the message that follows
+    /// belongs to the same response.
+    pub fn event(&mut self, next: Option<&Node>) -> Option<Vec<u8>> {
+        let response = next.and_then(|next| next.json(Field::ResponseId));
+        let (own, tokens) = self.last.take()?;
+        if own.is_some() && own.as_ref() == response {
+            self.last = Some((own, tokens));
+            return None;
+        }
+        self.counted = own;
+        for (sum, count) in self.total.iter_mut().zip(tokens) {
+            *sum = sum.saturating_add(count);
+        }
+        let mut out = Vec::with_capacity(400);
+        let mut event = Object::open(&mut out);
+        text::quote("token_count", event.key("type"));
+        let mut info = Object::open(event.key("info"));
+        write(&self.total, info.key("total_token_usage"));
+        write(&tokens, info.key("last_token_usage"));
+        info.member("model_context_window", b"null");
+        info.close();
+        event.member("rate_limits", b"null");
+        event.close();
+        Some(out)
+    }
+}
+
+fn write(tokens: &Tokens, out: &mut Vec<u8>) {
+    let mut object = Object::open(out);
+    for (name, count) in NAMES.iter().zip(tokens) {
+        object.member(name, count.to_string().as_bytes());
+    }
+    let [input, _, output, _] = tokens;
+    object.member("total_tokens", input.saturating_add(*output).to_string().as_bytes());
+    object.close();
+}
