@@ -301,9 +301,15 @@ pub fn as_javascript(line: &[u8]) -> serde_json::Value {
 /// A text without what stands in it for blocks that its format does not know.
 pub fn without_stand_ins(text: &str) -> String {
     let mut text = text.to_owned();
-    for begin in
-        ["[document", "[image", "[web search", "[citation", "[other", "[content of another"]
-    {
+    for begin in [
+        "[document",
+        "[image",
+        "[web search",
+        "[server tool use",
+        "[citation",
+        "[other",
+        "[content of another",
+    ] {
         while let Some(start) = text.find(begin) {
             let end = text[start..].find(']').map_or(text.len(), |end| start + end + 1);
             text.replace_range(start..end, "");

@@ -64,19 +64,38 @@ pub struct Wanted {
 /// # Errors
 /// If reading fails.
 pub fn find(reader: impl Read, wanted: Wanted) -> Result<Vec<Refused>> {
+    search(reader, wanted).map(|(found, _)| found)
+}
+
+/// Returns the pieces with characters that are not printable, if the stream can be read but for
+/// these.
+///
+/// # Errors
+/// If reading fails.
+pub fn find_unprintable(reader: impl Read) -> Result<Vec<Refused>> {
+    let (mut found, whole) = search(reader, Wanted::default())?;
+    found.retain(|found| whole && found.what == UNPRINTABLE);
+    Ok(found)
+}
+
+/// Returns the pieces, and whether the stream was read to its end.
+fn search(reader: impl Read, wanted: Wanted) -> Result<(Vec<Refused>, bool)> {
     let seen = Rc::<RefCell<Seen>>::default();
     let mut events = Events::new(Watch::new(reader, Rc::clone(&seen)), Limits::default());
     let mut search = Search { seen, wanted, ..Search::default() };
-    loop {
+    let whole = loop {
         match events.next() {
             Ok(Some(event)) => search.event(&event),
-            Ok(None) => break search.blanks(u64::MAX),
+            Ok(None) => break true,
             Err(error) if error.code() == Code::Io => return Err(error),
-            Err(_) => break,
+            Err(_) => break false,
         }
+    };
+    if whole {
+        search.blanks(u64::MAX);
     }
     search.found.sort_by_key(|found| found.at.byte);
-    Ok(search.found)
+    Ok((search.found, whole))
 }
 
 /// An open collection.
@@ -300,8 +319,7 @@ struct Bytes {
     breaks: bool,
 }
 
-/// The feature of a scalar or comment with a character that is not printable.
-pub const UNPRINTABLE: &str = "a character that is not printable";
+const UNPRINTABLE: &str = "a character that is not printable";
 
 const NOT_TEXT: &str = "a value that is not text";
 

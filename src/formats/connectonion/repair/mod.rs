@@ -59,9 +59,11 @@ pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Res
     // The agent loads files of turns with PyYAML; it never loads runs.
     if state.foreign.is_none() && matches!(made, Made::File(_)) {
         let search = Wanted { texts: TEXTS, sent: wanted.resumable };
-        let mut refused = refused::find(io.parts().main()?, search)?;
-        // In a file that cannot be read, what else is refused may be damage.
-        refused.retain(|found| state.reads || found.what == refused::UNPRINTABLE);
+        let part = io.parts().main()?;
+        let refused = match state.reads {
+            true => refused::find(part, search)?,
+            false => refused::find_unprintable(part)?,
+        };
         if !refused.is_empty() {
             return respell::respell(io, &state, &refused, cx);
         }

@@ -18,9 +18,7 @@ pub fn respell(
     refused: &[Refused],
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
-    // In a file that cannot be read, such text may be damage.
-    let keeps = |piece: &Refused| changes_text(piece) || !state.reads;
-    io.begin(refused.iter().any(keeps))?;
+    io.begin(refused.iter().any(changes_text))?;
     let mut part = io.parts().main()?;
     let mut out = io.create("")?;
     let mut at = 0;
@@ -30,7 +28,7 @@ pub fn respell(
         io::copy(&mut part.by_ref().take(before), &mut out).map_err(failed)?;
         let mut old = Vec::new();
         part.by_ref().take(piece.length).read_to_end(&mut old).map_err(failed)?;
-        if keeps(piece) {
+        if changes_text(piece) {
             io.aside("", &old, piece.at, piece.code)?;
         }
         if piece.anchored {
