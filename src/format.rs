@@ -83,8 +83,7 @@ pub struct Format {
     /// The byte plane: copying, and migration by [`steps`](Self::steps). `None` unless every
     /// record is a JSON object on a line of its own.
     pub plane: Option<ByteLines>,
-    /// Returns, piece by piece, the JSON that the schema describes. `None` where the schema
-    /// describes every line.
+    /// Returns the pieces that the schema describes; `None` where it describes every line.
     pub pieces: Option<PiecesFn>,
     /// Names the members that a piece lacks and without which the software ends with an error,
     /// although its schema has always allowed that.
@@ -108,11 +107,9 @@ pub struct Format {
     pub native: Option<NativeFn>,
     /// The layout of files that hold one run, where the next one is another file.
     pub one_run: Option<&'static str>,
-    /// Whether an answer is one message, however many tools it calls. Otherwise each call may be a
-    /// message of its own.
+    /// Whether an answer is one message, however many tools it calls.
     pub whole_answers: bool,
-    /// Turns the records of a file that a relative of the software wrote its own way into those
-    /// that the software itself reads.
+    /// Turns the records of a relative's file into those that the software itself reads.
     pub plain: Option<PlainFn>,
     /// Whether the software continues a session at the last entry of its file.
     pub ends_at_last: bool,
@@ -485,9 +482,8 @@ pub fn no_session(at: Position) -> Error {
     Error::unfit(Diagnostic::new(Code::BadRecord, message).at(at))
 }
 
-/// Returns a reader that skips the records before `from`: the implementation of
-/// [`resume`](Format::resume) in a format whose records can be understood only after those before
-/// them.
+/// Returns a reader that skips the records before `from`: the [`resume`](Format::resume) of a format
+/// whose records can be understood only after those before them.
 #[must_use]
 pub fn skip_to(reader: Reader<'_>, from: Position) -> Reader<'_> {
     let before = move |item: &Result<Located<Record>>| {
