@@ -6,7 +6,7 @@ mod map;
 mod options;
 mod repair;
 
-pub use context::{Api, Context, Mends, Prompt, Resent};
+pub use context::{Api, Context, Interface, Mends, Prompt, Resent};
 pub use head::{Confidence, Head, Sniffed};
 pub use map::Map;
 pub use options::{Cx, OnError, Options};
@@ -20,7 +20,7 @@ pub use crate::parts::{
     Change, Commit, Opener, Out, Parts, ReadSeek, Same, Sink, Spool, no_room_for_parts,
 };
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::{Field, Kind, Node, Record, turns};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::ops::ControlFlow;
@@ -115,6 +115,10 @@ pub struct Format {
     pub ends_at_last: bool,
     /// Faults that the software mends in a history before it sends it.
     pub mends: Mends,
+    /// The interface to which the software sends a history, where sessions do not decide on it.
+    pub interface: Interface,
+    /// Text that the software sends as the result of a call without one.
+    pub unanswered: &'static str,
     /// Finds the part beside which the origin is, where that is not the first.
     pub main: Option<MainFn>,
     /// Names records that the software adds to a session by itself.
@@ -374,6 +378,8 @@ impl Format {
             whole_answers: false,
             ends_at_last: false,
             mends: Mends::Nothing,
+            interface: Interface::ChatCompletions,
+            unanswered: turns::NO_RESULT,
             plain: None,
             main: None,
             additions: None,

@@ -21,6 +21,23 @@ pub fn read(time: &Json) -> Option<Timestamp> {
     text.parse().ok().or_else(|| plain().map(|plain| plain.timestamp()))
 }
 
+/// Returns the time that a number names, in milliseconds or in seconds since 1970. Seconds have
+/// fewer than twelve digits until the year 5138.
+///
+/// ```
+/// use copyist::{json::Json, times};
+/// let time = |number| times::of_number(&Json::worked_out(number)).map(times::with_millis);
+/// assert_eq!(time(1788339600000.0).as_deref(), Some("2026-09-02T09:00:00.000Z"));
+/// assert_eq!(time(1788339600.5).as_deref(), Some("2026-09-02T09:00:00.500Z"));
+/// assert_eq!(times::of_number(&Json::string("1788339600")), None);
+/// ```
+#[must_use]
+pub fn of_number(time: &Json) -> Option<Timestamp> {
+    let number = time.float()?;
+    let millis = if number.abs() < 1e11 { number * 1000.0 } else { number };
+    Timestamp::from_millisecond(millis.round() as i64).ok()
+}
+
 /// Returns the time one millisecond later.
 #[must_use]
 pub fn after(time: Timestamp) -> Timestamp {

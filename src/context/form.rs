@@ -1,12 +1,12 @@
 //! The shapes in which a context is printed: the source format's own, the one in which contexts
 //! are compared, and those of two programming interfaces.
 
-use super::joined::Joined;
+use super::joined::{Joined, Whole};
 use super::plain::plain;
 use super::{anthropic, openai};
-use crate::format::{Api, Context, Resent};
+use crate::format::{Api, Context, Format, Resent};
 use crate::mapping::{BlockType, Object, Row, blocks, row};
-use crate::position::Position;
+use crate::position::{Located, Position};
 use crate::record::{Field, Node, Record, block};
 
 /// The shape of a context's messages.
@@ -56,7 +56,7 @@ pub struct Forming {
     shape: Shape,
     sending: Sending,
     /// Messages that are ready to be written.
-    ready: Vec<Node>,
+    ready: Vec<Whole>,
 }
 
 enum Shape {
@@ -83,40 +83,65 @@ enum Way {
 
 impl Sending {
     /// Begins messages for this interface, behind [`Context::begin`].
-    pub fn new(api: Option<Api>, context: &dyn Context) -> Self {
-        let joined = || if api.is_some() { Joined::waiting() } else { Joined::default() };
+    pub fn new(api: Option<Api>, context: &dyn Context, format: &Format) -> Self {
         let resent = api.and_then(|api| context.resent(api));
+        let joined = || match api {
+            Some(_) => Joined::waiting(format),
+            None => Joined::compared(),
+        };
         Self { way: resent.map_or_else(|| Way::Joined(joined()), Way::Resent), api }
     }
 
-    /// Takes one message, and adds what is sent to `ready`.
-    pub fn message(&mut self, context: &mut dyn Context, message: &Record, ready: &mut Vec<Node>) {
+    /// Takes one message, and adds what is sent to `ready`. `seen` gets what is sent of this
+    /// message alone.
+    pub fn message(
+        &mut self,
+        context: &mut dyn Context,
+        message: &Located<Record>,
+        seen: &mut dyn FnMut(&Node),
+        ready: &mut Vec<Whole>,
+    ) {
+        let Located { value: message, at } = message;
         let joined = match &mut self.way {
-            Way::Resent(resent) => return resent.message(message, ready),
+            Way::Resent(resent) => {
+                let mut nodes = Vec::new();
+                resent.message(message, &mut nodes);
+                nodes.iter().for_each(seen);
+                return ready.extend(nodes.into_iter().map(|node| Whole::new(*at, node)));
+            }
             Way::Joined(joined) => joined,
         };
         let Some(sent) = context.sent(message) else { return };
+        seen(&sent);
         let thinking = self.api == Some(Api::Anthropic) && sent.is(Field::Api, anthropic::API);
         let Some(mut sent) = plain(&sent, thinking) else { return };
         if self.api == Some(Api::OpenAi) && !sent.is(Field::Role, "assistant") {
             openai::as_text(&mut sent);
         }
-        let whole = joined.add(Position::default(), sent);
-        ready.extend(whole.map(|(_, whole)| whole));
+        joined.add(*at, sent);
+        ready.extend(std::iter::from_fn(|| joined.next()));
     }
 
     /// Adds the messages that are held back at the end.
-    pub fn finish(&mut self, ready: &mut Vec<Node>) {
+    pub fn finish(&mut self, ready: &mut Vec<Whole>) {
         match &mut self.way {
-            Way::Joined(joined) => ready.extend(joined.finish().map(|(_, last)| last)),
-            Way::Resent(resent) => resent.finish(ready),
+            Way::Joined(joined) => {
+                joined.finish();
+                ready.extend(std::iter::from_fn(|| joined.next()));
+            }
+            Way::Resent(resent) => {
+                let mut nodes = Vec::new();
+                resent.finish(&mut nodes);
+                let whole = |node| Whole::new(Position::default(), node);
+                ready.extend(nodes.into_iter().map(whole));
+            }
         }
     }
 }
 
 impl Forming {
     /// Begins messages of this form, behind [`Context::begin`].
-    pub fn new(form: Form, context: &dyn Context) -> Self {
+    pub fn new(form: Form, context: &dyn Context, format: &Format) -> Self {
         let (shape, api) = match form {
             Form::Own => (Shape::Own, None),
             Form::Canonical => (Shape::Canonical, None),
@@ -125,26 +150,31 @@ impl Forming {
                 (Shape::Anthropic(anthropic::Messages::default()), Some(Api::Anthropic))
             }
         };
-        Self { shape, sending: Sending::new(api, context), ready: Vec::new() }
+        Self { shape, sending: Sending::new(api, context, format), ready: Vec::new() }
     }
 
     /// Writes one message.
-    pub fn message(&mut self, context: &mut dyn Context, message: &Record, list: &mut List) {
+    pub fn message(
+        &mut self,
+        context: &mut dyn Context,
+        message: &Located<Record>,
+        list: &mut List,
+    ) {
         if let Shape::Own = self.shape {
             let mut item = Vec::new();
-            context.own(message, &mut item);
+            context.own(&message.value, &mut item);
             // Some software drops a message only when it sends the others.
             if !item.is_empty() {
                 list.item().extend_from_slice(&item);
             }
             return;
         }
-        self.sending.message(context, message, &mut self.ready);
+        self.sending.message(context, message, &mut |_| {}, &mut self.ready);
         self.write(list);
     }
 
     fn write(&mut self, list: &mut List) {
-        for whole in self.ready.drain(..) {
+        for whole in self.ready.drain(..).map(|whole| whole.node) {
             match &mut self.shape {
                 Shape::OpenAi(messages) => messages.add(&whole, list),
                 Shape::Anthropic(messages) => messages.add(&whole, list),

@@ -1,47 +1,128 @@
-//! Consecutive answers, joined into one.
+//! Messages in the order that interfaces require, with consecutive answers joined into one.
 //!
 //! Some programs write each block of an answer as a message of its own, others write the whole
 //! answer. A model gets the same input from both. Interfaces accept consecutive answers, but no
-//! other answer while calls wait for their results.
+//! other message while calls wait for their results.
 
 use super::plain::add_block;
+use crate::format::{Format, Mends};
 use crate::position::Position;
+use crate::record::turns::{Member, NO_RESULT, Part, Rules, Turns, message_part};
 use crate::record::{Field, Node, Value, calls};
+use std::collections::VecDeque;
+use std::rc::Rc;
 
-/// Holds an answer back until it is whole.
-#[derive(Debug, Default)]
+/// A message as role and blocks, and the places of its blocks.
+#[derive(Debug)]
+pub struct Whole {
+    /// The message.
+    pub node: Node,
+    /// Numbers of the first block of each piece, with the piece's place.
+    places: Vec<(usize, Position)>,
+}
+
+impl Whole {
+    /// Creates a message that comes from one place.
+    pub fn new(at: Position, node: Node) -> Self {
+        Self { node, places: vec![(0, at)] }
+    }
+
+    /// Returns the place of a block.
+    pub fn place(&self, block: usize) -> Position {
+        let of = self.places.iter().rev().find(|(first, _)| *first <= block);
+        of.map(|(_, at)| *at).unwrap_or_default()
+    }
+
+    fn join(&mut self, other: Self) {
+        if let Some(Value::Nodes(list)) = self.node.get_mut(Field::Content) {
+            self.places.extend(other.places.into_iter().map(|(_, at)| (list.len(), at)));
+            for block in other.node.nodes(Field::Content).unwrap_or_default() {
+                add_block(block, true, list);
+            }
+        }
+    }
+}
+
+impl Member for Whole {
+    fn part(&self) -> Part {
+        message_part(&self.node)
+    }
+
+    fn node(&self) -> &Node {
+        &self.node
+    }
+
+    fn node_mut(&mut self) -> &mut Node {
+        &mut self.node
+    }
+
+    fn beside(&self, node: Node) -> Self {
+        Self::new(self.place(0), node)
+    }
+}
+
+/// Holds an answer back until it is whole, and messages until the calls before them are answered.
+#[derive(Debug)]
 pub struct Joined {
     /// Whether answers are joined only while their calls wait for results.
     waiting: bool,
-    held: Option<(Position, Node)>,
+    turns: Turns<Whole>,
+    ordered: Vec<Whole>,
+    held: Option<Whole>,
+    ready: VecDeque<Whole>,
 }
 
 impl Joined {
-    /// Begins joining for an interface that accepts consecutive answers as they are.
-    pub fn waiting() -> Self {
-        Self { waiting: true, held: None }
+    /// Begins joining for an interface that accepts consecutive answers as they are. The `format`
+    /// is that of the software that sends the messages.
+    pub fn waiting(format: &Format) -> Self {
+        let unanswered = (format.mends != Mends::Nothing).then_some(format.unanswered);
+        Self::new(true, Rules { moves: true, drops: format.mends.pairs(), unanswered })
     }
 
-    /// Takes a message as role and blocks. Returns the message before it, if that is complete now.
-    pub fn add(&mut self, at: Position, message: Node) -> Option<(Position, Node)> {
-        let is_answer = |node: &Node| node.is(Field::Role, "assistant");
-        match &mut self.held {
-            Some((_, held))
-                if is_answer(held) && is_answer(&message) && (!self.waiting || calls(held)) =>
-            {
-                if let Some(Value::Nodes(list)) = held.get_mut(Field::Content) {
-                    for block in message.nodes(Field::Content).unwrap_or_default() {
-                        add_block(block, true, list);
-                    }
+    /// Begins joining for a comparison. What only one software adds or leaves out does not count:
+    /// each call has a result, and each result a call.
+    pub fn compared() -> Self {
+        Self::new(false, Rules { moves: true, drops: true, unanswered: Some(NO_RESULT) })
+    }
+
+    fn new(waiting: bool, rules: Rules) -> Self {
+        let turns = Turns::new(rules, Rc::default());
+        Self { waiting, turns, ordered: Vec::new(), held: None, ready: VecDeque::new() }
+    }
+
+    /// Takes a message as role and blocks.
+    pub fn add(&mut self, at: Position, message: Node) {
+        self.turns.take(Whole::new(at, message), &mut self.ordered);
+        self.join();
+    }
+
+    /// Returns the next message that is complete.
+    pub fn next(&mut self) -> Option<Whole> {
+        self.ready.pop_front()
+    }
+
+    /// Completes the messages that are held back at the end.
+    pub fn finish(&mut self) {
+        self.turns.finish(&mut self.ordered);
+        self.join();
+        self.ready.extend(self.held.take());
+    }
+
+    fn join(&mut self) {
+        let is_answer = |whole: &Whole| whole.node.is(Field::Role, "assistant");
+        for message in self.ordered.drain(..) {
+            let waiting = self.waiting;
+            match &mut self.held {
+                Some(held)
+                    if is_answer(held)
+                        && is_answer(&message)
+                        && (!waiting || calls(&held.node)) =>
+                {
+                    held.join(message);
                 }
-                None
+                held => self.ready.extend(held.replace(message)),
             }
-            held => held.replace((at, message)),
         }
-    }
-
-    /// Returns the last message.
-    pub fn finish(&mut self) -> Option<(Position, Node)> {
-        self.held.take()
     }
 }

@@ -70,6 +70,7 @@ pub fn run(
         return prompt::run(format, parts, (run, *number), request.form, cx, out);
     }
     let mut session = Session::open(format, parts, cx)?;
+    let ruling = ruling(format, &session.header().node);
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let mut route = Route::of(&session, request.leaf.as_deref())?;
@@ -92,14 +93,13 @@ pub fn run(
     to.list.text(b"\"messages\":[");
     let entries = session.entries();
     let mut messages = Messages::open(session, context, route, &quiet)?;
-    let mut forming = Forming::new(request.form, messages.context.as_ref());
+    let mut forming = Forming::new(request.form, messages.context.as_ref(), ruling);
     while let Some(message) = messages.next() {
         let message = message?;
         if request.no_restore && message.value.is_restored() {
             continue;
         }
         cx.report_outside_images(&message);
-        let message = message.value;
         forming.message(messages.context.as_mut(), &message, &mut to.list);
         to.flush_if(CHUNK)?;
     }
@@ -177,21 +177,24 @@ fn along<'a>(
     let route = route(&session)?;
     let (context, route) = look(&mut session, route, quiet, &mut |_| {})?;
     let mut messages = Messages::open(session, context, route, quiet)?;
-    let mut joined = Joined::default();
-    let record = |(at, node)| Ok(Located { value: Record { kind: Kind::Message, node }, at });
+    let mut joined = Joined::compared();
+    let mut ended = false;
     Ok(std::iter::from_fn(move || {
         loop {
-            let whole = match messages.next() {
+            if let Some(whole) = joined.next() {
+                let at = whole.place(0);
+                let value = Record { kind: Kind::Message, node: whole.node };
+                return Some(Ok(Located { value, at }));
+            }
+            match messages.next() {
                 Some(Err(error)) => return Some(Err(error)),
-                None => return joined.finish().map(record),
+                None if std::mem::replace(&mut ended, true) => return None,
+                None => joined.finish(),
                 Some(Ok(Located { value, at })) => {
                     let sent = messages.context.sent(&value);
                     let sent = sent.and_then(|sent| plain(&sent, false));
-                    sent.and_then(|sent| joined.add(at, sent))
+                    sent.into_iter().for_each(|sent| joined.add(at, sent));
                 }
-            };
-            if whole.is_some() {
-                return whole.map(record);
             }
         }
     }))

@@ -5,6 +5,7 @@ use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts};
 use crate::formats::ruling;
+use crate::position::{Located, Position};
 use crate::record::{Kind, Record};
 use std::io::Write;
 
@@ -53,10 +54,12 @@ pub fn run(
         let message = format!("{missing} messages of the request are not in the session");
         cx.report(Diagnostic::new(Code::MissingTarget, message));
     }
-    let (mut forming, mut list) = (Forming::new(form, context.as_ref()), List::default());
+    let (mut forming, mut list) = (Forming::new(form, context.as_ref(), rules), List::default());
     list.text(b"{\"messages\":[");
-    for message in &messages {
-        forming.message(context.as_mut(), message, &mut list);
+    let count = messages.len() as u64;
+    for value in messages {
+        let message = Located { value, at: Position::default() };
+        forming.message(context.as_mut(), &message, &mut list);
     }
     forming.finish(&mut list);
     list.text(b"]");
@@ -65,5 +68,5 @@ pub fn run(
     }
     list.text(b"}\n");
     out.write_all(list.buffer()).map_err(|error| Error::io("cannot write", error))?;
-    Ok(messages.len() as u64)
+    Ok(count)
 }

@@ -1,19 +1,23 @@
 //! Content of a context that the interface of a model refuses, whichever message follows.
 //!
-//! Faults that the session's own software mends before it sends are not reported.
+//! Faults that the newest release of the session's own software mends before it sends are not
+//! reported. `dialect::refusal` lists what is refused of a single message.
 
 use super::form::Sending;
+use super::joined::Whole;
 use super::route::Route;
 use super::{Messages, look};
 use crate::diagnostic::{Code, Diagnostic, Log};
-use crate::dialect::refusal::{image_fault, is_tool_name};
+use crate::dialect::refusal::{faults, is_larger};
 use crate::error::Result;
-use crate::format::{Api, Cx, Format, Mends};
+use crate::format::{Api, Cx, Interface, Mends};
 use crate::formats::ruling;
-use crate::json::{Json, Unit, refused_units};
+use crate::ids::hash;
+use crate::json::Json;
 use crate::position::Position;
-use crate::record::{Field, Node, Value, block};
+use crate::record::{Field, Node, block};
 use crate::session::Session;
+use std::collections::HashSet;
 
 /// Reports what a model's interface would refuse if the session continued.
 ///
@@ -22,113 +26,145 @@ use crate::session::Session;
 pub fn check(mut session: Session<'_>, cx: &Cx<'_>) -> Result<()> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let mends = match ruling(session.format(), &session.header().node) {
-        Format { context: Some(_), mends, .. } => *mends,
-        _ => return Ok(()),
-    };
-    if mends == Mends::Everything {
+    let format = ruling(session.format(), &session.header().node);
+    if format.context.is_none() || format.mends == Mends::Everything {
         return Ok(());
     }
     let route = Route::of(&session, None)?;
     let (context, route) = look(&mut session, route, &quiet, &mut |_| {})?;
     let mut messages = Messages::open(session, context, route, &quiet)?;
-    let mut sending = Sending::new(Some(Api::Anthropic), messages.context.as_ref());
-    let mut checking = Checking { cx, mends, open: Vec::new() };
-    let (mut ready, mut at) = (Vec::new(), Position::default());
+    let interface = messages.context.interface().unwrap_or(format.interface);
+    let api = if interface == Interface::AnthropicMessages { Api::Anthropic } else { Api::OpenAi };
+    let mut sending = Sending::new(Some(api), messages.context.as_ref(), format);
+    let mut checking = Checking::new(cx, format.mends, interface);
+    let mut ready = Vec::new();
     while let Some(message) = messages.next() {
         let message = message?;
-        at = message.at;
-        sending.message(messages.context.as_mut(), &message.value, &mut ready);
-        ready.drain(..).for_each(|sent| checking.message(&sent, at));
+        let at = message.at;
+        let seen = &mut |sent: &Node| checking.message(sent, at);
+        sending.message(messages.context.as_mut(), &message, seen, &mut ready);
+        ready.drain(..).for_each(|whole| checking.pairs(&whole));
     }
     sending.finish(&mut ready);
-    ready.drain(..).for_each(|sent| checking.message(&sent, at));
-    checking.close();
+    ready.drain(..).for_each(|whole| checking.pairs(&whole));
+    checking.finish();
     Ok(())
 }
+
+/// Images in a request from which on they must be smaller, and their larger side in pixels then.
+///
+/// Source: Anthropic, Vision.
+const MANY_IMAGES: (usize, u32) = (20, 2000);
 
 /// Observer of the messages that are sent.
 struct Checking<'a> {
     cx: &'a Cx<'a>,
     mends: Mends,
+    interface: Interface,
     /// Calls of the last answer that have no result yet.
     open: Vec<(Option<Json>, Position)>,
+    /// Hashes of the identifiers of all calls.
+    calls: HashSet<u64>,
+    images: usize,
+    /// Images that are too large where there are many.
+    large: Vec<Position>,
 }
 
-impl Checking<'_> {
+impl<'a> Checking<'a> {
+    fn new(cx: &'a Cx<'a>, mends: Mends, interface: Interface) -> Self {
+        let (open, calls, large) = (Vec::new(), HashSet::new(), Vec::new());
+        Self { cx, mends, interface, open, calls, images: 0, large }
+    }
+
+    /// Checks the content of a message.
     fn message(&mut self, sent: &Node, at: Position) {
         if sent.is(Field::Role, "system") {
             return;
         }
-        let blocks = sent.nodes(Field::Content).unwrap_or_default();
-        let results = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_RESULT));
-        let mut answers = false;
-        for result in results {
-            answers = true;
-            self.result(result, at);
+        let images = self.mends.images();
+        faults(sent, self.interface, &mut |fault, of_image| {
+            if !(images && of_image) {
+                refuse(self.cx, &fault, at);
+            }
+        });
+        if self.interface == Interface::AnthropicMessages {
+            let blocks = sent.nodes(Field::Content).unwrap_or_default().iter();
+            for block in blocks {
+                let inner = block.nodes(Field::Content).unwrap_or_default();
+                std::iter::once(block).chain(inner).for_each(|block| self.image(block, at));
+            }
         }
-        if !answers {
+    }
+
+    fn image(&mut self, block: &Node, at: Position) {
+        if block.is(Field::Type, block::IMAGE) {
+            self.images += 1;
+            if is_larger(block, MANY_IMAGES.1) {
+                self.large.push(at);
+            }
+        }
+    }
+
+    /// Checks that calls and results are in pairs, and identifiers of calls occur once.
+    fn pairs(&mut self, whole: &Whole) {
+        let sent = &whole.node;
+        if sent.is(Field::Role, "system") {
+            return;
+        }
+        let blocks = sent.nodes(Field::Content).unwrap_or_default();
+        let is = |block: &&Node, kind| block.is(Field::Type, kind);
+        if !blocks.iter().any(|block| is(&block, block::TOOL_RESULT)) {
             self.close();
         }
-        match sent.get(Field::Content) {
-            Some(Value::Json(said)) => self.units(said, at),
-            _ => blocks.iter().for_each(|block| self.block(block, at)),
+        for (number, block) in blocks.iter().enumerate() {
+            let at = whole.place(number);
+            if is(&block, block::TOOL_RESULT) {
+                self.result(block, at);
+            } else if is(&block, block::TOOL_CALL) {
+                self.call(block, at);
+            }
         }
+    }
+
+    fn call(&mut self, call: &Node, at: Position) {
+        let id = call.json(Field::Id).cloned();
+        let name = id.as_ref().map(|id| hash(&id.normal()));
+        let is_new = name.is_none_or(|name| self.calls.insert(name));
+        if !is_new && self.interface == Interface::AnthropicMessages && !self.mends.pairs() {
+            refuse(self.cx, "the identifier of a call occurs twice", at);
+        }
+        self.open.push((id, at));
     }
 
     fn result(&mut self, result: &Node, at: Position) {
         let id = result.json(Field::Call);
         match self.open.iter().position(|(open, _)| open.as_ref() == id) {
             Some(place) => drop(self.open.remove(place)),
-            None if self.mends == Mends::Calls => {}
-            None => self.refuse("a result has no call before it", at),
+            None if self.mends.pairs() => {}
+            None => refuse(self.cx, "a result has no call before it", at),
         }
     }
 
     /// Ends the turn: calls that still wait are refused.
     fn close(&mut self) {
         let open = std::mem::take(&mut self.open);
-        for (_, at) in open.into_iter().filter(|_| self.mends != Mends::Calls) {
-            self.refuse("a call has no result after it", at);
+        for (_, at) in open.into_iter().filter(|_| !self.mends.pairs()) {
+            refuse(self.cx, "a call has no result after it", at);
         }
     }
 
-    fn block(&mut self, block: &Node, at: Position) {
-        let is = |name| block.is(Field::Type, name);
-        for field in [Field::Text, Field::Thinking, Field::Arguments] {
-            block.json(field).into_iter().for_each(|text| self.units(text, at));
-        }
-        if is(block::TOOL_CALL) {
-            self.open.push((block.json(Field::Id).cloned(), at));
-            let name = block.text(Field::Name).unwrap_or_default();
-            if !is_tool_name(&name) {
-                self.refuse(&format!("`{name}` cannot be the name of a tool"), at);
-            }
-        } else if is(block::IMAGE) {
-            let fault = block.text(Field::Data).and_then(|data| image_fault(&data));
-            fault.into_iter().for_each(|fault| self.refuse(fault, at));
-        } else if is(block::TOOL_RESULT) {
-            match block.get(Field::Content) {
-                Some(Value::Json(said)) => self.units(said, at),
-                Some(Value::Nodes(inner)) => inner.iter().for_each(|part| self.block(part, at)),
-                _ => {}
-            }
+    fn finish(&mut self) {
+        self.close();
+        if self.images > MANY_IMAGES.0 {
+            let (many, pixels) = MANY_IMAGES;
+            let fault =
+                format!("the image is larger than {pixels} pixels, among more than {many} images");
+            self.large.iter().for_each(|at| refuse(self.cx, &fault, *at));
         }
     }
+}
 
-    fn units(&self, json: &Json, at: Position) {
-        let mut units = refused_units(json.as_bytes()).map(|(_, unit)| unit);
-        if let Some(unit) = units.next() {
-            let what = match unit {
-                Unit::Nul => "a text has U+0000",
-                Unit::Half => "a text has half of a surrogate pair",
-            };
-            self.refuse(what, at);
-        }
-    }
-
-    fn refuse(&self, what: &str, at: Position) {
-        let message = format!("{}: {what}", Code::Refused.title());
-        self.cx.report(Diagnostic::new(Code::Refused, message).at(at));
-    }
+fn refuse(cx: &Cx<'_>, what: &str, at: Position) {
+    let message = format!("{}: {what}", Code::Refused.title());
+    cx.report(Diagnostic::new(Code::Refused, message).at(at));
 }

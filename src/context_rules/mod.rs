@@ -9,6 +9,7 @@
 mod resent;
 mod words;
 
+pub use resent::NO_RESULT;
 pub use words::{is_sent, message};
 
 use crate::format::{Api, Resent};

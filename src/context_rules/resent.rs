@@ -12,7 +12,7 @@ use super::words::{self, spoken};
 use crate::format::{Api, Resent};
 use crate::ids;
 use crate::json::{Json, text};
-use crate::record::{Field, Kind, Node, Record, Value, block, is_broken};
+use crate::record::{Field, Kind, Node, Record, Value, block, is_broken, turns};
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -224,14 +224,14 @@ fn message(role: &str, content: Value) -> Node {
     node
 }
 
-/// Returns the result that pi gives to a call without one.
+/// Result that pi gives to a call without one.
+pub const NO_RESULT: &str = "No result provided";
+
 fn no_result(call: &Node) -> Node {
-    let mut result = Node::with_capacity(4);
-    result.set(Field::Type, block::type_of(block::TOOL_RESULT));
-    result.put(Field::Call, call.json(Field::Id).cloned());
-    result.set(Field::IsError, Json::constant("true"));
-    result.set(Field::Content, Json::constant("\"No result provided\""));
-    message("tool", vec![result].into())
+    let mut message = Node::with_capacity(2);
+    let id = call.json(Field::Id).cloned().unwrap_or_default();
+    turns::no_result(&id, Json::string(NO_RESULT), &mut message);
+    message
 }
 
 /// Returns content as a list of parts.

@@ -7,10 +7,11 @@ use super::native::{Native, native};
 use crate::diagnostic::{Code, Diagnostic, Differences, FieldOutcome, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
-use crate::format::{Cx, Format, NativeFn, Options, Parts, Reader, Sink, Writer};
-use crate::formats::{Spec, canonical, records};
+use crate::format::{Cx, Format, Mends, NativeFn, Options, Parts, Reader, Sink, Writer};
+use crate::formats::{Spec, canonical, records, ruling};
 use crate::origin::{Header, Keep, Measured, Trace};
 use crate::position::Located;
+use crate::record::turns::{NO_RESULT, Numbered, Rules, Turns};
 use crate::record::{Answers, Field, Kind, Record, Value, block};
 use crate::stage::Stage;
 use crate::tree::Shape;
@@ -30,9 +31,11 @@ pub struct Work<'a> {
     ahead: bool,
     /// Records that the writer was given, where the trace is needed.
     trace: Option<Trace>,
+    /// Turns that are brought into order for another format.
+    turns: Option<Turns<Numbered>>,
     /// Answers that are joined for another format.
     answers: Option<Answers>,
-    forks: HashSet<u64>,
+    forks: Rc<HashSet<u64>>,
     /// First source format of the session.
     source: Option<String>,
     /// The nodes of a tree whose branches no one else looks at.
@@ -46,9 +49,9 @@ type Keeping = Rc<RefCell<Keep>>;
 impl<'a> Work<'a> {
     /// Begins a session that is assumed to be one straight path.
     fn straight(from: &'static Format, to: Spec, cx: &'a Cx<'a>) -> Self {
-        let forks = HashSet::new();
-        let (branch, trace, answers, source) = (None, None, None, None);
-        Self { from, to, branch, ahead: true, trace, answers, forks, source, shape: None, cx }
+        let (branch, trace, turns, answers, source) = (None, None, None, None, None);
+        let (forks, shape) = (Rc::default(), None);
+        Self { from, to, branch, ahead: true, trace, turns, answers, forks, source, shape, cx }
     }
 
     /// Begins a session whose branches are read first.
@@ -70,7 +73,7 @@ impl<'a> Work<'a> {
         let fits = !wide && (holds || from.name == to.format.name);
         let whole = to.version().tree && (fits || to.format.name == stream);
         let branch = if whole { None } else { Branch::of(from, to, parts, cx)? };
-        let forks = forks(from, to, parts, cx)?;
+        let forks = Rc::new(forks(from, to, parts, cx)?);
         let tree = whole && from.name != stream && from.versions.iter().any(|one| one.tree);
         let shape = tree.then(|| Shape::within(cx.options.index_memory));
         Ok(Self { branch, ahead: false, forks, shape, ..Self::straight(from, to, cx) })
@@ -248,10 +251,18 @@ impl<'a> Work<'a> {
             }
             let lead: Vec<_> = lead.take().into_iter().flatten().collect();
             let lead = if began { self.own(lead) } else { lead };
-            let Self { trace, answers, branch, cx, .. } = self;
+            let Self { trace, turns, answers, branch, cx, .. } = self;
+            let mut ready = Vec::new();
             let mut pass = |number, record| {
-                let on = (&mut *trace, &mut *answers);
-                give((number, record), on, writer.as_mut(), cx.log)
+                let item = (number, record);
+                match turns.as_mut() {
+                    Some(turns) => turns.take(item, &mut ready),
+                    None => ready.push(item),
+                }
+                ready.drain(..).try_for_each(|item| {
+                    let on = (&mut *trace, &mut *answers);
+                    give(item, on, writer.as_mut(), cx.log)
+                })
             };
             lead.into_iter().try_for_each(|(number, record)| pass(number, record))?;
             let Some(branch) = branch else {
@@ -279,6 +290,17 @@ impl<'a> Work<'a> {
         note.into_iter().for_each(|note| cx.report(note));
         // Without a session the writer reports the missing record.
         lead.into_iter().flatten().try_for_each(|(_, record)| writer.record(&record))?;
+        let mut ready = Vec::new();
+        let turns = self.turns.as_mut();
+        let dropped = turns.map_or(0, |turns| {
+            turns.finish(&mut ready);
+            turns.dropped()
+        });
+        for item in ready {
+            let on = (&mut self.trace, &mut self.answers);
+            give(item, on, writer.as_mut(), cx.log)?;
+        }
+        (0..dropped).for_each(|_| cx.log.count(FieldOutcome::Dropped, "result without a call"));
         let last = self.answers.as_mut().and_then(Answers::finish);
         last.iter().try_for_each(|record| writer.record(record))?;
         writer.finish()?;
@@ -343,12 +365,22 @@ impl<'a> Work<'a> {
         let responses = self.to.version().kinds.contains(&Kind::Response);
         let joins = self.to.format.whole_answers;
         let forks = std::mem::take(&mut self.forks);
+        let rules = rules(ruling(self.from, &record.node), self.to.format);
+        self.turns.get_or_insert_with(|| Turns::new(rules, Rc::clone(&forks)));
         self.answers.get_or_insert_with(|| Answers::new(joins, responses, forks));
         if let Some(Value::Node(file)) = record.node.take(Field::File) {
             let lost = |field: Field| format!("session.file.{}", field.name());
             file.fields().for_each(|field| self.cx.log.count(FieldOutcome::Dropped, &lost(field)));
         }
     }
+}
+
+/// Returns the rules for turns of a source in another format: what the software of the source mends
+/// itself and that of the target does not.
+fn rules(from: &Format, to: &Format) -> Rules {
+    let moves = !to.mends.pairs();
+    let completes = to.mends == Mends::Nothing && from.mends != Mends::Nothing;
+    Rules { moves, drops: moves && from.mends.pairs(), unanswered: completes.then_some(NO_RESULT) }
 }
 
 /// Returns the records of a session. `recorded` takes each record as it is read, and `native` names

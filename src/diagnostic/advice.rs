@@ -60,6 +60,9 @@ impl Code {
                 Self::ToolRenamed,
                 Self::ImageReplaced,
                 Self::Respelled,
+                Self::CallRenamed,
+                Self::ThoughtRemoved,
+                Self::MediaTypeChanged,
             ]
             .contains(&self)
     }
@@ -86,6 +89,7 @@ impl Code {
             ),
             Self::YamlSyntax | Self::YamlCutShort | Self::TornArchive => Some(GETS_BACK),
             Self::NoHeader => Some("`copyist repair` rebuilds the header from the file's name"),
+            Self::TimeNumber => Some("`copyist repair` writes it as text"),
             Self::LineTooLong => Some("`--max-line` sets the limit"),
             Self::VersionRefused => {
                 Some("`--force-version` treats it as the newest version that is known")

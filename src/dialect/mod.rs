@@ -4,5 +4,6 @@
 pub mod anthropic;
 pub mod chat_completions;
 pub mod data_url;
+pub mod image;
 pub mod refusal;
 pub mod responses;

@@ -71,6 +71,12 @@ pub trait Context {
         None
     }
 
+    /// Returns the interface to which the software sends the messages, where the session decides
+    /// on it.
+    fn interface(&self) -> Option<Interface> {
+        None
+    }
+
     /// Returns members behind the messages.
     fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {
         Vec::new()
@@ -86,16 +92,45 @@ pub enum Api {
     OpenAi,
 }
 
+/// Interface of a model by what it refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interface {
+    /// Anthropic's Messages.
+    AnthropicMessages,
+    /// OpenAI's Responses.
+    OpenAiResponses,
+    /// Chat Completions of OpenAI and of other providers.
+    ChatCompletions,
+}
+
 /// Faults that a format's software mends in a history before it sends it, so that the interface
 /// does not refuse them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mends {
     /// None.
     Nothing,
+    /// Calls without results get results; results without calls are sent.
+    OpenCalls,
     /// Calls without results get results, or are left out; so are results without calls.
     Calls,
+    /// The faults of [`Calls`](Self::Calls), and images without data that a model accepts.
+    CallsAndImages,
     /// All: the software does not send the contents of the session, but a history of its own.
     Everything,
+}
+
+impl Mends {
+    /// Whether calls without results, and results without calls, are not sent as they are.
+    #[must_use]
+    pub fn pairs(self) -> bool {
+        matches!(self, Self::Calls | Self::CallsAndImages | Self::Everything)
+    }
+
+    /// Whether a text is sent in the place of an image whose data no model accepts.
+    #[must_use]
+    pub fn images(self) -> bool {
+        matches!(self, Self::CallsAndImages | Self::Everything)
+    }
 }
 
 /// Makes the messages of a history fit for an interface and its model, as the format's software

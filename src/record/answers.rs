@@ -5,11 +5,13 @@
 //! that calls for it. Therefore consecutive answers are joined while calls of the first of them
 //! wait, and so are the messages of one `group`.
 
+use super::turns::are_of_one;
 use super::{Field, Kind, Node, Record, Value, block};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Located;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// Completes messages for another format, and joins the pieces of answers.
 #[derive(Debug, Default)]
@@ -18,7 +20,7 @@ pub struct Answers {
     joins: bool,
     /// Whether the target has no place for records with the usage of answers.
     adds_usage: bool,
-    forks: HashSet<u64>,
+    forks: Rc<HashSet<u64>>,
     /// An answer whose calls wait, or that has a group.
     held: Option<Located<Record>>,
     /// Names of the joined answers, by the hashes of the names of their pieces.
@@ -37,7 +39,7 @@ impl Answers {
     /// not. Messages among `forks`, which are hashes of identifiers, are not joined: other entries
     /// follow or refer to them alone.
     #[must_use]
-    pub fn new(joins: bool, has_responses: bool, forks: HashSet<u64>) -> Self {
+    pub fn new(joins: bool, has_responses: bool, forks: Rc<HashSet<u64>>) -> Self {
         Self { joins, adds_usage: !has_responses, forks, ..Self::default() }
     }
 
@@ -168,11 +170,6 @@ pub fn is_broken(message: &Node) -> bool {
 pub fn calls(message: &Node) -> bool {
     let blocks = message.nodes(Field::Content).unwrap_or_default();
     blocks.iter().any(|block| block.is(Field::Type, block::TOOL_CALL))
-}
-
-/// Whether two messages are records of one answer.
-fn are_of_one(a: &Node, b: &Node) -> bool {
-    a.get(Field::Group).is_some() && a.get(Field::Group) == b.get(Field::Group)
 }
 
 /// Joins two pieces of an answer. The result has the parent of the first piece, and the identifier

@@ -22,6 +22,7 @@ mod identity;
 mod kind;
 mod node;
 mod placeholder;
+pub mod turns;
 
 pub use answers::{Answers, calls, is_broken};
 pub use called::Called;

@@ -28,16 +28,33 @@ pub struct Answer {
 impl Cli {
     /// Finds the releases, or reports that they are missing.
     pub fn find() -> Option<Self> {
-        let script =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/oracle/codex/resume_probe.py");
-        let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-        let cache = std::env::var_os("CODEX_ORACLE_CACHE")
-            .map_or_else(|| home.join(".cache/copyist-codex"), PathBuf::from);
+        let (script, cache) = Self::places();
         let all = RELEASES.iter().all(|release| cache.join(release).join("codex").exists());
         if all && script.is_file() {
             return Some(Self { script });
         }
         eprintln!("SKIP the real Codex CLI: oracle/codex/install.sh installs {RELEASES:?}");
+        None
+    }
+
+    /// The script that asks, and the folder of the releases.
+    fn places() -> (PathBuf, PathBuf) {
+        let script =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/oracle/codex/resume_probe.py");
+        let home = PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
+        let cache = std::env::var_os("CODEX_ORACLE_CACHE")
+            .map_or_else(|| home.join(".cache/copyist-codex"), PathBuf::from);
+        (script, cache)
+    }
+
+    /// Finds the newest release alone, or reports that it is missing.
+    pub fn find_newest() -> Option<Self> {
+        let (script, cache) = Self::places();
+        let newest = RELEASES[RELEASES.len() - 1];
+        if cache.join(newest).join("codex").exists() && script.is_file() {
+            return Some(Self { script });
+        }
+        eprintln!("SKIP the real Codex CLI: oracle/codex/install.sh installs {newest}");
         None
     }
 

@@ -8,6 +8,7 @@ mod losses;
 mod onward;
 mod pairs;
 mod spilled;
+mod valid;
 mod words;
 
 use bytes::Bytes;

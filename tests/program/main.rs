@@ -1,5 +1,6 @@
 //! The command as it is run: arguments, exit codes, files on disk, signals.
 
+mod accepted;
 mod append;
 mod append_races;
 mod batch;

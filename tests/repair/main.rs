@@ -8,6 +8,7 @@ mod bad_pairs;
 #[path = "../common/mod.rs"]
 mod common;
 mod damage;
+mod drawn;
 mod frames;
 mod homes;
 mod judge;

@@ -17,4 +17,5 @@ mod resumed;
 mod returned;
 mod streams;
 mod torn;
+mod turns;
 mod unusual;

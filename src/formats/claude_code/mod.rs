@@ -42,7 +42,7 @@ mod wire;
 mod write;
 
 use crate::dialect::anthropic::context;
-use crate::format::{Format, Mends, Named, Required, Step, Version};
+use crate::format::{Format, Interface, Mends, Named, Required, Step, Version};
 use crate::ids;
 use crate::record::{Field, Kind};
 
@@ -69,6 +69,7 @@ pub static FORMAT: Format = Format {
     // calls, the answer "No response requested.") is not contained.
     context: Some(context::open),
     mends: Mends::Calls,
+    interface: Interface::AnthropicMessages,
     native: Some(native),
     additions: Some(additions::addition),
     fills: additions::FILLS,

@@ -58,9 +58,7 @@ impl History {
         if let Some(item) = message.node.json(Field::Data) {
             return Some(item.clone());
         }
-        let result = first_block(message).filter(|b| b.is(Field::Type, block::TOOL_RESULT));
-        let call = result.and_then(|result| result.json(Field::Call));
-        if call.is_some_and(|call| !self.calls.contains(&name_of(call))) {
+        if self.is_orphan(message) {
             return None;
         }
         let mut node = message.node.clone();
@@ -77,6 +75,13 @@ impl History {
         let written = responses::write(&node, &mut spelled);
         let taken = serde_json::from_slice::<serde_json::Value>(&spelled).is_ok();
         (written && taken).then(|| Json::checked(spelled.into()))
+    }
+
+    /// Whether a message is the result of a call that is not there.
+    fn is_orphan(&self, message: &Record) -> bool {
+        let result = first_block(message).filter(|b| b.is(Field::Type, block::TOOL_RESULT));
+        let call = result.and_then(|result| result.json(Field::Call));
+        call.is_some_and(|call| !self.calls.contains(&name_of(call)))
     }
 
     /// Returns the identifier of a message's call if nothing answers it: Codex itself puts a result
@@ -183,7 +188,8 @@ impl Context for History {
     }
 
     fn sent(&mut self, message: &Record) -> Option<Node> {
-        (message.kind == Kind::Message && !is_harness(&message.node)).then(|| message.node.clone())
+        let counts = message.kind == Kind::Message && !is_harness(&message.node);
+        counts.then(|| message.node.clone())
     }
 }
 

@@ -2,22 +2,25 @@
 
 use crate::diagnostic::{FieldOutcome, Log};
 use crate::ids::hash;
-use crate::json::Json;
+use crate::json::{Json, text};
 use crate::mapping::Object;
 use crate::record::{Field, Node, Value, block};
 
 /// Maximum length of the names of calls and tools that the interface accepts.
 const LONGEST: usize = 64;
 
-/// Appends the result that Codex itself puts behind a call without one.
+/// Text of the result that Codex itself puts behind a call without one.
 ///
 /// Source: `normalize_history` of openai/codex, and requests of releases 0.34.0 to 0.169.0.
+pub const ABORTED: &str = "aborted";
+
+/// Appends the result that Codex itself puts behind a call without one.
 pub fn aborted(custom: bool, call: &Json, out: &mut Vec<u8>) {
     let wire = if custom { "custom_tool_call_output" } else { "function_call_output" };
     let mut object = Object::open(out);
     object.member("type", Json::string(wire).as_bytes());
     object.member("call_id", call.as_bytes());
-    object.member("output", b"\"aborted\"");
+    text::quote(ABORTED, object.key("output"));
     object.close();
 }
 
@@ -145,7 +148,7 @@ fn result(given: &Node, lose: &dyn Fn(&str)) -> Node {
 
 /// Returns an identifier of a call that the interface accepts: the same one for the call and its
 /// result.
-fn name_of_call(id: Option<&Json>) -> Json {
+pub fn name_of_call(id: Option<&Json>) -> Json {
     let id = id.and_then(Json::text).unwrap_or_default();
     let fits = (1..=LONGEST).contains(&id.chars().count());
     Json::string(&if fits { id } else { format!("call_{:016x}", hash(id.as_bytes())) })

@@ -6,6 +6,7 @@ use crate::dialect::responses;
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object};
 use crate::record::{Field, Kind, Node, Record, Value};
+use crate::times;
 
 /// Members of a line around its payload.
 struct Envelope {
@@ -65,6 +66,29 @@ pub fn read_meta(line: &Json) -> Option<(Node, bool)> {
     extra(Extra::default(), Some(&kept), &mut node);
     let whole = [Field::Id, Field::Created].iter().all(|field| node.json(*field).is_some());
     whole.then_some((node, true))
+}
+
+/// Returns a line with its time, and that of the session in the first line, as text, and the old
+/// time; `None` if neither is a number.
+#[must_use]
+pub fn dated(line: &Json) -> Option<(Json, Json)> {
+    let payload = line.member("payload").filter(|_| {
+        let wire = line.member("type").and_then(|wire| wire.text());
+        wire.as_deref() == Some(wire::META)
+    });
+    let of_session = payload.and_then(|payload| payload.member("timestamp"));
+    let places = [line.member("timestamp"), of_session].into_iter().flatten();
+    let numbers = places.filter_map(|old| Some((times::of_number(&old)?, old)));
+    let mut numbers: Vec<(jiff::Timestamp, Json)> = numbers.collect();
+    numbers.sort_by_key(|(_, old)| std::cmp::Reverse(line.place_of(old).start));
+    let (_, old) = numbers.last()?.clone();
+    let mut bytes = line.as_bytes().to_vec();
+    for (time, old) in numbers {
+        let place = line.place_of(&old);
+        let text = format!("\"{}\"", times::with_millis(time));
+        bytes.splice(place.start..place.end, text.into_bytes());
+    }
+    Some((Json::checked(bytes.into()), old))
 }
 
 /// Notes the session from which this one was made.

@@ -40,7 +40,9 @@ mod usage;
 mod wire;
 mod write;
 
-use crate::format::{Confidence, Format, Head, Mends, Named, Required, Sniffed, Step, Version};
+use crate::format::{
+    Confidence, Format, Head, Interface, Mends, Named, Required, Sniffed, Step, Version,
+};
 use crate::json::{Json, text};
 use crate::record::{Field, Kind};
 use crate::times;
@@ -60,7 +62,9 @@ pub static FORMAT: Format = Format {
     ],
     migrates_in_place: true,
     context: Some(context::open),
-    mends: Mends::Calls,
+    mends: Mends::CallsAndImages,
+    interface: Interface::OpenAiResponses,
+    unanswered: items::ABORTED,
     native: Some(native),
     additions: Some(additions::addition),
     is_ours: Some(foreign::is_ours),

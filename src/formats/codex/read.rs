@@ -198,7 +198,7 @@ impl Records<'_> {
 
     fn header(&mut self, value: &Json, line: &Line<'_>) -> Result<Record> {
         let read = super::line::read_meta(value);
-        let (mut node, bare) = read.ok_or_else(|| no_header(line, NOT_A_HEADER))?;
+        let (mut node, bare) = read.ok_or_else(|| no_meta(value, line))?;
         let version = version_of(&node, bare);
         node.set(Field::Source, Json::string(&format!("{NAME}@{version}")));
         let (id, chain) = (node.json(Field::Id).cloned(), Chain::of(&node, self.cx));
@@ -208,6 +208,18 @@ impl Records<'_> {
             self.history.begin(&meta, self.parts, self.cx.options.max_line)?;
         }
         Ok(Record { kind: Kind::Session, node })
+    }
+}
+
+/// Returns why the first line does not begin a rollout.
+fn no_meta(value: &Json, line: &Line<'_>) -> Error {
+    match super::line::dated(value) {
+        Some((dated, _)) if super::line::read_meta(&dated).is_some() => {
+            let message = "the time of the first record is a number, not a text";
+            let found = Diagnostic::new(Code::TimeNumber, message);
+            Error::unfit(found.at(line.at).showing(line.bytes, 0))
+        }
+        _ => no_header(line, NOT_A_HEADER),
     }
 }
 

@@ -5,13 +5,14 @@
 //! releases differ in three ways only: they know no context edits and no system messages, and they
 //! leave `content: null` as it is.
 
+use super::served::Served;
 use super::version::NEWEST;
 use super::wire::BLOCKS;
 use super::write;
 use crate::context_rules::{self, Chosen};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Api, Context, Resent};
+use crate::format::{Api, Context, Interface, Resent};
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, Row, blocks, row};
 use crate::position::Located;
@@ -27,6 +28,7 @@ pub fn open(_session: &Record) -> Box<dyn Context> {
 struct Building {
     level: Option<Json>,
     chosen: Chosen,
+    served: Served,
     /// The system message that the last compaction contains.
     system: Option<Node>,
     /// Whether a message was sent.
@@ -37,7 +39,12 @@ impl Context for Building {
     fn look(&mut self, position: u32, located: &Located<Record>) -> Result<()> {
         let Record { kind, node } = &located.value;
         self.chosen.look(position, &located.value);
+        let provider = node.text(Field::Provider);
         match kind {
+            Kind::Message if node.is(Field::Role, "assistant") => {
+                self.served.answer(provider, node.text(Field::Api));
+            }
+            Kind::ModelChange => self.served.change(provider),
             Kind::ThinkingChange => self.level = node.json(Field::Level).cloned(),
             Kind::Opaque if node.is(Field::Type, "message") => {
                 let found = Diagnostic::new(Code::NoMessage, Code::NoMessage.title());
@@ -107,6 +114,10 @@ impl Context for Building {
 
     fn resent(&self, api: Api) -> Option<Box<dyn Resent>> {
         Some(self.chosen.resent(api, self.system.as_ref()))
+    }
+
+    fn interface(&self) -> Option<Interface> {
+        self.served.interface()
     }
 
     fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {

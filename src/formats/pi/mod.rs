@@ -33,6 +33,7 @@ mod other_lines;
 mod read;
 mod reader;
 mod repair;
+mod served;
 mod steps;
 mod version;
 mod was;
@@ -40,7 +41,10 @@ mod wire;
 mod write;
 mod writer;
 
-use crate::format::{Confidence, Format, Head, Named, Required, Sniffed, Version};
+use crate::context_rules::NO_RESULT;
+use crate::format::{
+    Confidence, Format, Head, Interface, Mends, Named, Required, Sniffed, Version,
+};
 use crate::json::text;
 use crate::members::Scan;
 use crate::record::{Field, Kind};
@@ -60,6 +64,9 @@ pub static FORMAT: Format = Format {
     native: Some(native),
     whole_answers: true,
     ends_at_last: true,
+    mends: Mends::OpenCalls,
+    interface: Interface::AnthropicMessages,
+    unanswered: NO_RESULT,
     plain: Some(dialect::plain),
     additions: Some(additions::addition),
     ..Format::new(Required {

@@ -39,7 +39,13 @@ pub fn needs(record: &[u8], scan: &Scan) -> Vec<Need> {
     let Some(message) = message.filter(|message| message.starts_with(b"{")) else {
         return Vec::new();
     };
-    match scan.role.and_then(|role| text::decode(role.of(record))).as_deref() {
+    let role = role_of(record, scan);
+    if role.as_deref() == Some(RESULT)
+        && !scan.role.is_some_and(|role| text::is(role.of(record), RESULT))
+    {
+        found.put(message, "role", "role", b"\"toolResult\"");
+    }
+    match role.as_deref() {
         Some("assistant") => {
             found.content(message, b"[]");
             found.usage(message);
@@ -52,7 +58,7 @@ pub fn needs(record: &[u8], scan: &Scan) -> Vec<Need> {
                 }
             }
         }
-        Some("toolResult") => {
+        Some(RESULT) => {
             let output = member(message, "output").filter(|said| said.starts_with(b"\""));
             found.content(message, &output.map_or(b"[]".to_vec(), listed));
         }
@@ -67,6 +73,23 @@ pub fn needs(record: &[u8], scan: &Scan) -> Vec<Need> {
     }
     found.needs.sort_by_key(|need| need.at.start);
     found.needs
+}
+
+/// Role of the result of a tool.
+pub const RESULT: &str = "toolResult";
+
+/// Returns the role of the message of an entry. The result of a tool that another program wrote
+/// without a role, or with the role of other interfaces, has the members of a result.
+#[must_use]
+pub fn role_of(record: &[u8], scan: &Scan) -> Option<String> {
+    let role = scan.role.and_then(|role| text::decode(role.of(record)));
+    let message = || scan.message.filter(|_| scan.is(record, "message")).map(|m| m.of(record));
+    let has = |name| message().and_then(|m| member(m, name)).is_some_and(|v| v.starts_with(b"\""));
+    let result = || has("toolCallId") && has("toolName");
+    match role.as_deref() {
+        None | Some("tool") if result() => Some(RESULT.to_owned()),
+        _ => role,
+    }
 }
 
 struct Found<'r> {
@@ -154,6 +177,11 @@ mod tests {
         assert!(text.contains(r#""content":[{"type":"text","text":"x"}]"#), "{text}");
         let first = completed(r#"{"role":"toolResult","toolCallId":"c","output":"y"}"#);
         assert!(first.contains(r#""content":[{"type":"text","text":"y"}]"#), "{first}");
+        for role in ["", r#""role":"tool","#] {
+            let tool = format!(r#"{{{role}"toolCallId":"c","toolName":"t","content":[]}}"#);
+            let tool = completed(&tool);
+            assert!(tool.contains(r#""role":"toolResult""#), "{tool}");
+        }
         let ran = completed(r#"{"role":"bashExecution","command":"ls"}"#);
         assert!(ran.contains(r#""output":"""#), "{ran}");
     }

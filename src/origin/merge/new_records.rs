@@ -14,7 +14,7 @@ use crate::origin::merge::restored_texts::{self, Turn};
 use crate::position::{Located, Position};
 use crate::record::{Answers, Field, Kind, Node, Record};
 use crate::times;
-use std::collections::HashSet;
+use std::rc::Rc;
 
 /// Sets the update time of a session, if it has one, to the time of the last new message, if that
 /// is later. A session record with a stored spelling stays as it is.
@@ -125,7 +125,7 @@ impl Merger<'_> {
                 source_format.is_some_and(|source_format| source_format.format.whole_answers);
             let responses =
                 source_format.is_none_or(|h| h.version().kinds.contains(&Kind::Response));
-            Answers::new(joins && !same, responses || same, HashSet::new())
+            Answers::new(joins && !same, responses || same, Rc::default())
         });
         let ready = whole.take(Located { value, at });
         ready.into_iter().flatten().try_for_each(|ready| self.take_in(ready))

@@ -7,6 +7,7 @@
 
 pub mod line;
 mod links;
+mod refused;
 mod resume;
 
 use super::about::About;
@@ -18,7 +19,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, FoundRecord, Mend, Reach, Records, RepairIo, RepairOptions, Repaired};
 use crate::ids::hash;
-use crate::json::{Cursor, Json, Span, refused_units, text};
+use crate::json::{Cursor, Json, Span, text};
 use crate::mapping::Object;
 use crate::position::Position;
 use crate::repair::{Fixes, Walk, mark, not_linked, nothing_back};
@@ -292,7 +293,14 @@ impl<'a> Lines<'a> {
             fixes.note(Code::ContentListed, Some(("content", content)));
             return Some(Code::ContentListed);
         }
-        let units: Vec<_> = refused_units(content).map(|(unit, _)| unit).collect();
+        if let Some((new, changes)) = refused::accepted(content) {
+            fixes.edits.replace(place, &new);
+            for (code, name, old) in &changes {
+                fixes.note(*code, Some((name, old)));
+            }
+            return changes.first().map(|(code, ..)| *code);
+        }
+        let units = text::lone_halves(content);
         // A signature signs the thought as it is.
         if units.is_empty() || memchr::memmem::find(content, b"\"signature\"").is_some() {
             return None;

@@ -9,6 +9,7 @@ use super::super::preserved::Preserved;
 use super::super::{line, wire};
 use super::line::Members;
 use super::links::{Plan, key};
+use super::refused::is_unsigned;
 use crate::diagnostic::Code;
 use crate::json::{Json, text};
 use crate::record::Field;
@@ -337,6 +338,10 @@ impl Calls {
     }
 
     fn answer(&mut self, ordinal: u32, message: &Spoken) {
+        if !message.blocks.is_empty() && message.blocks.iter().all(is_unsigned) {
+            self.removed.insert(ordinal, Code::ThoughtRemoved);
+            return;
+        }
         if message.group.is_none() || message.group != self.group {
             if self.answered {
                 self.settle();

@@ -1,12 +1,11 @@
 //! Members for which every release of Codex drops a line: a missing time, a value of the wrong
 //! type, and half of a character. With `--resumable`, also members for which the interface of a
-//! model refuses the session: U+0000, and a name that no tool can have.
+//! model refuses the session.
 
 use super::super::{LINES, wire};
-use super::{is_of, payload_of};
+use super::{is_of, payload_of, refused};
 use crate::diagnostic::Code;
-use crate::dialect::refusal::{is_tool_name, tool_name};
-use crate::json::{Json, Span, refused_units, text};
+use crate::json::{Json, text};
 use crate::mapping::Object;
 use crate::repair::Fixes;
 
@@ -25,15 +24,15 @@ pub fn mend(line: &Json, time: &Json, sent: bool, fixes: &mut Fixes) -> Vec<Code
         fixes.note(Code::Retyped, Some((name, old.as_bytes())));
         codes.push(Code::Retyped);
     }
-    let name = misnamed(line).filter(|_| sent);
-    if let Some((old, new)) = &name {
+    let members = if sent { refused::members(line) } else { Vec::new() };
+    for refused::Member { name, old, new, code } in &members {
         fixes.edits.replace(line.place_of(old), new.as_bytes());
-        fixes.note(Code::ToolRenamed, Some(("name", old.as_bytes())));
-        codes.push(Code::ToolRenamed);
+        fixes.note(*code, Some((name, old.as_bytes())));
+        codes.push(*code);
     }
     // The next pass checks what was spelled again.
-    let anew = retyped.is_some() || name.is_some();
-    let units = if anew { Vec::new() } else { units(line, sent) };
+    let again = retyped.is_some() || !members.is_empty();
+    let units = if again { Vec::new() } else { text::lone_halves(line.as_bytes()) };
     if !units.is_empty() {
         fixes.replace_units(line.as_bytes(), &units);
         codes.push(Code::SurrogateReplaced);
@@ -43,30 +42,10 @@ pub fn mend(line: &Json, time: &Json, sent: bool, fixes: &mut Fixes) -> Vec<Code
 
 /// Whether a line needs changes, also to be sent to a model if it is `sent`.
 pub fn needs(line: &Json, sent: bool) -> bool {
-    let to_be_sent = sent && misnamed(line).is_some();
-    lacks_time(line) || retyped(line).is_some() || to_be_sent || !units(line, sent).is_empty()
-}
-
-/// Returns the places of the escapes that Codex, or a model that the line is `sent` to, refuses.
-fn units(line: &Json, sent: bool) -> Vec<Span> {
-    match sent {
-        true => refused_units(line.as_bytes()).map(|(place, _)| place).collect(),
-        false => text::lone_halves(line.as_bytes()),
-    }
-}
-
-/// Returns the name of the tool that an item calls, if no tool can have it, and one that it can
-/// have.
-fn misnamed(line: &Json) -> Option<(Json, Json)> {
-    if line.member("payload").is_some() && !is_of(line, wire::ITEM) {
-        return None;
-    }
-    let item = payload_of(line);
-    let kind = item.member("type")?.text()?;
-    let name = item.member("name")?;
-    let given = name.text().filter(|name| !is_tool_name(name))?;
-    let call = ["function_call", "custom_tool_call"].contains(&kind.as_str());
-    call.then(|| (name, Json::string(&tool_name(&given))))
+    lacks_time(line)
+        || retyped(line).is_some()
+        || sent && !refused::members(line).is_empty()
+        || !text::lone_halves(line.as_bytes()).is_empty()
 }
 
 /// Whether a line of a known type has no time.

@@ -10,6 +10,7 @@
 mod calls;
 mod first;
 mod members;
+mod refused;
 
 use super::{base, line, read, wire};
 use crate::diagnostic::{Code, Diagnostic};
@@ -111,8 +112,9 @@ struct Rollout<'a> {
     place: u64,
     next: u64,
     time: Json,
-    /// Whether records are set aside.
+    /// Whether records are set aside, and thoughts that a model's interface refuses.
     removes: bool,
+    removes_thoughts: bool,
     /// The line to be written first.
     begin: Option<Vec<u8>>,
 }
@@ -136,11 +138,13 @@ impl<'a> Rollout<'a> {
             next: 0,
             time: Json::default(),
             removes: false,
+            removes_thoughts: false,
             begin: None,
         }
     }
 
-    fn note(&mut self, object: &Json, record: &FoundRecord<'_>) {
+    /// Looks at a line whose time is text now if it was a number, as `dated` states.
+    fn note(&mut self, object: &Json, dated: bool, record: &FoundRecord<'_>) {
         let place = self.after.entries;
         let number = object.member("ordinal").and_then(|number| number.float());
         if let Some(number) = number {
@@ -155,7 +159,9 @@ impl<'a> Rollout<'a> {
         self.first.note(object, place, record.repaired);
         let first = first::is_first(object);
         self.firsts += u64::from(first);
-        self.changes |= !first && members::needs(object, self.calls.is_some());
+        self.changes |= dated || (!first && members::needs(object, self.calls.is_some()));
+        self.refused |= first && dated;
+        self.removes_thoughts |= self.is_thought_removed(object);
         self.refused |= record.repaired == Some(Code::Utf8Replaced);
         self.calls.iter_mut().for_each(|calls| calls.note(object));
     }
@@ -198,12 +204,20 @@ impl<'a> Rollout<'a> {
         self.cx.report(Diagnostic::new(code, code.title()).at(at));
     }
 
+    fn is_thought_removed(&self, object: &Json) -> bool {
+        self.calls.is_some() && refused::is_empty_thought(object)
+    }
+
     /// Returns why a line is set aside, if it is.
     fn removed(&self, object: &Json, place: u64, verdict: &Verdict) -> Option<Code> {
         let further =
             self.is_single && first::is_first(object) && self.first.place() != Some(place);
         let orphan = *verdict == Verdict::Orphan;
-        further.then_some(Code::HeaderRemoved).or(orphan.then_some(Code::OrphanResult))
+        let thought = self.is_thought_removed(object);
+        further
+            .then_some(Code::HeaderRemoved)
+            .or(orphan.then_some(Code::OrphanResult))
+            .or(thought.then_some(Code::ThoughtRemoved))
     }
 }
 
@@ -246,9 +260,13 @@ impl Mend for Rollout<'_> {
             self.removes = true;
             return true;
         }
-        self.note(&object, record);
+        let old_time = line::dated(&object);
+        let dated = old_time.is_some();
+        let object = old_time.map_or(object, |(object, _)| object);
+        self.note(&object, dated, record);
         let message = line::read(&object, object.member("payload").is_none()).kind == Kind::Message;
-        for reach in [Some(&mut self.after), record.read.then_some(&mut self.before)] {
+        let reads = record.read && !dated;
+        for reach in [Some(&mut self.after), reads.then_some(&mut self.before)] {
             let Some(reach) = reach else { continue };
             reach.entries += 1;
             reach.messages += u64::from(message);
@@ -269,7 +287,10 @@ impl Mend for Rollout<'_> {
     }
 
     fn removes(&self) -> bool {
-        self.removes || self.is_single || self.calls.as_ref().is_some_and(Calls::removes)
+        self.removes
+            || self.removes_thoughts
+            || self.is_single
+            || self.calls.as_ref().is_some_and(Calls::removes)
     }
 
     fn begin(&mut self, out: &mut Vec<u8>) {
@@ -284,6 +305,11 @@ impl Mend for Rollout<'_> {
         if self.is_refused(record, &object) {
             return Some(record.repaired.unwrap_or(Code::TornRecord));
         }
+        let old_time = line::dated(&object);
+        let (object, old_time) = match old_time {
+            Some((object, old)) => (object, Some(old)),
+            None => (object, None),
+        };
         let place = self.place;
         self.place += 1;
         if self.begin.is_some() && self.first.place() == Some(place) {
@@ -296,6 +322,10 @@ impl Mend for Rollout<'_> {
         }
         let mut fixes = Fixes::default();
         record.repaired.into_iter().for_each(|code| fixes.note(code, None));
+        if let Some(old) = &old_time {
+            fixes.note(Code::Retyped, Some(("timestamp", old.as_bytes())));
+            self.report(Code::Retyped, record.at);
+        }
         let sent = self.calls.is_some();
         let codes = members::mend(&object, &self.time, sent, &mut fixes);
         codes.into_iter().for_each(|code| self.report(code, record.at));

@@ -309,7 +309,7 @@ impl EntryRepair<'_> {
     /// Replaces places that a model's interface refuses.
     fn replace(&mut self, places: &[Refused], record: &FoundRecord<'_>, fixes: &mut Fixes) {
         let mut units = Vec::new();
-        for Refused { at, new, code } in places {
+        for Refused { at, new, member, code } in places {
             let old = at.of(record.bytes);
             match code {
                 Code::SurrogateReplaced => units.push(*at),
@@ -321,8 +321,8 @@ impl EntryRepair<'_> {
                 }
                 _ => {
                     fixes.edits.replace(*at, new);
-                    fixes.note(*code, Some(("name", old)));
-                    self.report_change(*code, "name", old, new, record);
+                    fixes.note(*code, Some((member, old)));
+                    self.report_change(*code, member, old, new, record);
                 }
             }
         }

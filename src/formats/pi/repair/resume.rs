@@ -5,16 +5,18 @@
 //! its call, the last answer has content, and text is Unicode. Answers that were broken off
 //! are not sent. Thoughts that carry a signature are never touched.
 
+use super::super::needs::{RESULT, role_of};
+use super::super::served::Served;
 use super::record::{elements, member};
-use super::refused::{Refused, refused};
+use super::refused::{Refused, has_nul, refused, renamed_calls};
 use crate::diagnostic::Code;
-use crate::format::{FoundRecord, Reach};
+use crate::format::{FoundRecord, Interface, Reach};
 use crate::ids::{Id, Maker};
-use crate::json::text;
+use crate::json::{Json, text};
 use crate::members::Scan;
 use crate::repair::{OUTCOME_UNKNOWN, Waiting};
 use crate::tree::{Plan, key_of, marks};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Decisions along the active branch, and the state of writing.
 #[derive(Debug)]
@@ -39,6 +41,13 @@ pub struct Resume {
     refused: BTreeSet<u32>,
     /// Whether one of these places is an image, whose data are set aside.
     images: bool,
+    /// Entries with U+0000.
+    nuls: BTreeSet<u32>,
+    served: Served,
+    /// Calls that were looked at, and new identifiers of calls and results: by their entries, with
+    /// the numbers of the calls.
+    calls: HashSet<u64>,
+    renamed: BTreeMap<u32, Vec<(usize, Vec<u8>)>>,
     /// Parent of the next entry of the active branch, and the reason for it.
     over: Option<(Vec<u8>, Code)>,
     /// Parents of removed entries, by the entries' identifiers.
@@ -63,12 +72,16 @@ struct Turn {
 #[derive(Debug)]
 struct Call {
     id: Vec<u8>,
+    /// Identifier that it gets, because another call has the same.
+    new: Option<Vec<u8>>,
     name: Vec<u8>,
 }
 
 /// Result that repair adds.
 #[derive(Debug)]
 struct Put {
+    /// Identifier of the call, before it was renamed and now.
+    old: Vec<u8>,
     call: Vec<u8>,
     message: Vec<u8>,
     time: Vec<u8>,
@@ -93,6 +106,10 @@ impl Resume {
             leaf_stays: false,
             refused: BTreeSet::new(),
             images: false,
+            nuls: BTreeSet::new(),
+            served: Served::default(),
+            calls: HashSet::new(),
+            renamed: BTreeMap::new(),
             over: None,
             removed_parents: HashMap::new(),
         }
@@ -108,25 +125,34 @@ impl Resume {
         let bytes = record.bytes;
         let message = scan.message.filter(|_| scan.is(bytes, "message"));
         let message = message.map_or(&b""[..], |message| message.of(bytes));
-        let role = scan.role.and_then(|role| text::decode(role.of(bytes))).unwrap_or_default();
+        let role = role_of(bytes, scan).unwrap_or_default();
         let sent = plan.is_sent(ordinal, self.compaction, self.first_kept);
         if !plan.is_active(ordinal) {
-            if role == "toolResult" {
+            if role == RESULT {
                 self.found_elsewhere(message);
             }
             return;
         }
+        let text = |object, name| member(object, name).and_then(text::decode);
+        if role == "assistant" {
+            self.served.answer(text(message, "provider"), text(message, "api"));
+        } else if scan.is(bytes, "model_change") {
+            self.served.change(text(bytes, "provider"));
+        }
         if !sent {
             return;
         }
-        let places = refused(bytes);
+        let places = refused(bytes, false);
         if !places.is_empty() {
             self.refused.insert(ordinal);
             self.images |= places.iter().any(|place| place.code == Code::ImageReplaced);
         }
+        if has_nul(bytes) {
+            self.nuls.insert(ordinal);
+        }
         match role.as_str() {
             "assistant" => self.answer(ordinal, message, record, scan),
-            "toolResult" => self.result(ordinal, message),
+            RESULT => self.result(ordinal, message),
             "system" => {}
             "bashExecution" if member(message, "excludeFromContext") == Some(b"true") => {}
             _ if plan.marks(ordinal) & marks::MESSAGE != 0 => {
@@ -144,7 +170,7 @@ impl Resume {
             return;
         }
         let content = member(message, "content").unwrap_or_default();
-        let mut calls = Waiting::default();
+        let (mut calls, mut number) = (Waiting::default(), 0);
         let mut says = text::decode(content).is_some_and(|text| !text.trim().is_empty());
         for (_, block) in elements(content) {
             let of = |key: &str| member(block, key).unwrap_or_default();
@@ -158,8 +184,14 @@ impl Resume {
                     // A call that lost its identifier by damage cannot be answered.
                     if of("id").starts_with(b"\"") {
                         let (id, name) = (of("id").to_vec(), of("name").to_vec());
-                        calls.push(key_of(&id), Call { id, name });
+                        let new = self.new_name(&id);
+                        let names = new.iter().map(|new| (number, new.clone()));
+                        if new.is_some() {
+                            self.renamed.entry(ordinal).or_default().extend(names);
+                        }
+                        calls.push(key_of(&id), Call { id, new, name });
                     }
+                    number += 1;
                 }
                 _ => says = true,
             }
@@ -177,12 +209,27 @@ impl Resume {
         }
     }
 
+    /// Returns a new identifier for a call if one before it has the same.
+    fn new_name(&mut self, id: &[u8]) -> Option<Vec<u8>> {
+        if self.calls.insert(key_of(id)) {
+            return None;
+        }
+        let given = text::decode(id)?;
+        let named = |number: u64| Json::string(&format!("{given}_{number}")).as_bytes().to_vec();
+        let new = (2..).map(named).find(|new| !self.calls.contains(&key_of(new)))?;
+        self.calls.insert(key_of(&new));
+        Some(new)
+    }
+
     fn result(&mut self, ordinal: u32, message: &[u8]) {
         let call = member(message, "toolCallId").unwrap_or_default();
         if let Some(open) = &mut self.open
-            && open.calls.take(&key_of(call)).is_some()
+            && let Some(call) = open.calls.take(&key_of(call))
         {
             open.after = ordinal;
+            if let Some(new) = call.new {
+                self.renamed.insert(ordinal, vec![(0, new)]);
+            }
             return;
         }
         // A late result is added at its right place.
@@ -209,13 +256,15 @@ impl Resume {
     /// Ends the turn: calls that still wait get results.
     fn settle(&mut self) {
         let Some(mut turn) = self.open.take() else { return };
-        for call in turn.calls.rest() {
+        for mut call in turn.calls.rest() {
             let key = key_of(&call.id);
             let real = turn.elsewhere.remove(&key);
             let list = self.put.entry(turn.after).or_default();
             if real.is_none() {
                 self.answered.insert(key, (turn.after, list.len()));
             }
+            let old = call.id.clone();
+            call.id = call.new.take().unwrap_or(call.id);
             let made = || {
                 let mut message = b"{\"role\":\"toolResult\",\"toolCallId\":".to_vec();
                 let is_text = call.name.starts_with(b"\"");
@@ -230,8 +279,17 @@ impl Resume {
                 message.push(b'}');
                 message
             };
-            let message = real.unwrap_or_else(made);
-            list.push(Put { call: call.id, message, time: turn.time.clone(), id: Id::default() });
+            let message = match real {
+                Some(real) => with_call(real, &call.id),
+                None => made(),
+            };
+            list.push(Put {
+                old,
+                call: call.id,
+                message,
+                time: turn.time.clone(),
+                id: Id::default(),
+            });
         }
     }
 
@@ -239,6 +297,17 @@ impl Resume {
     /// added results get.
     pub fn close(&mut self, plan: &Plan) {
         self.settle();
+        if self.served.interface() != Some(Interface::ChatCompletions) {
+            self.nuls.clear();
+        }
+        // Other interfaces accept identifiers that occur twice.
+        if !matches!(self.served.interface(), None | Some(Interface::AnthropicMessages)) {
+            self.renamed.clear();
+            for put in self.put.values_mut().flatten() {
+                put.message = with_call(std::mem::take(&mut put.message), &put.old);
+                put.call = put.old.clone();
+            }
+        }
         for ordinal in std::mem::take(&mut self.tail) {
             self.removed.insert(ordinal, Code::EmptyTail);
         }
@@ -279,7 +348,8 @@ impl Resume {
 
     /// Whether anything is changed.
     pub fn changes(&self) -> bool {
-        !self.put.is_empty() || !self.refused.is_empty() || self.removes()
+        let none = [&self.refused, &self.nuls].iter().all(|set| set.is_empty());
+        !(none && self.put.is_empty() && self.renamed.is_empty()) || self.removes()
     }
 
     /// Whether entries or images are set aside.
@@ -312,6 +382,8 @@ impl Resume {
             || self.put.contains_key(&ordinal)
             || self.removed.contains_key(&ordinal)
             || self.refused.contains(&ordinal)
+            || self.nuls.contains(&ordinal)
+            || self.renamed.contains_key(&ordinal)
     }
 
     /// Returns the new parent of an entry that follows added or removed entries, and the reason for
@@ -363,6 +435,21 @@ impl Resume {
 
     /// Returns the places of an entry that are to be replaced.
     pub fn refused(&self, ordinal: u32, record: &[u8]) -> Vec<Refused> {
-        if self.refused.contains(&ordinal) { refused(record) } else { Vec::new() }
+        let nuls = self.nuls.contains(&ordinal);
+        let is_refused = nuls || self.refused.contains(&ordinal);
+        let mut places = if is_refused { refused(record, nuls) } else { Vec::new() };
+        let names = self.renamed.get(&ordinal);
+        places.extend(names.into_iter().flat_map(|names| renamed_calls(record, names)));
+        places
     }
+}
+
+/// Returns the message of a result with this identifier of its call.
+fn with_call(mut message: Vec<u8>, id: &[u8]) -> Vec<u8> {
+    if let Some(old) = member(&message, "toolCallId").filter(|old| *old != id) {
+        let start = old.as_ptr().addr() - message.as_ptr().addr();
+        let end = start + old.len();
+        message.splice(start..end, id.iter().copied());
+    }
+    message
 }

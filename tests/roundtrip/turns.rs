@@ -1,0 +1,190 @@
+//! Turns whose messages come in an order that only their own program accepts: a text of the user
+//! while a tool runs, an answer that goes on after its first result, calls without results.
+
+use crate::common::{Dir, corpus, read};
+use serde_json::{Value, json};
+
+fn rollout(items: &[Value]) -> String {
+    let line = |(n, (kind, payload)): (usize, (&str, Value))| {
+        let time = format!("2026-03-03T09:00:{n:02}.000Z");
+        json!({"timestamp": time, "type": kind, "payload": payload}).to_string() + "\n"
+    };
+    let meta = json!({"id": "019a3b52-0000-7000-8000-00000000c0bb",
+        "timestamp": "2026-03-03T09:00:00.000Z", "cwd": "/srv/garden",
+        "originator": "codex_cli_rs", "cli_version": "0.142.0", "source": "cli",
+        "model_provider": "openai"});
+    let items = items.iter().map(|item| ("response_item", item.clone()));
+    std::iter::once(("session_meta", meta)).chain(items).enumerate().map(line).collect()
+}
+
+fn user(text: &str) -> Value {
+    json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
+}
+
+fn answer(text: &str) -> Value {
+    json!({"type": "message", "role": "assistant",
+        "content": [{"type": "output_text", "text": text}]})
+}
+
+fn call(id: &str) -> Value {
+    json!({"type": "function_call", "name": "water", "arguments": "{}", "call_id": id})
+}
+
+fn output(id: &str, text: &str) -> Value {
+    json!({"type": "function_call_output", "call_id": id, "output": text})
+}
+
+/// The messages of a context for Anthropic's interface, each as its role and its blocks in words.
+fn sent(dir: &Dir, file: &str) -> Vec<String> {
+    let out = dir.run(&["context", "--as", "anthropic", file]).stdout;
+    let out: Value = serde_json::from_slice(&out).expect("JSON");
+    let block = |block: &Value| {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let inner = &block["content"];
+        match block["type"].as_str().unwrap_or_default() {
+            "tool_use" => format!("call {}", text(&block["id"])),
+            "tool_result" => match inner.as_array() {
+                Some(list) => format!("result {}", text(&list[0]["text"])),
+                None => format!("result {}", text(inner)),
+            },
+            _ => text(&block["text"]),
+        }
+    };
+    let message = |message: &Value| {
+        let content = &message["content"];
+        let said = match content.as_array() {
+            Some(blocks) => blocks.iter().map(block).collect::<Vec<_>>().join(", "),
+            None => content.as_str().unwrap_or_default().to_owned(),
+        };
+        format!("{}: {said}", message["role"].as_str().unwrap_or_default())
+    };
+    out["messages"].as_array().expect("a list").iter().map(message).collect()
+}
+
+/// Converts a rollout to a format, and expects a valid session whose context is the same, from
+/// which the rollout is restored.
+fn converted(dir: &Dir, source: &str, to: &str) -> String {
+    let ending = if to == "connectonion" { "yaml" } else { "jsonl" };
+    let target = format!("{to}/s.{ending}");
+    let (code, told) = dir.exit(&["convert", "-t", to, "-o", &target, source]);
+    assert_eq!(code, 0, "{told}");
+    let (code, told) = dir.exit(&["validate", &target]);
+    assert_eq!(code, 0, "{to}: {told}");
+    let context = |file: &str| dir.run(&["context", "--as", "canonical", file]).stdout;
+    assert_eq!(
+        String::from_utf8(context(&target)).expect("UTF-8"),
+        String::from_utf8(context(source)).expect("UTF-8"),
+        "{to}"
+    );
+    let back = format!("{to}/back.jsonl");
+    let (code, told) = dir.exit(&["convert", "-t", "codex", "-o", &back, &target]);
+    assert_eq!(code, 0, "{told}");
+    assert!(read(&dir.path(&back)) == read(&dir.path(source)), "{to}: not restored: {told}");
+    target
+}
+
+#[test]
+fn a_text_between_call_and_result_is_behind_the_result() {
+    let dir = Dir::new();
+    let items = [
+        user("water the beds"),
+        call("c1"),
+        user("only those at the wall"),
+        output("c1", "done"),
+        answer("All were watered."),
+    ];
+    dir.write("s.jsonl", rollout(&items).as_bytes());
+    let wanted = [
+        "user: water the beds",
+        "assistant: call c1",
+        "user: result done",
+        "user: only those at the wall",
+        "assistant: All were watered.",
+    ];
+    assert_eq!(sent(&dir, "s.jsonl"), wanted);
+    for to in ["pi", "connectonion", "claude-code"] {
+        let target = converted(&dir, "s.jsonl", to);
+        if to == "pi" {
+            assert_eq!(sent(&dir, &target), wanted);
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_goes_on_after_a_result_is_one() {
+    let dir = Dir::new();
+    let items = [
+        user("read beds a, b and c"),
+        call("a"),
+        call("b"),
+        output("a", "soil a"),
+        call("c"),
+        output("c", "soil c"),
+        output("b", "soil b"),
+        answer("All three are dry."),
+    ];
+    dir.write("s.jsonl", rollout(&items).as_bytes());
+    let wanted = [
+        "user: read beds a, b and c",
+        "assistant: call a, call b, call c",
+        "user: result soil a, result soil c, result soil b",
+        "assistant: All three are dry.",
+    ];
+    assert_eq!(sent(&dir, "s.jsonl"), wanted);
+    for to in ["pi", "connectonion", "claude-code"] {
+        let target = converted(&dir, "s.jsonl", to);
+        if to == "pi" {
+            assert_eq!(sent(&dir, &target), wanted);
+        }
+    }
+}
+
+#[test]
+fn a_call_without_a_result_has_the_one_that_its_program_sends() {
+    let dir = Dir::new();
+    let items = [user("water"), call("c1"), user("go on"), answer("Yes.")];
+    dir.write("s.jsonl", rollout(&items).as_bytes());
+    let with = |result: &str| {
+        ["user: water", "assistant: call c1", result, "user: go on", "assistant: Yes."]
+            .map(str::to_owned)
+    };
+    assert_eq!(sent(&dir, "s.jsonl"), with("user: result aborted"));
+    let target = converted(&dir, "s.jsonl", "pi");
+    assert_eq!(sent(&dir, &target), with("user: result No result provided"));
+    let target = converted(&dir, "s.jsonl", "connectonion");
+    assert!(sent(&dir, &target)[2].contains("result No result"), "{:?}", sent(&dir, &target));
+    converted(&dir, "s.jsonl", "claude-code");
+}
+
+#[test]
+fn a_result_without_a_call_is_left_out_where_it_would_be_refused() {
+    let dir = Dir::new();
+    let items = [user("water"), output("c9", "old"), answer("Yes.")];
+    dir.write("s.jsonl", rollout(&items).as_bytes());
+    assert_eq!(sent(&dir, "s.jsonl"), ["user: water", "assistant: Yes."]);
+    for to in ["pi", "connectonion"] {
+        converted(&dir, "s.jsonl", to);
+    }
+    let args =
+        ["convert", "--no-origin", "--fail-on", "loss", "-t", "pi", "-o", "n.jsonl", "s.jsonl"];
+    let (code, told) = dir.exit(&args);
+    assert!(code == 1 && told.contains("result without a call"), "{code}: {told}");
+}
+
+/// Sessions of users of this shape, in the corpus.
+#[test]
+fn turns_of_the_corpus_stay_valid_in_pi() {
+    let Some(corpus) = corpus("turns of the corpus") else { return };
+    let dir = Dir::new();
+    for case in ["real-6-codex-steered-to-pi", "real-8-interleaved-answer-to-pi"] {
+        let folder = corpus.join("field3").join(case);
+        let all = crate::common::files(&folder).into_iter();
+        for file in all.filter(|file| file.extension().is_some_and(|end| end == "jsonl")) {
+            let file = file.to_str().expect("UTF-8");
+            let (code, told) = dir.exit(&["convert", "--force", "-t", "pi", "-o", "p.jsonl", file]);
+            assert_eq!(code, 0, "{told}");
+            let (code, told) = dir.exit(&["validate", "p.jsonl"]);
+            assert_eq!(code, 0, "{file}: {told}");
+        }
+    }
+}
