@@ -40,7 +40,9 @@ pub fn forks(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Res
             _ => None,
         };
         forks.extend(alone.map(|alone| hash(alone.as_bytes())));
-        let Some(id) = record.node.json(Field::Id).filter(|_| record.is_node()) else { continue };
+        // The messages of a sub-agent between two messages are a conversation of their own.
+        let own = record.is_node() && !record.is_aside();
+        let Some(id) = record.node.json(Field::Id).filter(|_| own) else { continue };
         let parent = record.node.json(Field::Parent).filter(|parent| **parent != before);
         forks.extend(parent.map(|parent| hash(parent.as_bytes())));
         before = id.clone();

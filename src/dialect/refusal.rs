@@ -12,7 +12,7 @@ use std::borrow::Cow;
 /// A fault in words.
 type Words = Cow<'static, str>;
 
-/// What a rule looks at.
+/// Part of a message that a rule looks at.
 #[derive(Clone, Copy, Debug)]
 pub enum Looks {
     /// A whole message.

@@ -21,8 +21,10 @@ pub enum Part {
     Result,
     /// Any other message.
     Other,
-    /// A record that is no message. It stays behind the one before it.
+    /// A record that is not sent. It stays behind the one before it.
     Beside,
+    /// A message of another conversation, such as a sub-agent's, with parents of its own.
+    Aside,
     /// A record over which no message moves.
     Wall,
 }
@@ -63,6 +65,8 @@ pub struct Turns<T> {
     /// Identifiers that other entries follow or refer to alone, by their hashes.
     forks: Rc<HashSet<u64>>,
     held: Vec<T>,
+    /// Identifier of the last entry.
+    last: Option<Json>,
     /// Number of messages among these.
     messages: usize,
     /// Calls without a result.
@@ -109,6 +113,7 @@ impl<T: Member> Turns<T> {
             rules,
             forks,
             held: Vec::new(),
+            last: None,
             messages: 0,
             open: Vec::new(),
             known: HashSet::new(),
@@ -122,11 +127,20 @@ impl<T: Member> Turns<T> {
     pub fn take(&mut self, mut item: T, ready: &mut Vec<T>) {
         self.follow(item.node_mut());
         let part = item.part();
+        if part == Part::Aside {
+            return if self.held.is_empty() { ready.push(item) } else { self.held.push(item) };
+        }
+        let own = item.node().json(Field::Id).cloned();
+        let before = self.last.clone();
+        self.last = own.or(self.last.take());
         if part == Part::Wall || !self.goes_on(&item) {
             self.finish(ready);
         }
         if self.held.is_empty() && !(part == Part::Answer && has_calls(item.node())) {
-            if part == Part::Result && !self.is_late(&mut item) && self.rules.drops {
+            // The call of a result may be in a later line; its parent shows that.
+            let parent = item.node().json(Field::Parent);
+            let follows = parent.is_none() || parent == before.as_ref();
+            if part == Part::Result && !self.is_late(&mut item) && follows && self.rules.drops {
                 return self.leave_out(&item);
             }
             return ready.push(item);
@@ -169,11 +183,15 @@ impl<T: Member> Turns<T> {
         std::mem::take(&mut self.dropped)
     }
 
+    /// Returns the identifiers of items in one conversation.
+    fn chained<'i>(&self, items: &'i [T]) -> impl DoubleEndedIterator<Item = &'i Json> {
+        let own = items.iter().filter(|item| item.part() != Part::Aside);
+        own.filter_map(|item| item.node().json(Field::Id))
+    }
+
     /// Whether an item follows the last one that is held.
     fn goes_on(&self, item: &T) -> bool {
-        let Some(last) = self.held.iter().rev().find_map(|held| held.node().json(Field::Id)) else {
-            return true;
-        };
+        let Some(last) = self.chained(&self.held).next_back() else { return true };
         let is_fork = |id: &Json| self.forks.contains(&hash(id.as_bytes()));
         let node = item.node();
         ![Some(last), node.json(Field::Id)].into_iter().flatten().any(is_fork)
@@ -219,7 +237,7 @@ impl<T: Member> Turns<T> {
         for (place, item) in held.iter().enumerate() {
             let node = item.node();
             match item.part() {
-                Part::Beside | Part::Wall => {}
+                Part::Beside | Part::Aside | Part::Wall => {}
                 Part::Answer => {
                     let found = slots.iter().rposition(|slot| {
                         let first = slot.answers.first().and_then(|first| held.get(*first));
@@ -287,9 +305,12 @@ impl<T: Member> Turns<T> {
     /// Returns the order in which the items are given away.
     fn order(&self, slots: &[Slot], orphans: &[usize], held: &[T]) -> Vec<Place> {
         // Records beside a message stay behind it.
+        let is_beside = |place: usize| {
+            held.get(place).is_some_and(|item| matches!(item.part(), Part::Beside | Part::Aside))
+        };
         let with = |place: usize| {
-            let beside = |next: &usize| held.get(*next).is_some_and(|i| i.part() == Part::Beside);
-            std::iter::once(place).chain((place + 1..held.len()).take_while(beside))
+            let beside = (place + 1..held.len()).take_while(|next| is_beside(*next));
+            std::iter::once(place).chain(beside)
         };
         let made = |slot: &Slot| {
             let open = slot.calls.iter().filter(|call| call.result.is_none());
@@ -299,9 +320,7 @@ impl<T: Member> Turns<T> {
         let mut order = Vec::with_capacity(held.len());
         if !self.rules.moves {
             let ends = |slot: &&Slot, place| slot.answers.last() == Some(&place);
-            let messages = (0..held.len())
-                .filter(|place| held.get(*place).is_some_and(|i| i.part() != Part::Beside));
-            for place in messages {
+            for place in (0..held.len()).filter(|place| !is_beside(*place)) {
                 order.extend(with(place).map(Place::Held));
                 let slot = slots.iter().find(|slot| ends(slot, place));
                 order.extend(slot.into_iter().flat_map(made));
@@ -322,7 +341,7 @@ impl<T: Member> Turns<T> {
     fn reorder(&mut self, order: &[Place], held: Vec<T>, ready: &mut Vec<T>) {
         let node = |item: &T, field| item.node().json(field).cloned();
         let mut parent = held.iter().find_map(|item| node(item, Field::Parent));
-        let last = held.iter().rev().find_map(|item| node(item, Field::Id));
+        let last = self.chained(&held).next_back().cloned();
         let mut held: Vec<Option<T>> = held.into_iter().map(Some).collect();
         // Results are made beside answers that are not given away yet.
         let made: Vec<Option<T>> = order
@@ -341,7 +360,8 @@ impl<T: Member> Turns<T> {
                 Place::Made(..) => made,
             };
             let Some(mut item) = item else { continue };
-            if let Some(id) = node(&item, Field::Id) {
+            let chained = item.part() != Part::Aside;
+            if let Some(id) = node(&item, Field::Id).filter(|_| chained) {
                 let old = node(&item, Field::Parent);
                 if old.is_some() && old != parent {
                     item.node_mut().put(Field::Parent, parent);
@@ -436,8 +456,8 @@ impl Member for Numbered {
     fn part(&self) -> Part {
         let Record { kind, node } = &self.1.value;
         match kind {
-            Kind::Message if self.1.value.is_aside() => Part::Beside,
-            Kind::Message if is_broken(node) => Part::Other,
+            Kind::Message if self.1.value.is_aside() => Part::Aside,
+            Kind::Message if is_broken(node) || is_silent(node) => Part::Beside,
             Kind::Message => message_part(node),
             Kind::Session
             | Kind::Turn
@@ -461,6 +481,22 @@ impl Member for Numbered {
     fn beside(&self, node: Node) -> Self {
         let value = Record { kind: Kind::Message, node };
         (self.0, Located { value, at: self.1.at })
+    }
+}
+
+/// Whether a message has no content, so that it is not sent.
+fn is_silent(message: &Node) -> bool {
+    if !["user", "assistant"].iter().any(|role| message.is(Field::Role, role)) {
+        return false;
+    }
+    let is_empty = |said: &Json| matches!(said.as_bytes(), b"\"\"" | b"null");
+    let says_nothing = |block: &Node| {
+        block.is(Field::Type, block::TEXT) && block.json(Field::Text).is_none_or(is_empty)
+    };
+    match message.get(Field::Content) {
+        Some(Value::Json(said)) => is_empty(said),
+        Some(Value::Nodes(blocks)) => blocks.iter().all(says_nothing),
+        _ => true,
     }
 }
 

@@ -11,11 +11,18 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Sessions that are refused, or invalid, in another format, and why.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[(
-    "/agent-orchestrator/v2/spellings/",
-    "",
-    "the SDK sends a history of its own, so that half of a character in the log does no harm",
-)];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    (
+        "/agent-orchestrator/v2/spellings/",
+        "",
+        "the SDK sends a history of its own, so that half of a character in the log does no harm",
+    ),
+    (
+        "/pi/v3/spellings/",
+        "",
+        "pi sends it without half of a character; Anthropic accepts U+0000, others do not",
+    ),
+];
 
 fn keep() -> Options {
     options(OnError::Keep, Choice::Derived)
