@@ -76,6 +76,28 @@ pub fn set_aside(quarantine: &[u8]) -> Vec<Aside> {
     quarantine.split(|b| *b == b'\n').filter(|line| !line.is_empty()).map(line).collect()
 }
 
+/// Takes the number off identifiers of calls, which repair adds where two calls have the same.
+fn call_names(message: &mut Value) {
+    let blocks = message.get_mut("content").and_then(Value::as_array_mut);
+    let calls = blocks.into_iter().flatten().filter(|block| block["type"] == "toolCall");
+    let mut ids: Vec<&mut Value> = calls.filter_map(|call| call.get_mut("id")).collect();
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let own = |id: &Value| {
+        let (own, last) = id.as_str()?.rsplit_once('_')?;
+        number(last).then(|| own.to_owned())
+    };
+    ids.iter_mut().for_each(|id| {
+        if let Some(own) = own(id) {
+            **id = own.into();
+        }
+    });
+    if let Some(id) = message.get_mut("toolCallId")
+        && let Some(own) = own(id)
+    {
+        *id = own.into();
+    }
+}
+
 /// What a record says, apart from what repair may change.
 fn payload(record: &[u8]) -> Option<String> {
     // Half characters and U+0000 are no text for a model, and some of them are replaced.
@@ -108,6 +130,9 @@ fn payload(record: &[u8]) -> Option<String> {
         "copyist",
     ];
     put_back(object);
+    if let Some(message) = object.get_mut("message") {
+        call_names(message);
+    }
     let header = object.get("type").is_some_and(|kind| kind == "session");
     // What is no UUID there opens no rollout of Codex.
     if object.get("type").is_some_and(|kind| kind == "session_meta") {

@@ -51,7 +51,10 @@ fn the_sessions_of_an_agent_become_one_in_the_order_of_their_times() {
         // Not every format has a system message among the others.
         let system = found.iter().any(is_system);
         let wanted = expected.iter().filter(|message| system || !is_system(message));
-        assert_eq!(texts(&found), texts(wanted), "{to}");
+        // Identifiers that both sessions have get a number in the second.
+        let numbered = texts(&found).into_iter().map(|text| text.replace("_2\"", "\""));
+        let wanted = texts(wanted).into_iter().map(|text| text.replace("_2\"", "\""));
+        assert_eq!(numbered.collect::<Vec<_>>(), wanted.collect::<Vec<_>>(), "{to}");
     }
 }
 
