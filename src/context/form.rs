@@ -76,7 +76,7 @@ pub struct Sending {
 /// Preparation of messages before they are written.
 enum Way {
     /// Consecutive answers are joined; nothing else changes.
-    Joined(Joined),
+    Joined(Box<Joined>),
     /// The agent's own changes for the interface are applied.
     Resent(Box<dyn Resent>),
 }
@@ -89,7 +89,7 @@ impl Sending {
             Some(_) => Joined::waiting(format),
             None => Joined::compared(),
         };
-        Self { way: resent.map_or_else(|| Way::Joined(joined()), Way::Resent), api }
+        Self { way: resent.map_or_else(|| Way::Joined(Box::new(joined())), Way::Resent), api }
     }
 
     /// Takes one message, and adds what is sent to `ready`. `seen` gets what is sent of this

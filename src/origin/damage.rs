@@ -303,7 +303,7 @@ pub fn unlost(
         (Err(_), None) => return Ok(None),
     };
     let is_lost = has_no_content(&mut now)?;
-    if !is_lost && !(is_damaged && is_of_one_session(&mut base, &mut now)?) {
+    if !(is_lost || is_damaged && is_of_one_session(&mut base, &mut now)?) {
         return Ok(None);
     }
     let damage = if is_lost { Damage::Anywhere } else { damage };

@@ -16,7 +16,7 @@ pub(super) struct Frames {
 /// Piece of a stream that is read now.
 enum Frame {
     Between(Taken<Box<dyn Read>>),
-    Gzip(GzDecoder<Taken<Box<dyn Read>>>),
+    Gzip(Box<GzDecoder<Taken<Box<dyn Read>>>>),
     Zstd(zstd::Decoder<'static, Taken<Box<dyn Read>>>),
     /// Text that is not compressed.
     Plain(Taken<Box<dyn Read>>),
@@ -48,7 +48,7 @@ impl Frames {
         }
         self.frame = match (Packing::of_start(start), &self.tear) {
             (Some(Packing::Gzip), _) if self.packing == Packing::Gzip => {
-                Frame::Gzip(GzDecoder::new(rest))
+                Frame::Gzip(Box::new(GzDecoder::new(rest)))
             }
             (Some(Packing::Zstd), _) if self.packing == Packing::Zstd => {
                 Frame::Zstd(zstd::Decoder::with_buffer(rest)?.single_frame())
