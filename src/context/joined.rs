@@ -77,13 +77,16 @@ impl Joined {
     /// is that of the software that sends the messages.
     pub fn waiting(format: &Format) -> Self {
         let unanswered = (format.mends != Mends::Nothing).then_some(format.unanswered);
-        Self::new(true, Rules { moves: true, drops: format.mends.pairs(), unanswered })
+        Self::new(true, Rules { tree: false, moves: true, drops: format.mends.pairs(), unanswered })
     }
 
     /// Begins joining for a comparison. What only one software adds or leaves out does not count:
     /// each call has a result, and each result a call.
     pub fn compared() -> Self {
-        Self::new(false, Rules { moves: true, drops: true, unanswered: Some(NO_RESULT) })
+        Self::new(
+            false,
+            Rules { tree: false, moves: true, drops: true, unanswered: Some(NO_RESULT) },
+        )
     }
 
     fn new(waiting: bool, rules: Rules) -> Self {

@@ -365,7 +365,7 @@ impl<'a> Work<'a> {
         let responses = self.to.version().kinds.contains(&Kind::Response);
         let joins = self.to.format.whole_answers;
         let forks = std::mem::take(&mut self.forks);
-        let rules = rules(ruling(self.from, &record.node), self.to.format);
+        let rules = rules(ruling(self.from, &record.node), self.to);
         self.turns.get_or_insert_with(|| Turns::new(rules, Rc::clone(&forks)));
         self.answers.get_or_insert_with(|| Answers::new(joins, responses, forks));
         if let Some(Value::Node(file)) = record.node.take(Field::File) {
@@ -377,10 +377,12 @@ impl<'a> Work<'a> {
 
 /// Returns the rules for turns of a source in another format: what the software of the source mends
 /// itself and that of the target does not.
-fn rules(from: &Format, to: &Format) -> Rules {
-    let moves = !to.mends.pairs();
-    let completes = to.mends == Mends::Nothing && from.mends != Mends::Nothing;
-    Rules { moves, drops: moves && from.mends.pairs(), unanswered: completes.then_some(NO_RESULT) }
+fn rules(from: &Format, to: Spec) -> Rules {
+    let (tree, mends) = (to.version().tree, to.format.mends);
+    let moves = !mends.pairs();
+    let completes = mends == Mends::Nothing && from.mends != Mends::Nothing;
+    let drops = moves && from.mends.pairs();
+    Rules { tree, moves, drops, unanswered: completes.then_some(NO_RESULT) }
 }
 
 /// Returns the records of a session. `recorded` takes each record as it is read, and `native` names

@@ -44,6 +44,8 @@ pub trait Member: Sized {
 /// Requirements of the interface, or the software, that gets the messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rules {
+    /// Whether parents link the messages. In a list the next message follows.
+    pub tree: bool,
     /// Whether each result is placed behind its call, and the parts of an answer are together.
     pub moves: bool,
     /// Whether results without a call are left out.
@@ -139,7 +141,7 @@ impl<T: Member> Turns<T> {
         if self.held.is_empty() && !(part == Part::Answer && has_calls(item.node())) {
             // The call of a result may be in a later line; its parent shows that.
             let parent = item.node().json(Field::Parent);
-            let follows = parent.is_none() || parent == before.as_ref();
+            let follows = !self.rules.tree || parent.is_none() || parent == before.as_ref();
             if part == Part::Result && !self.is_late(&mut item) && follows && self.rules.drops {
                 return self.leave_out(&item);
             }
@@ -191,6 +193,9 @@ impl<T: Member> Turns<T> {
 
     /// Whether an item follows the last one that is held.
     fn goes_on(&self, item: &T) -> bool {
+        if !self.rules.tree {
+            return true;
+        }
         let Some(last) = self.chained(&self.held).next_back() else { return true };
         let is_fork = |id: &Json| self.forks.contains(&hash(id.as_bytes()));
         let node = item.node();
