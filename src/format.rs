@@ -3,12 +3,14 @@
 mod context;
 mod head;
 mod map;
+mod named;
 mod options;
 mod repair;
 
 pub use context::{Api, Context, Interface, Mends, Prompt, Resent};
 pub use head::{Confidence, Head, Sniffed};
 pub use map::Map;
+pub use named::Named;
 pub use options::{Cx, OnError, Options};
 pub use repair::{FoundRecord, Mend, Reach, Records, RepairFn, RepairIo, RepairOptions, Repaired};
 
@@ -155,22 +157,6 @@ pub struct Member {
     pub session: Option<String>,
     /// The version of the format that has such files; the highest one is the session's version.
     pub version: u32,
-}
-
-/// Data by which a session is named.
-#[derive(Clone, Copy, Debug)]
-pub struct Named<'n> {
-    /// The session's record.
-    pub session: &'n Node,
-    /// The user's first question.
-    pub question: Option<&'n str>,
-    /// Name of the output without naming by its software.
-    pub stem: &'n str,
-    /// The version that was written.
-    pub version: u32,
-    /// Place of this session among those that would have one name, counted from 1. A session
-    /// without a number of its own gets this number behind its name.
-    pub nth: u64,
 }
 
 /// One step of migration from one version to the next, described for users.

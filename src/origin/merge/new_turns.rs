@@ -312,7 +312,7 @@ impl NewTurns {
         if let (Some(data), Some(written), Some(own)) =
             (data, written, self.session.text(Field::Id))
         {
-            let [written, own] = [written, &own].map(|id| Json::string(id));
+            let [written, own] = [written, own.as_str()].map(Json::string);
             let [from, to] = [&written, &own].map(|id| String::from_utf8_lossy(id.as_bytes()));
             let named = data.replace(from.as_ref(), &to);
             event.node.set(Field::Data, Json::checked(named.into_bytes().into()));
