@@ -254,7 +254,7 @@ impl Search {
     fn is_text(&self) -> bool {
         let keys = || self.open.iter().filter(|level| level.waits.is_some());
         let fits = |above: &str, path: &str| {
-            let mut names = above.split('/').chain(path.split('/')).filter(|name| *name != "");
+            let mut names = above.split('/').chain(path.split('/')).filter(|name| !name.is_empty());
             keys().all(|level| names.next().is_some_and(|name| name == "*" || name == level.key))
                 && names.next().is_none()
         };
