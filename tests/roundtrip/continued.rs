@@ -2,8 +2,8 @@
 //! and behind it the prompts, calls, results and answers that are new.
 
 use crate::common::{
-    Dir, alone, beside_origin, converted, corpus, files_of, name, options, read, recognise,
-    session, several, testdata, to_canonical,
+    Dir, alone, converted, corpus, files_of, name, options, read, recognise, session, several,
+    testdata, to_canonical,
 };
 use copyist::diagnostic::{Code, Findings};
 use copyist::format::{OnError, Options};
@@ -144,9 +144,13 @@ fn main_of(folder: &Path) -> PathBuf {
 /// Why a session did not come back whole; `None` if it did.
 fn fault(folder: &Path, source: &str, target: &str) -> Option<String> {
     let was = session(&main_of(&folder.join("source")));
-    let changed = session(&main_of(&folder.join("target")));
     let (version, there) = (recognise(&was)?.1, away(&was, target));
-    let file = beside_origin(changed, &there);
+    // The present writer's file: the one in `target` is of an earlier release.
+    let added: Vec<_> = ["appended-1.jsonl", "appended-2.jsonl"]
+        .iter()
+        .flat_map(|file| lines(&read(&folder.join(file))))
+        .collect();
+    let file = with(&there, &added);
     let (format, number) = recognise(&file)?;
     let (done, findings) = converted(&file, format, number, source, &keep());
     if let Some(found) =
@@ -159,10 +163,6 @@ fn fault(folder: &Path, source: &str, target: &str) -> Option<String> {
         Err(error) => return Some(error.to_string()),
     };
     assert_eq!(recognise(&now)?.1, version);
-    let added: Vec<_> = ["appended-1.jsonl", "appended-2.jsonl"]
-        .iter()
-        .flat_map(|file| lines(&read(&folder.join(file))))
-        .collect();
     whole(&was, &now, &appended(target, &added)).err()
 }
 
