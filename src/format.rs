@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::lines::Line;
 use crate::members::{Found, Scan};
 pub use crate::parts::{
-    Change, Commit, Opener, Out, Parts, ReadSeek, Same, Sink, Spool, no_room_for_parts,
+    BESIDE, Change, Commit, Opener, Out, Parts, ReadSeek, Same, Sink, Spool, no_room_for_parts,
 };
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record, turns};
@@ -54,6 +54,9 @@ pub struct Format {
     /// Folders among [`below`](Self::below) for outputs of tools, which are no sessions even if they
     /// look like one.
     pub outputs: &'static [&'static str],
+    /// Finds the session to which a file beside its main part belongs. `None` where there are no
+    /// such files.
+    pub side: Option<SideFn>,
     /// Finds the place of a file in a folder that all sessions of the software share, for formats
     /// that keep a session in several files there.
     pub member: Option<MemberFn>,
@@ -195,6 +198,9 @@ pub type PromptFn = fn(&str, f64) -> Box<dyn Prompt>;
 /// Finds a file's place in the folder of all sessions from its path, with `/` before and between
 /// its pieces, and from its beginning. Files are many, so only files with fitting paths are opened.
 pub type MemberFn = fn(&str, &mut dyn FnMut() -> Vec<u8>) -> Option<Member>;
+/// Finds the session to which a file belongs, from the file's name and its beginning: returns the
+/// name of the session's main file in the same folder. Only files with fitting names are opened.
+pub type SideFn = fn(&str, &mut dyn FnMut() -> Vec<u8>) -> Option<String>;
 /// Returns the identifiers of all sessions in parts that they share.
 pub type RosterFn = fn(&mut dyn Parts) -> Result<Vec<String>>;
 /// Returns the home directory of a program, by the variables of the environment.
@@ -340,6 +346,7 @@ impl Format {
             beside: &[],
             below: &[],
             outputs: &[],
+            side: None,
             settle: None,
             member: None,
             index: None,

@@ -9,9 +9,12 @@ use std::io::{self, BufRead, Read, Seek, Write};
 use std::path::Path;
 use std::rc::Rc;
 
+/// Beginning of the names of parts whose files are beside the main part, with names of their own.
+pub const BESIDE: &str = "/../";
+
 /// The named parts of a session that is read. Most formats have one, the main part, whose name is
 /// empty. The name of another part is the remainder of its path behind the main part's path without
-/// its ending.
+/// its ending; for a file beside the main part with a name of its own, it begins with [`BESIDE`].
 pub trait Parts {
     /// Returns the names of the parts, the main part's first. The place of a name in this list is
     /// the part number of a [position](crate::position::Position::part).
@@ -73,8 +76,7 @@ pub trait Parts {
 
     /// Opens another session of the same software, by the end of its file's name: `folders` are the
     /// folders in which the software keeps sessions, and the main part is below one of them.
-    /// Without folders, by the name of a file beside the main part. `None` if no such file is
-    /// there.
+    /// `None` if no such file is there.
     ///
     /// # Errors
     /// If it cannot be read.

@@ -1,8 +1,13 @@
 //! The files that make up a session beside its main one.
 
-use crate::format::Format;
+use crate::format::{BESIDE, Format};
+use crate::store::{Input, folder_of};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 use walkdir::WalkDir;
 
 /// The files that exist of a session.
@@ -15,7 +20,7 @@ pub struct Beside {
 }
 
 /// Finds the files of a session of `format`, if the name of `path` has one of the endings of its
-/// files, or `path` is in one of the folders of its files.
+/// files, or `path` is in one of the folders of its files, or a file beside its main file.
 #[must_use]
 pub fn beside(format: &Format, path: &Path) -> Beside {
     if !format.below.is_empty() {
@@ -51,14 +56,27 @@ fn below(format: &Format, path: &Path) -> Option<Beside> {
     };
     // Any folder may have such a name; that of a session has its main file beside it.
     let mut folders = path.ancestors().skip(1).filter(is_below).filter_map(Path::parent);
+    let sides = Sides::of(format, folder_of(path));
     let stem = match folders.find(|stem| main_of(stem).is_file()) {
         Some(stem) => stem.to_owned(),
-        None => path.with_file_name(path.file_name()?.to_str()?.strip_suffix(ending)?),
+        None => {
+            let own = path.file_name()?.to_str()?;
+            let main = sides.mains.get(own).filter(|main| path.with_file_name(main).is_file());
+            path.with_file_name(main.map_or(own, |main| main).strip_suffix(ending)?)
+        }
     };
     let main = Arc::<Path>::from(main_of(&stem));
     if !main.is_file() || (*main != *path && is_link(&main)) {
         return None;
     }
+    let sides = match folder_of(&main) {
+        folder if folder == folder_of(path) => sides,
+        folder => Sides::of(format, folder),
+    };
+    let name = main.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let own = sides.of_main.get(name).into_iter().flatten();
+    let own = own.map(|side| (side, Arc::<Path>::from(main.with_file_name(side))));
+    let own: Vec<_> = own.collect();
     let mut found = Beside { files: vec![(String::new(), main)], links: vec![] };
     for folder in format.below.iter().map(|folder| stem.join(folder)).filter(|f| !is_link(f)) {
         for entry in WalkDir::new(&folder).sort_by_file_name().into_iter().flatten() {
@@ -71,7 +89,68 @@ fn below(format: &Format, path: &Path) -> Option<Beside> {
             }
         }
     }
+    for (name, side) in own {
+        match is_link(&side) {
+            true => found.links.push(side),
+            false => found.files.push((format!("{BESIDE}{name}"), side)),
+        }
+    }
     Some(found)
+}
+
+/// The files of a folder that belong to sessions beside them, by their names.
+#[derive(Default)]
+struct Sides {
+    /// The main file of each.
+    mains: HashMap<String, String>,
+    /// The files of each main file, in the order of their names.
+    of_main: HashMap<String, Vec<String>>,
+}
+
+thread_local! {
+    /// The folder that was looked at last, its time and its files: most folders have many sessions,
+    /// and each needs all names.
+    static LAST: RefCell<Option<(PathBuf, SystemTime, Rc<Sides>)>> = const { RefCell::new(None) };
+}
+
+/// Age from which the time of a folder shows any change of it.
+const SETTLED: Duration = Duration::from_secs(2);
+
+impl Sides {
+    fn of(format: &Format, folder: &Path) -> Rc<Self> {
+        let time = std::fs::metadata(folder).and_then(|meta| meta.modified()).ok();
+        let Some(time) = time.filter(|_| format.side.is_some()) else { return Rc::default() };
+        LAST.with_borrow_mut(|last| match last {
+            Some((known, at, sides)) if known == folder && *at == time => Rc::clone(sides),
+            _ => {
+                let sides = Rc::new(Self::read(format, folder));
+                let settled = time.elapsed().is_ok_and(|age| age > SETTLED);
+                *last = settled.then(|| (folder.to_owned(), time, Rc::clone(&sides)));
+                sides
+            }
+        })
+    }
+
+    fn read(format: &Format, folder: &Path) -> Self {
+        let mut sides = Self::default();
+        let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut names: Vec<_> =
+            files.filter_map(|file| file.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        for name in names {
+            let mut head = || {
+                let file = folder.join(&name);
+                let head = |mut input: Input| input.head().map(|(bytes, _)| bytes.to_vec());
+                let input = file.is_file().then(|| Input::file(file));
+                input.and_then(|input| input.and_then(head).ok()).unwrap_or_default()
+            };
+            if let Some(main) = format.side.and_then(|side| side(&name, &mut head)) {
+                sides.of_main.entry(main.clone()).or_default().push(name.clone());
+                sides.mains.insert(name, main);
+            }
+        }
+        sides
+    }
 }
 
 /// Whether a file is a symbolic link. A link that the user did not name may lead anywhere.

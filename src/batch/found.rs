@@ -94,14 +94,18 @@ impl<'j> Opened<'j> {
             input = input.with_index(name, index);
         }
         let files = Cow::Borrowed(std::slice::from_ref(path));
-        Self { found, input, files, links: vec![], part_of: None }.settled(reading).map(Some)
+        // The user may have named the session, too.
+        let main = || beside(found.format, path).files.into_iter().next().map(|(_, main)| main);
+        let part_of = if named { main().filter(|main| main != path) } else { None };
+        Self { found, input, files, links: vec![], part_of }.settled(reading).map(Some)
     }
 
     /// Determines the version, where the beginning of the main part alone does not show it and the
     /// user does not name it.
     fn settled(mut self, reading: ReadOptions) -> Result<Self> {
         let asked = reading.from.is_some_and(|spec| spec.version.is_some());
-        if let (Some(settle), None, false) = (self.found.format.settle, &self.part_of, asked) {
+        let whole = self.part_of.is_none() || self.files.len() == 1;
+        if let (Some(settle), true, false) = (self.found.format.settle, whole, asked) {
             self.input.keep()?;
             let limit = Options::default().max_line;
             self.found.sniffed.version = settle(&mut self.input, limit)?;

@@ -25,16 +25,28 @@ const DEEPEST: usize = 16;
 
 impl Moves<'_> {
     /// Rewrites the paths by which a session is found: its folder, the folders of its runs, of its
-    /// turns and of its stored state, and the file of the session from which it was made. The
-    /// contents of messages stay unchanged.
+    /// turns, of its lines and of its stored state, and the file of the session from which it was
+    /// made. The contents of messages stay unchanged.
     pub fn record(&self, record: &mut Record) {
         let stored = record.kind == Kind::Snapshot;
         // Settings of a turn name the folder that it was held in.
         let settings = matches!(record.kind, Kind::ModelChange | Kind::Notice);
+        let node = &mut record.node;
         if !stored && !settings && !matches!(record.kind, Kind::Session | Kind::Run) {
+            // Each line of a session may name the folder.
+            let mut changed = false;
+            for field in [Field::Extra, Field::Data] {
+                let new = node.json(field).and_then(|told| self.inside(told, false, 1));
+                changed |= new.is_some();
+                if new.is_some() {
+                    node.put(field, new);
+                }
+            }
+            if changed {
+                node.take(Field::Raw);
+            }
             return;
         }
-        let node = &mut record.node;
         let old = node.text(Field::Cwd);
         let mut changed = self.path(node, Field::Cwd);
         let cwds = old.zip(node.text(Field::Cwd)).filter(|_| changed);

@@ -3,6 +3,7 @@
 use super::destination::{Policy, backup_of};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
+use crate::parts::BESIDE;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
@@ -18,6 +19,12 @@ pub fn check_part(stem: &Path, name: &str) -> Result<PathBuf> {
     let refused =
         |why: &str| Error::request(Code::NoName, format!("no file can be called {name:?}: {why}"));
     let unfit = |piece: &str| matches!(piece, "" | "." | "..") || piece.contains(['\\', '\0']);
+    if let Some((name, file)) = name.split_once(BESIDE) {
+        if unfit(file) || file.contains('/') {
+            return Err(refused("it is not a plain path"));
+        }
+        return check_part(stem, name).map(|path| path.with_file_name(file));
+    }
     let (ending, below) = name.split_once('/').map_or((name, None), |(a, b)| (a, Some(b)));
     if ending.contains(['\\', '\0']) || below.is_some_and(|below| below.split('/').any(unfit)) {
         return Err(refused("it is not a plain path"));
@@ -265,8 +272,21 @@ mod tests {
         };
         assert_eq!(path(".meta.json"), Some("a.meta.json".into()));
         assert_eq!(path("/b/c.jsonl"), Some("a/b/c.jsonl".into()));
-        for name in ["/../b", "/..", "/b/../../c", "//etc/b", "/./b", "/b\\c", ".\0", "/b//c", "/"]
-        {
+        assert_eq!(path("/../b"), Some("b".into()));
+        assert_eq!(path("/c/d/../b"), Some("a/c/b".into()));
+        for name in [
+            "/../../b",
+            "/../b/c",
+            "/../",
+            "/..",
+            "/b/../../c",
+            "//etc/b",
+            "/./b",
+            "/b\\c",
+            ".\0",
+            "/b//c",
+            "/",
+        ] {
             assert_eq!(path(name), None, "{name:?}");
         }
     }

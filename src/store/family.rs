@@ -9,16 +9,10 @@ const DEEPEST: usize = 4;
 
 /// Finds the file whose name, without the ending of a compressed file, ends with `ending`, in one
 /// of these folders, below one of which `main` is. Of several, the one whose path sorts last, as
-/// the newest does where folders are days. Without folders, the file has this name and is beside
-/// `main`.
+/// the newest does where folders are days.
 #[must_use]
 pub fn find(main: &Path, folders: &[&str], ending: &str) -> Option<PathBuf> {
     let main = std::path::absolute(main).ok()?;
-    if folders.is_empty() {
-        let path = main.with_file_name(ending);
-        let regular = std::fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_file());
-        return Some(path).filter(|path| regular && *path != main);
-    }
     let named = |path: &&Path| {
         path.file_name().is_some_and(|name| folders.iter().any(|folder| name == *folder))
     };

@@ -22,7 +22,7 @@ use super::shared::{Alone, Either, Live};
 use super::temporary::{Temporary, temporary};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Change, Out, no_room_for_parts};
+use crate::format::{BESIDE, Change, Out, no_room_for_parts};
 use crate::repair::QUARANTINE;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::Write;
@@ -221,7 +221,9 @@ impl Output {
             Destination::Native { folder, stem, .. } if name == QUARANTINE => {
                 check_part(&folder.join(stem), name).map(Some)
             }
-            Destination::Native { folder, .. } => check_part(folder, name).map(Some),
+            Destination::Native { folder, .. } if !name.starts_with(BESIDE) => {
+                check_part(folder, name).map(Some)
+            }
             _ if name == QUARANTINE => self.quarantine().map(Some),
             Destination::InPlace { stem, .. } => check_part(stem, name).map(Some),
             _ => Err(no_room_for_parts()),

@@ -3,6 +3,7 @@
 use crate::claude_code::{context_of, has_open_calls, judged, said};
 use crate::common::{Dir, corpus, files, inputs_below, name, own, read, testdata};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::path::Path;
 
 const SESSION: &str = "9a4d7e02-5b16-4c38-8f71-e3d2c1b0a495";
@@ -283,5 +284,87 @@ fn the_real_program_resumes_migrated_sessions() {
             assert_eq!(verdict["refused"], json!([]), "{stem} in {release}");
             assert!(sent == wanted || has_open_calls(&wanted), "{stem}: {wanted:#?}\n{sent:#?}");
         }
+    }
+}
+
+#[test]
+fn side_files_go_with_their_session() {
+    let dir = Dir::new();
+    let (main, agent) = flat();
+    let warm = answer(9, None, text("{}"), json!({"isSidechain": true, "agentId": "99999999"}));
+    let session = format!("{SESSION}.jsonl");
+    let all =
+        [(session.as_str(), main), ("agent-1a2b3c4d.jsonl", agent), ("agent-99999999.jsonl", warm)];
+    for (name, bytes) in &all {
+        dir.write(&format!("in/{name}"), bytes.as_bytes());
+    }
+    let out = |to: &str, native: bool, out: &str, from: &[&str]| {
+        let layout = ["--layout", if native { "native" } else { "mirror" }];
+        let args = [&["convert", "-t", to, "--out-dir", out], &layout[..], from].concat();
+        let (code, said) = dir.exit(&args);
+        assert_eq!(code, 0, "{to} {said}");
+        let names = dir.names().into_iter().filter_map(|n| n.strip_prefix(out).map(str::to_owned));
+        names.collect::<Vec<_>>()
+    };
+    let named: Vec<_> = all.iter().map(|(name, _)| format!("in/{name}")).collect();
+    let named: Vec<_> = named.iter().map(String::as_str).collect();
+    for (place, from) in [&["in"][..], &named].into_iter().enumerate() {
+        for to in ["codex", "pi"] {
+            let files = out(to, true, &format!("{to}{place}"), from);
+            assert!(files.len() == 1 && files[0].contains(SESSION), "{files:?}");
+        }
+        let same = |out: &str, folder: &str| {
+            for (name, bytes) in &all {
+                assert!(
+                    read(&dir.path(&format!("{out}{folder}/{name}"))) == bytes.as_bytes(),
+                    "{name}"
+                );
+            }
+        };
+        for (to, version) in [("claude-code", 2), ("claude-code@1", 1)] {
+            let folder = format!("own{place}{version}");
+            let files = out(to, true, &folder, from);
+            assert_eq!(files.len(), 3, "{files:?}");
+            same(&folder, "/-home-ada-maps");
+        }
+        let back = format!("back{place}");
+        out("claude-code@1", false, &back, &[&format!("codex{place}")]);
+        let file = dir
+            .names()
+            .into_iter()
+            .find(|name| name.starts_with(&back) && !name.contains("agent-"));
+        let folder = file.expect("a session");
+        let folder = Path::new(&folder).parent().expect("a folder").to_str().expect("UTF-8");
+        for (name, bytes) in &all[1..] {
+            assert!(read(&dir.path(&format!("{folder}/{name}"))) == bytes.as_bytes(), "{name}");
+        }
+    }
+    // Without their session, they are sessions of their own.
+    std::fs::remove_file(dir.path(named[0])).expect("removed");
+    let files = out("codex", true, "alone", &["in"]);
+    let ids: HashSet<_> = files.iter().map(|name| name[name.len() - 42..].to_owned()).collect();
+    assert!(files.len() == 2 && ids.len() == 2, "{files:?}");
+}
+
+/// Sub-agents of the real release 2.0.53 go with their sessions, and no two outputs have one name.
+#[test]
+fn side_files_of_a_real_home_go_with_their_sessions() {
+    let Some(home) = corpus("side files") else { return };
+    let home = home.join("claude-code/generated/2.0.53");
+    for to in ["codex", "pi", "claude-code"] {
+        let dir = Dir::new();
+        let args = ["convert", "-q", "-t", to, "--layout", "native", "--out-dir", "out"];
+        let (code, said) = dir.exit(&[&args[..], &[home.to_str().expect("UTF-8")]].concat());
+        assert_eq!(code, 0, "{said}");
+        let outputs = files(&dir.path("out"));
+        let outputs = outputs.iter().filter(|path| name(path).ends_with(".jsonl"));
+        let outputs = outputs.map(|path| name(path)).filter(|name| !name.starts_with("agent-"));
+        let outputs: Vec<_> = outputs.collect();
+        let id = |name: &String| {
+            name[name.len() - "9a4d7e02-5b16-4c38-8f71-e3d2c1b0a495.jsonl".len()..].to_owned()
+        };
+        let ids: HashSet<_> = outputs.iter().map(id).collect();
+        assert_eq!(ids.len(), outputs.len(), "{to}: {outputs:?}");
+        assert!(outputs.len() > 30, "{to}: {outputs:?}");
     }
 }

@@ -80,6 +80,43 @@ fn what_a_file_says_leads_out_of_no_folder() {
 }
 
 #[test]
+fn a_transcript_moves_with_all_its_files() {
+    const ID: &str = "7d0c4a11-52be-4d19-8f20-b0c6a4e7d900";
+    let line = |n: u8, parent: &str, cwd: &str, said: &str, more: &str| {
+        format!(
+            r#"{{"parentUuid":{parent},"isSidechain":{},{more}"cwd":"{cwd}","sessionId":"{ID}","version":"2.0.53","type":"user","message":{{"role":"user","content":"{said}"}},"uuid":"0000000{n}-11aa-4c22-9d33-44e55f667788","timestamp":"2026-01-03T08:21:0{n}.000Z"}}"#,
+            !more.is_empty(),
+        ) + "\n"
+    };
+    let agent = |id: &str| format!(r#""agentId":"{id}","#);
+    let first = r#""00000001-11aa-4c22-9d33-44e55f667788""#;
+    let dir = Dir::new();
+    let main = line(1, "null", "/home/mira/loom", "In /home/mira/loom?", "")
+        + &line(2, first, "/home/mira/loom/src", "Next.", "")
+        + &line(3, first, "/srv", "Elsewhere.", "");
+    dir.write(&format!("in/{ID}.jsonl"), main.as_bytes());
+    let side = line(4, "null", "/home/mira/loom", "Warm.", &agent("1a2b3c4d"));
+    dir.write("in/agent-1a2b3c4d.jsonl", side.as_bytes());
+    let below = line(5, "null", "/home/mira/loom", "Count.", &agent("a1"));
+    dir.write(&format!("in/{ID}/subagents/agent-a1.jsonl"), below.as_bytes());
+    let map = ["--map-path", "/home/mira/loom=/data/loom", "in"];
+    for to in ["claude-code", "claude-code@1", "claude-code@2"] {
+        let args = ["convert", "-t", to, "--layout", "native", "--out-dir", to];
+        let (code, said) = dir.exit(&[&args[..], &map].concat());
+        assert!(code == 0 && !said.contains("--map-path"), "{said}");
+        let moved = |line: &str| line.replace("\"cwd\":\"/home/mira/loom", "\"cwd\":\"/data/loom");
+        for (name, text) in [
+            (format!("{ID}.jsonl"), &main),
+            ("agent-1a2b3c4d.jsonl".to_owned(), &side),
+            (format!("{ID}/subagents/agent-a1.jsonl"), &below),
+        ] {
+            let out = read(&dir.path(&format!("{to}/-data-loom/{name}")));
+            assert_eq!(String::from_utf8_lossy(&out), moved(text), "{to} {name}");
+        }
+    }
+}
+
+#[test]
 fn a_session_moves_and_what_was_said_stays() {
     let dir = Dir::new();
     dir.write("s.jsonl", SESSION.as_bytes());

@@ -1,5 +1,6 @@
 //! Facts about a session from its first lines, and detection of transcripts by them.
 
+use super::foreign::uuid_of;
 use super::older::Older;
 use super::{FORMAT, wire};
 use crate::error::{Error, Result};
@@ -16,6 +17,7 @@ use std::io::Read;
 pub struct About {
     /// Whether the lines are those of one sub-agent, in a file of their own.
     pub agent: bool,
+    agent_id: Option<Json>,
     facts: Node,
     release: Option<Json>,
 }
@@ -101,6 +103,7 @@ impl About {
         for marks in head.split(|b| *b == b'\n').filter_map(Marks::of) {
             if marks.is_chained() {
                 about.agent |= !spoken && marks.side && marks.agent.is_some();
+                about.agent_id = about.agent_id.or(marks.agent.clone());
                 spoken = true;
             }
             for (field, value) in marks.facts {
@@ -113,10 +116,22 @@ impl About {
         about
     }
 
+    /// Returns the session's identifier.
+    #[must_use]
+    pub fn session_id(&self) -> Option<String> {
+        self.facts.text(Field::Id)
+    }
+
     /// Returns the session's record.
     #[must_use]
     pub fn session(&self, format: &str) -> Node {
         let mut node = self.facts.clone();
+        if let Some(agent) = self.agent_id.as_ref().filter(|_| self.agent) {
+            // The lines name the session of the agent that started it.
+            let of = node.json(Field::Id).map(Json::as_bytes).unwrap_or_default();
+            let id = uuid_of(&[of, agent.as_bytes()].concat());
+            node.set(Field::Id, Json::string(&id));
+        }
         node.set(Field::Source, Json::string(format));
         node.set(Field::Provider, Json::constant("\"anthropic\""));
         if self.release.is_some() {
@@ -199,8 +214,8 @@ pub fn older(parts: &mut dyn Parts, limit: usize) -> Result<(Older, u32)> {
         return Ok((head, SECOND));
     }
     let older = Older::of(parts, limit)?;
-    let mut flat = older.flat(&parts.names()).into_iter();
-    let mut beside = || flat.any(|flat| matches!(parts.find(&[], &flat.file()), Ok(Some(_))));
+    let names = parts.names();
+    let beside = || older.flat(&names).iter().any(|flat| names.contains(&flat.file()));
     let version = if older.is_first(true) || beside() { FIRST } else { SECOND };
     Ok((older, version))
 }

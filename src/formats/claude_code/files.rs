@@ -2,16 +2,20 @@
 //! output of tools. Each begins with a `notice` of subtype `part`, which names it and contains its
 //! text, unless its lines follow.
 
-use super::older::{Flat, Older};
+use super::about::About;
+use super::older::Older;
 use super::wire;
 use crate::error::{Error, Result};
-use crate::format::Parts;
+use crate::format::{BESIDE, Parts};
 use crate::json::Json;
 use crate::json::text::{from_base64, quote, to_base64};
 use crate::mapping::Object;
 use crate::record::{Field, Kind, Node, Record};
 use std::collections::VecDeque;
 use std::io::Read;
+
+/// Member of the notice that begins a sub-agent's file beside the session: the call that started it.
+const FLAT_CALL: &str = "call";
 
 /// Subtype of the notice that begins a part.
 const PART: &str = "part";
@@ -24,22 +28,9 @@ pub struct Part {
     pub name: String,
     /// Call of the sub-agent whose lines the part contains, if it is known.
     pub call: Option<Json>,
-    /// Name of the sub-agent's file in version 1, where it is not part of the session.
-    pub flat: Option<String>,
 }
 
 impl Part {
-    /// Opens the part.
-    ///
-    /// # Errors
-    /// If it cannot be opened.
-    pub fn open(&self, parts: &mut dyn Parts) -> Result<Box<dyn Read>> {
-        match &self.flat {
-            Some(file) => Ok(parts.find(&[], file)?.unwrap_or(Box::new(std::io::empty()))),
-            None => parts.open(&self.name),
-        }
-    }
-
     /// Returns the record with which the part ends, if lines of the main part follow.
     #[must_use]
     pub fn end(&self) -> Record {
@@ -64,13 +55,13 @@ impl Part {
             Some(Err(bytes)) => quote(&to_base64(bytes), object.key("base64")),
             None => {}
         }
+        if let Some(call) = self.call.as_ref().filter(|_| is_flat(name)) {
+            object.member(FLAT_CALL, call.as_bytes());
+        }
         object.close();
         let mut record = Record::new(Kind::Notice);
         record.node.set(Field::Subtype, Json::string(PART));
         record.node.set(Field::Data, Json::checked(data.into()));
-        if self.flat.is_some() {
-            record.node.set(Field::Synthesized, Json::constant("true"));
-        }
         record
     }
 }
@@ -78,7 +69,26 @@ impl Part {
 /// Whether the part of this name consists of lines.
 #[must_use]
 pub fn is_lines(name: &str) -> bool {
-    name.starts_with(wire::AGENTS) && name.ends_with(".jsonl")
+    (name.starts_with(wire::AGENTS) && name.ends_with(".jsonl")) || is_flat(name)
+}
+
+/// Whether the part of this name is a sub-agent's file beside the session, as in version 1.
+#[must_use]
+pub fn is_flat(name: &str) -> bool {
+    name.starts_with(BESIDE)
+}
+
+/// Returns the name of the transcript to which a sub-agent's file beside it belongs.
+pub fn side(name: &str, head: &mut dyn FnMut() -> Vec<u8>) -> Option<String> {
+    let agent = name.strip_prefix("agent-")?.strip_suffix(".jsonl")?;
+    let plain =
+        |id: &str| !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    if !plain(agent) {
+        return None;
+    }
+    let about = About::of(&head());
+    let session = about.session_id().filter(|id| about.agent && plain(id));
+    session.map(|id| format!("{id}.jsonl"))
 }
 
 /// A part to be written.
@@ -88,6 +98,8 @@ pub struct Begun {
     pub bom: bool,
     /// The whole contents, of a part without lines.
     pub text: Option<Vec<u8>>,
+    /// Whether the lines move into the folder with the session's name when it gets version 2.
+    pub moves: bool,
 }
 
 /// Reads the record with which a part begins.
@@ -98,31 +110,25 @@ pub fn begun(record: &Record) -> Option<Begun> {
     let text = |name| data.member(name).and_then(|value| value.text());
     let bytes = || text("base64").and_then(|text| from_base64(&text));
     let bom = data.member("bom").is_some();
-    Some(Begun { name: text("part")?, bom, text: text("text").map(Vec::from).or_else(bytes) })
+    let moves = data.member(FLAT_CALL).is_some();
+    let text = text("text").map(Vec::from).or_else(bytes);
+    Some(Begun { name: data.member("part")?.text()?, bom, text, moves })
 }
 
-/// Returns the parts of a session behind its main part; in version 1, also the files of sub-agents
-/// beside it.
+/// Returns the parts of a session behind its main part.
 ///
 /// # Errors
 /// If one cannot be read.
 pub fn parts(parts: &mut dyn Parts, older: Option<&Older>) -> Result<VecDeque<Part>> {
     let (names, mut found) = (parts.names(), VecDeque::new());
+    let flats = older.map(|older| older.flat(&names)).unwrap_or_default();
     for (number, name) in (0..).zip(&names).skip(1) {
         let about = name.strip_suffix(".jsonl").map(|stem| format!("{stem}{}", wire::ABOUT_AGENT));
         let call = match about.filter(|about| names.contains(about)) {
             Some(about) => call(&read(&mut *parts.open(&about)?)?),
-            None => None,
+            None => flats.iter().find(|flat| flat.file() == *name).map(|flat| flat.call.clone()),
         };
-        found.push_back(Part { number, name: name.clone(), call, flat: None });
-    }
-    let flats = older.map(|older| older.flat(&names)).unwrap_or_default();
-    for (number, flat) in (names.len() as u32..).zip(flats) {
-        if parts.find(&[], &flat.file())?.is_some() {
-            let (name, file) = (flat.part(), Some(flat.file()));
-            let Flat { call, .. } = flat;
-            found.push_back(Part { number, name, call: Some(call), flat: file });
-        }
+        found.push_back(Part { number, name: name.clone(), call });
     }
     Ok(found)
 }
@@ -149,8 +155,5 @@ pub fn mark(node: &mut Node, kind: Kind, part: &Part) {
         _ if kind != Kind::Message => {}
         Some(call) => node.set(Field::ParentCall, call.clone()),
         None => node.set(Field::Excluded, Json::constant("true")),
-    }
-    if part.flat.is_some() {
-        node.set(Field::Synthesized, Json::constant("true"));
     }
 }

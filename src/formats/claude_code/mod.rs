@@ -54,6 +54,7 @@ pub static FORMAT: Format = Format {
     usual: Some(about::SECOND),
     below: wire::FOLDERS,
     outputs: wire::OUTPUTS,
+    side: Some(files::side),
     settle: Some(|parts, limit| about::older(parts, limit).map(|(_, version)| version)),
     steps: &[Step {
         from: about::FIRST,

@@ -9,7 +9,7 @@
 
 use super::wire;
 use crate::error::Result;
-use crate::format::Parts;
+use crate::format::{BESIDE, Parts};
 use crate::ids::hash;
 use crate::json::{Cursor, Json, Span, text};
 use crate::lines::Lines;
@@ -45,16 +45,16 @@ pub struct Flat {
 }
 
 impl Flat {
-    /// Returns the name of the sub-agent's file.
+    /// Returns the part that is the sub-agent's file.
     #[must_use]
     pub fn file(&self) -> String {
-        format!("agent-{}.jsonl", self.agent)
+        format!("{BESIDE}agent-{}.jsonl", self.agent)
     }
 
     /// Returns the part of a session of version 2 that contains the lines.
     #[must_use]
     pub fn part(&self) -> String {
-        format!("{}{}", wire::AGENTS, self.file())
+        format!("{}agent-{}.jsonl", wire::AGENTS, self.agent)
     }
 }
 

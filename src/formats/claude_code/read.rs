@@ -201,7 +201,7 @@ impl Records<'_> {
     /// Begins a part. Returns the lines that were read before.
     fn begin(&mut self, part: Part) -> Result<FramedLines> {
         let at = Position { part: part.number, ..Position::default() };
-        let mut file = part.open(self.parts)?;
+        let mut file = self.parts.open(&part.name)?;
         let lines = files::is_lines(&part.name);
         // Nothing of a text is left to be read as lines.
         let text = if lines { None } else { Some(files::read(&mut *file)?) };

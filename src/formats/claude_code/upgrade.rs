@@ -13,7 +13,7 @@ use super::repair::member_of;
 use super::wire;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Sink};
+use crate::format::{BESIDE, Cx, Sink};
 use crate::ids::hash;
 use crate::json::{Json, Span, text};
 use crate::mapping::{Extra, Object};
@@ -91,7 +91,8 @@ impl Upgrade {
     /// # Errors
     /// If there is no room.
     pub fn begin(&mut self, part: &str, sink: &mut dyn Sink) -> Result<()> {
-        let id = part.trim_start_matches("/subagents/agent-").trim_end_matches(".jsonl");
+        let id = part.trim_start_matches(BESIDE).trim_start_matches("agent-");
+        let id = id.trim_end_matches(".jsonl");
         self.agent(id.to_owned(), None, sink).map(drop)
     }
 

@@ -68,7 +68,7 @@ struct Transcript<'a> {
 enum Place {
     Main,
     Part(Pen),
-    /// A file of its own in version 1, to which that version's writer writes nothing.
+    /// A file beside the session in version 1, whose lines move.
     Flat,
 }
 
@@ -188,11 +188,9 @@ impl Transcript<'_> {
         let record = &located.value;
         if let Some(part) = files::begun(record) {
             self.flush_group()?;
-            return self.begin_part(part, record.is_restored());
+            return self.begin_part(part);
         }
-        // The lines of a sub-agent from a file beside the session go into one of its own.
-        let moved = matches!(self.part, Place::Flat) && self.upgrade.is_some();
-        if record.is_restored() && !moved {
+        if record.is_restored() {
             return Ok(());
         }
         self.upgrade.iter_mut().for_each(|upgrade| upgrade.note(record));
@@ -226,16 +224,15 @@ impl Transcript<'_> {
     }
 
     /// Begins a part.
-    fn begin_part(&mut self, part: Begun, flat: bool) -> Result<()> {
+    fn begin_part(&mut self, part: Begun) -> Result<()> {
         self.end_part()?;
-        let Begun { name, bom, text } = part;
+        let Begun { name, bom, text, moves } = part;
         if name.is_empty() {
             return Ok(());
         }
-        if flat {
+        if let Some(upgrade) = self.upgrade.as_mut().filter(|_| moves && files::is_flat(&name)) {
             self.part = Place::Flat;
-            let sink = &mut *self.sink;
-            return self.upgrade.as_mut().map_or(Ok(()), |upgrade| upgrade.begin(&name, sink));
+            return upgrade.begin(&name, self.sink);
         }
         if !self.sink.takes_parts() {
             return Err(no_room_for_parts());
