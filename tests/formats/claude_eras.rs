@@ -368,3 +368,30 @@ fn side_files_of_a_real_home_go_with_their_sessions() {
         assert!(outputs.len() > 30, "{to}: {outputs:?}");
     }
 }
+
+#[test]
+fn the_release_decides_whether_times_make_an_older_session() {
+    let dir = Dir::new();
+    let text = [user(1, None, "caveat"), user(2, Some(1), "command"), user(3, Some(2), "output")];
+    let same = text.concat().replace(":02.000Z", ":01.000Z").replace(":03.000Z", ":01.000Z");
+    for (release, version) in [("2.1.71", "claude-code@2"), ("2.0.53", "claude-code@1")] {
+        dir.write("s.jsonl", same.replace("2.0.53", release).as_bytes());
+        let found = dir.said(&["detect", "s.jsonl"]).1;
+        assert!(found.contains(version), "{release}: {found}");
+    }
+}
+
+#[test]
+fn the_model_is_the_one_that_a_rollout_names() {
+    let dir = Dir::new();
+    let rollout = files(&testdata().join("codex")).into_iter().find(|file| {
+        let text = read(file);
+        let has = |mark: &[u8]| text.windows(mark.len()).any(|found| found == mark);
+        has(b"\"turn_context\"") && has(b"\"assistant\"") && has(b"\"model\":\"")
+    });
+    dir.write("in.jsonl", &read(&rollout.expect("a rollout that names its model")));
+    let args = ["convert", "-q", "-t", "claude-code", "-o", "c.jsonl", "in.jsonl"];
+    assert_eq!(dir.exit(&args).0, 0);
+    let text = String::from_utf8(read(&dir.path("c.jsonl"))).expect("UTF-8");
+    assert!(text.contains("\"model\":\"") && !text.contains("\"model\":\"unknown\""), "{text}");
+}

@@ -129,6 +129,10 @@ impl Foreign {
                 self.leaf = node.json(Field::Leaf).cloned().or(self.leaf.take());
                 return;
             }
+            Kind::ModelChange => {
+                let model = node.json(Field::Model).filter(|model| model.text().is_some());
+                self.model = model.cloned().or(self.model.take());
+            }
             Kind::SessionInfo => self.name = node.json(Field::Name).cloned().or(self.name.take()),
             Kind::ModelChange => {
                 self.model = node.json(Field::Model).cloned().or(self.model.take())

@@ -16,7 +16,7 @@
 //! | messages that a compaction keeps (`preservedMessages`, `preservedSegment`) | the same messages, behind the summary |
 //! | `uuid`, `parentUuid`, `timestamp`, `toolUseResult` | `id`, `parent`, `time`, `details` |
 //! | `message.id`, `model`, `stop_reason`, `usage` | `response_id`, `model`, `stop_reason`, `usage` |
-//! | a file below the session's name | `notice` of subtype `part`, with the text, or with the lines behind it up to the next such notice; one without a name leads back to the transcript |
+//! | a file below the session's name, or a sub-agent's file beside the session | `notice` of subtype `part`, with the text, or with the lines behind it up to the next such notice; one without a name leads back to the transcript |
 //! | lines with `isSidechain`, and those of a sub-agent's file | messages with `parent_call`, the call of the tool `Task` with the same prompt; `excluded` where there is none |
 //! | `sessionId`, `cwd`, first `timestamp`, `version` of the first lines, all `version`s | the session's `id`, `cwd`, `created`, `client` |
 //! | `custom-title`, `ai-title`, `summary` about a line of the file | the session's `name` |

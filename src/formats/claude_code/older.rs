@@ -25,8 +25,9 @@ pub struct Older {
     agent: Option<bool>,
     sides: bool,
     lacks: bool,
-    /// Whether a line names the last prompt, as releases of version 2 do.
-    prompted: bool,
+    /// Whether a line names the last prompt, or a release that does not continue at the newest
+    /// message.
+    recent: bool,
     /// Hashes of the leaves that summaries are about.
     summaries: Vec<u64>,
     /// Sub-agents that results name, each with its call.
@@ -70,6 +71,7 @@ struct Members {
     message: Option<Span>,
     leaf: Option<Span>,
     result: Option<Span>,
+    release: Option<Span>,
 }
 
 impl Members {
@@ -88,6 +90,7 @@ impl Members {
                 br#""message""# => &mut members.message,
                 br#""leafUuid""# => &mut members.leaf,
                 br#""toolUseResult""# => &mut members.result,
+                br#""version""# => &mut members.release,
                 _ => continue,
             };
             *place = Some(value);
@@ -122,12 +125,13 @@ impl Older {
         let kind = text::decode(text(members.kind)).unwrap_or_default();
         match kind.as_str() {
             "summary" => self.summaries.extend(members.leaf.map(|leaf| hash(leaf.of(line)))),
-            "last-prompt" => self.prompted = true,
+            "last-prompt" => self.recent = true,
             _ => {}
         }
         if !wire::CHAINED.contains(&kind.as_str()) {
             return;
         }
+        self.recent = self.recent || is_recent(text(members.release));
         let side = text(members.side) == b"true";
         let agent = *self.agent.get_or_insert(side && members.agent.is_some());
         self.sides |= side && !agent;
@@ -171,7 +175,7 @@ impl Older {
         let about = |leaf: &u64| self.lines.contains(leaf);
         let sides = self.sides && !self.chain.0.is_empty();
         let shape = sides || self.lacks || self.summaries.iter().any(about);
-        let elsewhere = || !self.prompted && self.chain.newest() != Newest::Last;
+        let elsewhere = || !self.recent && self.chain.newest() != Newest::Last;
         self.agent != Some(true) && (shape || whole && elsewhere())
     }
 
@@ -184,8 +188,16 @@ impl Older {
     /// Whether messages need other times, so that the last one is the newest.
     #[must_use]
     pub fn is_undated(&self) -> bool {
-        !self.prompted && self.chain.newest() == Newest::Unclear
+        !self.recent && self.chain.newest() == Newest::Unclear
     }
+}
+
+/// Whether a release, in its spelling, continues at the last line: releases from 2.1.33 on do.
+fn is_recent(release: &[u8]) -> bool {
+    let release = text::decode(release).unwrap_or_default();
+    let mut numbers = release.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());
+    let number = [numbers.next(), numbers.next(), numbers.next()].map(Option::unwrap_or_default);
+    number >= [2, 1, 33]
 }
 
 /// Messages of the conversation with their times, in the order of the file.

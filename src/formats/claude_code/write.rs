@@ -70,6 +70,8 @@ enum Place {
     Part(Pen),
     /// A file beside the session in version 1, whose lines move.
     Flat,
+    /// A file in its place, which stays as it is.
+    Kept,
 }
 
 enum Session {
@@ -205,7 +207,7 @@ impl Transcript<'_> {
         let kept = match &mut self.part {
             Place::Part(pen) => pen.write_unchanged(record)?,
             Place::Main => self.pen.write_unchanged(record)?,
-            Place::Flat => false,
+            Place::Flat | Place::Kept => false,
         };
         if kept {
             return Ok(());
@@ -234,6 +236,10 @@ impl Transcript<'_> {
             self.part = Place::Flat;
             return upgrade.begin(&name, self.sink);
         }
+        if self.upgrade.is_some() && files::is_flat(&name) && self.sink.is_in_place() {
+            self.part = Place::Kept;
+            return Ok(());
+        }
         if !self.sink.takes_parts() {
             return Err(no_room_for_parts());
         }
@@ -251,7 +257,7 @@ impl Transcript<'_> {
     fn end_part(&mut self) -> Result<()> {
         match std::mem::replace(&mut self.part, Place::Main) {
             Place::Part(pen) => pen.finish(),
-            Place::Main | Place::Flat => Ok(()),
+            Place::Main | Place::Flat | Place::Kept => Ok(()),
         }
     }
 
@@ -260,7 +266,7 @@ impl Transcript<'_> {
         match (&mut self.part, &mut self.upgrade) {
             (Place::Part(pen), _) => pen.line(node)?.extend_from_slice(line),
             (Place::Flat, Some(upgrade)) => upgrade.flat(node, line)?,
-            (Place::Flat, None) => {}
+            (Place::Flat, None) | (Place::Kept, _) => {}
             (Place::Main, Some(upgrade)) => {
                 let mut out = Vec::with_capacity(line.len() + 64);
                 upgrade.line((node, at), line, &mut out, self.sink, self.cx)?;
