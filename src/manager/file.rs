@@ -33,7 +33,7 @@ struct Known {
 
 /// How long a file that another program wrote must have been left alone before it is replaced: a
 /// program that replaces the contents of a file empties it first, and writes the rest later.
-const QUIET: Duration = Duration::from_millis(200);
+pub const QUIET: Duration = Duration::from_millis(200);
 
 /// Permission to write to a session, which one process of copyist has at a time.
 #[derive(Debug)]

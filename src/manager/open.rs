@@ -2,7 +2,7 @@
 
 use super::Session;
 use super::entries::Entries;
-use super::file::Files;
+use super::file::{Files, QUIET};
 use super::stream::each_record;
 use crate::batch::{JobSource, Opened, ReadOptions};
 use crate::diagnostic::{Code, Log};
@@ -20,6 +20,9 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+/// How often a file that was changed a moment ago is read again.
+const REREADS: u32 = 5;
+
 /// A session as it was read from its files.
 pub struct StoredSession {
     /// The format.
@@ -33,11 +36,24 @@ pub struct StoredSession {
 }
 
 impl StoredSession {
-    /// Reads the session in a file, and in those that belong to it. Damaged lines are kept.
+    /// Reads the session in a file, and in those that belong to it. Damaged lines are kept. A file
+    /// that cannot be read is read again if a program may still be writing it.
     ///
     /// # Errors
     /// If it cannot be read, or is not a session.
     pub fn read(path: &Path) -> Result<Self> {
+        for _ in 0..REREADS {
+            let read = Self::read_once(path);
+            let age = Fingerprint::of(path).ok().and_then(|file| file.age());
+            match age.and_then(|age| QUIET.checked_sub(age)).filter(|_| read.is_err()) {
+                Some(rest) => std::thread::sleep(rest),
+                None => return read,
+            }
+        }
+        Self::read_once(path)
+    }
+
+    fn read_once(path: &Path) -> Result<Self> {
         let source = JobSource::File(path.into());
         let options = Options { on_error: OnError::Keep, ..Options::default() };
         // Opening reads the beginning of the file, so the fingerprint is taken before it.
