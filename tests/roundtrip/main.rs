@@ -12,6 +12,7 @@ mod judged;
 mod origin;
 mod other_programs;
 mod parts;
+mod real_agents;
 mod respelled;
 mod resumed;
 mod returned;

@@ -1,0 +1,219 @@
+//! Sessions that go to another agent, are continued there by its real program, and come back: the
+//! source's bytes with the new turn behind them, which the source's own program resumes.
+
+use crate::common::{Dir, corpus, files, name, read, recognise};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A real program that continues sessions of its format.
+struct Program {
+    format: &'static str,
+    release: &'static str,
+    /// Script of the oracle, and its arguments before the file.
+    script: &'static str,
+    args: &'static [&'static str],
+    prompt: &'static str,
+    answer: &'static str,
+}
+
+const PROGRAMS: [Program; 5] = [
+    Program {
+        format: "claude-code",
+        release: "2.1.332",
+        script: "claude-code/resume_probe.py",
+        args: &["--no-listed", "--release", "2.1.332"],
+        prompt: "NEXT-PROMPT of the probe",
+        answer: "ok",
+    },
+    Program {
+        format: "claude-code",
+        release: "2.0.53",
+        script: "claude-code/resume_probe.py",
+        args: &["--no-listed", "--release", "2.0.53"],
+        prompt: "NEXT-PROMPT of the probe",
+        answer: "ok",
+    },
+    Program {
+        format: "codex",
+        release: "0.169.0",
+        script: "codex/resume_probe.py",
+        args: &["--version", "0.169.0", "--timeout", "60"],
+        prompt: "probe: go on",
+        answer: "ok",
+    },
+    Program {
+        format: "codex",
+        release: "0.77.0",
+        script: "codex/resume_probe.py",
+        args: &["--version", "0.77.0", "--timeout", "60"],
+        prompt: "probe: go on",
+        answer: "ok",
+    },
+    Program {
+        format: "pi",
+        release: "0.73.1",
+        script: "pi/resume_probe.py",
+        args: &["--tool"],
+        prompt: "probe: go on",
+        answer: "The mock has gone on.",
+    },
+];
+
+/// Folders of the corpus with the sessions of one format each.
+const SETS: [(&str, &str); 6] = [
+    ("pi", "pi/generated"),
+    ("claude-code", "claude-code/generated"),
+    ("codex", "codex"),
+    ("connectonion", "connectonion"),
+    ("agent-orchestrator", "agent-orchestrator"),
+    ("codelia", "codelia"),
+];
+
+/// Parts of paths of files that are damaged, or no sessions of their own.
+const OTHER: &[&str] = &[
+    "/mut/",
+    "/edge",
+    "/truth/",
+    ".meta.json",
+    "/messages/",
+    "/state",
+    "/expected/",
+    "subagents",
+    "/migrated/",
+    "agent-",
+    "/probes/",
+];
+
+/// What a program did with a session.
+struct Resumed {
+    /// The session with the lines that the program added.
+    session: Vec<u8>,
+    /// The request, as text.
+    sent: String,
+}
+
+impl Program {
+    /// Continues a session with one prompt; the text of an error where it does not.
+    fn resume(&self, corpus: &Path, file: &Path) -> Result<Resumed, String> {
+        let script = corpus.join("../oracle").join(self.script);
+        let mut command = Command::new("python3");
+        let done = command.arg(script).args(self.args).arg(file).output().expect("python3");
+        let value: Value = serde_json::from_slice(&done.stdout)
+            .map_err(|_| String::from_utf8_lossy(&done.stderr).into_owned())?;
+        let added = value["appended"].as_array().filter(|added| !added.is_empty());
+        let (Some(added), true) = (added, value["kept"] == true) else {
+            return Err(format!("{} {} {}", value["rc"], value["error"], value["result"]));
+        };
+        let mut session = read(file);
+        for line in added {
+            session.extend_from_slice(line.to_string().as_bytes());
+            session.push(b'\n');
+        }
+        let sent = [&value["messages"], &value["input"]].map(ToString::to_string).concat();
+        Ok(Resumed { session, sent })
+    }
+}
+
+/// Blocks of a context, as text.
+fn context(dir: &Dir, file: &Path) -> Vec<String> {
+    let file = file.to_str().expect("UTF-8");
+    let printed = dir.run(&["context", "-q", "--as", "canonical", file]).stdout;
+    let printed: Value = serde_json::from_slice(&printed).unwrap_or_default();
+    let messages = printed["messages"].as_array().into_iter().flatten();
+    let told = messages.filter(|message| message["role"] != "system");
+    told.map(ToString::to_string).collect()
+}
+
+/// Converts a file into a folder; returns the session's main file there.
+fn convert(dir: &Dir, to: &str, file: &Path, folder: &str) -> Result<PathBuf, String> {
+    let file = file.to_str().expect("UTF-8");
+    let (code, said) = dir.said(&["convert", "-q", "-t", to, "--out-dir", folder, file]);
+    let written = files(&dir.path(folder)).into_iter();
+    let main = written
+        .filter(|file| !name(file).ends_with(".meta.json"))
+        .find(|file| recognise(&read(file)).is_some_and(|(format, _)| format.name == to));
+    main.filter(|_| code == 0).ok_or_else(|| format!("exit {code}: {said}"))
+}
+
+/// Takes a session to a program and back, `rounds` times.
+fn there_and_back(
+    (corpus, dir): (&Path, &Dir),
+    (format, program): (&str, &Program),
+    source: &Path,
+    rounds: usize,
+) -> Result<(), String> {
+    let mut source = source.to_owned();
+    for round in 0..rounds {
+        let target = convert(dir, program.format, &source, &format!("out-{round}"))
+            .map_err(|error| format!("not converted: {error}"))?;
+        let resumed = program.resume(corpus, &target).map_err(|e| format!("not resumed: {e}"))?;
+        std::fs::write(&target, &resumed.session).expect("written");
+        let back = convert(dir, format, &target, &format!("back-{round}"))
+            .map_err(|error| format!("round {round} not back: {error}"))?;
+        let (was, is) = (context(dir, &source), context(dir, &back));
+        let new = is.get(was.len()..).unwrap_or_default().concat();
+        let shown = new.contains(program.prompt) && new.contains(program.answer);
+        if !shown || !is.starts_with(&was) {
+            return Err(format!("round {round}: {} messages became {}", was.len(), is.len()));
+        }
+        if source.extension().is_some_and(|ending| ending == "jsonl")
+            && !read(&back).starts_with(&read(&source))
+        {
+            return Err(format!("round {round}: other bytes at the beginning"));
+        }
+        let own = PROGRAMS.iter().find(|own| own.format == format);
+        if let Some(own) = own {
+            let again = own.resume(corpus, &back).map_err(|e| format!("back, not resumed: {e}"))?;
+            if !again.sent.contains(program.prompt) || !again.sent.contains(program.answer) {
+                return Err(format!("round {round}: {} does not send the new turn", own.format));
+            }
+        }
+        source = back;
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "20 minutes: real releases of Claude Code, Codex and pi continue five sessions of each format"]
+fn sessions_continued_by_real_programs_are_restored() {
+    let Some(corpus) = corpus("sessions_continued_by_real_programs_are_restored") else { return };
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<usize>().ok());
+    let only = std::env::var("COPYIST_ONLY").unwrap_or_default();
+    let (each, rounds) =
+        (number("COPYIST_EACH").unwrap_or(5), number("COPYIST_ROUNDS").unwrap_or(2));
+    let mut wrong = Vec::new();
+    for (format, set) in SETS {
+        let whole = |file: &PathBuf| {
+            let text = file.to_string_lossy();
+            !OTHER.iter().any(|part| text.contains(part))
+                && recognise(&read(file)).is_some_and(|(own, _)| own.name == format)
+        };
+        let all: Vec<_> = files(&corpus.join(set)).into_iter().filter(whole).collect();
+        for program in PROGRAMS.iter().filter(|program| program.format != format) {
+            let pair = format!("{format} -> {} {}", program.format, program.release);
+            if !pair.contains(&only) {
+                continue;
+            }
+            let (mut tried, mut whole) = (0, 0);
+            for source in all.iter().step_by((all.len() / (2 * each)).max(1)) {
+                if tried == each {
+                    break;
+                }
+                let dir = Dir::in_memory();
+                match there_and_back((&corpus, &dir), (format, program), source, rounds) {
+                    Ok(()) => whole += 1,
+                    // The program itself refuses a session without a question, in any format.
+                    Err(error) if error.starts_with("not ") => {
+                        println!("SKIP {pair}: {}: {error}", source.display());
+                        continue;
+                    }
+                    Err(error) => wrong.push(format!("{pair}: {}: {error}", source.display())),
+                }
+                tried += 1;
+            }
+            println!("{pair}: {whole} of {tried} whole");
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
