@@ -9,7 +9,7 @@ use crate::formats::Spec;
 use crate::formats::canonical;
 use crate::json::Json;
 use crate::migrate::Outcome;
-use crate::origin::{Header, Keep, Measured};
+use crate::origin::{Header, Keep, Kept, Measured, RecordStore};
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
 use crate::stage::Like;
@@ -58,10 +58,13 @@ pub fn run(
 ) -> Result<Outcome> {
     let source = canonical::FORMAT.name.to_owned();
     let target = to.format.at(to.version().number);
-    let header = Header::new(source, target.clone(), cx.options.ids, Like::of(sink));
+    let read = canonical::FORMAT.at(1);
+    let header = Header::new(source, read, target.clone(), Like::of(sink), cx);
     let stream = to.format.name == canonical::FORMAT.name;
     let keeps = cx.options.origin && !stream;
-    let mut keep = if keeps { Keep::begin(sink, &header)? } else { None };
+    let keep = if keeps { Keep::begin(sink, header)? } else { None };
+    // The origin contains the joined stream.
+    let mut joined = keep.as_ref().map(|_| sink.spool().map(RecordStore::new)).transpose()?;
     let mut sink = Measured::over(sink);
     let mut writer = (to.format.write)(&mut sink, to.version(), cx)?;
     let mut done = Outcome { changed: true, ..Outcome::default() };
@@ -78,7 +81,7 @@ pub fn run(
                 return Err(Error::request(Code::WrongVersion, message));
             }
             if seam.adapt(&mut located, cx) {
-                keep.as_mut().map_or(Ok(()), |keep| keep.take(&located.value))?;
+                joined.as_mut().map_or(Ok(()), |joined| joined.add(&located.value))?;
                 writer.record(&located)?;
             }
         }
@@ -86,8 +89,10 @@ pub fn run(
     }
     cx.log.turn_to(0);
     writer.finish()?;
-    if let Some(keep) = keep {
-        keep.finish(to.format, &mut sink)?;
+    if let (Some(keep), Some(mut joined)) = (keep, joined) {
+        let parts = &mut joined.parts()?;
+        let stream = Kept { format: &canonical::FORMAT, parts, further: Vec::new() };
+        keep.finish(stream, to.format, &mut sink, cx)?;
         cx.log.carried();
     }
     report_losses(to, cx);

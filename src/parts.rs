@@ -2,6 +2,7 @@
 
 pub mod list;
 pub mod room;
+pub mod watched;
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
@@ -36,6 +37,16 @@ pub trait Parts {
     /// # Errors
     /// If there is no such part, or it cannot be read.
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>>;
+
+    /// Returns the size of a part in bytes, as [`open`](Self::open) gives it; to be used after
+    /// [`keep`](Self::keep).
+    ///
+    /// # Errors
+    /// The errors of [`open`](Self::open).
+    fn size(&mut self, name: &str) -> Result<u64> {
+        let counted = io::copy(&mut self.open(name)?, &mut io::sink());
+        counted.map_err(|error| Error::io("cannot read", error))
+    }
 
     /// Makes sure that parts can be opened again; a pipe is copied to a temporary file.
     ///

@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::format::{Change, Parts, Same, Sink, Spool};
 use crate::memory::Bytes;
 use crate::parts::room::{Part, Room};
+use crate::parts::watched::Further;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -100,7 +101,9 @@ impl<'s> Stage<'s> {
     /// If one cannot be made.
     pub fn whole(&mut self) -> Result<Staged> {
         let mut whole = self.parts();
-        whole.shared.extend(self.adds.iter().cloned());
+        for (name, part) in &self.adds {
+            whole.refer(Further::Followed(name.clone()), part.clone());
+        }
         for (name, change) in &self.changes {
             let mut part = Room::within(&mut self.room, self.sink)?.part();
             part.write_all(&change.make(None, true)?).map_err(cannot_copy)?;
@@ -242,8 +245,12 @@ pub struct Staged {
     parts: Vec<(String, Part)>,
     /// First place of each name: a session may have thousands of parts, and each is requested.
     places: HashMap<String, usize>,
-    /// Parts to which this session refers, and other sessions may, too.
-    shared: Vec<(String, Part)>,
+    /// Files to which this session refers, and other sessions may, too.
+    further: Vec<(Further, Part)>,
+    /// Name of the main part's file.
+    file_name: Option<String>,
+    /// Identifier of the session, where the parts contain several sessions.
+    session: Option<String>,
 }
 
 impl Staged {
@@ -252,10 +259,26 @@ impl Staged {
         Self::of(vec![(String::new(), part)])
     }
 
-    fn of(parts: Vec<(String, Part)>) -> Self {
+    /// Returns a session of these parts, the main part first.
+    pub fn of(parts: Vec<(String, Part)>) -> Self {
         let mut staged = Self::default();
         parts.into_iter().for_each(|(name, part)| staged.add(name, part));
         staged
+    }
+
+    /// Adds a file to which the session refers.
+    pub fn refer(&mut self, file: Further, part: Part) {
+        self.further.push((file, part));
+    }
+
+    /// Sets the name of the main part's file, and the identifier of the session.
+    pub fn name(&mut self, file_name: Option<String>, session: Option<String>) {
+        (self.file_name, self.session) = (file_name, session);
+    }
+
+    fn referred(&self, file: &Further) -> Option<Box<dyn Read>> {
+        let part = self.further.iter().find(|(known, _)| known == file);
+        part.map(|(_, part)| Box::new(part.reading(0)) as Box<dyn Read>)
     }
 
     fn add(&mut self, name: String, part: Part) {
@@ -286,8 +309,33 @@ impl Parts for Staged {
     }
 
     fn follow(&mut self, name: &str) -> Result<Option<Box<dyn Read>>> {
-        let part = self.shared.iter().find(|(part, _)| part == name);
-        Ok(part.map(|(_, part)| Box::new(part.reading(0)) as Box<dyn Read>))
+        Ok(self.referred(&Further::Followed(name.to_owned())))
+    }
+
+    fn find(&mut self, folders: &[&str], ending: &str) -> Result<Option<Box<dyn Read>>> {
+        let folders = folders.iter().map(|folder| (*folder).to_owned()).collect();
+        Ok(self.referred(&Further::Found(folders, ending.to_owned())))
+    }
+
+    fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
+        let index = self.further.iter().find_map(|(file, part)| match file {
+            Further::Index(name) => Some((name.clone(), part)),
+            _ => None,
+        });
+        Ok(index.map(|(name, part)| (name, Box::new(part.reading(0)) as Box<dyn Read>)))
+    }
+
+    fn file_name(&self) -> Option<String> {
+        self.file_name.clone()
+    }
+
+    fn session(&self) -> Option<String> {
+        self.session.clone()
+    }
+
+    fn size(&mut self, name: &str) -> Result<u64> {
+        let part = self.places.get(name).and_then(|place| self.parts.get(*place));
+        Ok(part.map_or(0, |(_, part)| part.length()))
     }
 
     fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::format::{Cx, Format, Map, NativeFn, Options, Parts, Reader, Sink, Target};
 use crate::formats::{FORMATS, Spec, canonical};
 use crate::migrate::{self, Outcome};
-use crate::origin::{self, Header, Origin, Restored, Trace, Unlost};
+use crate::origin::{self, Header, Restored, Trace, Unlost, Unpacked};
 use crate::parts;
 use crate::record::{Field, Kind};
 use crate::stage::{Like, Stage};
@@ -78,12 +78,21 @@ fn copies(from: &Format, version: u32, to: Spec) -> bool {
     from.name == to.format.name && (kept || to.version().number == version)
 }
 
-/// Writes the stream of an origin as its file was written.
-fn again(origin: &mut Origin, target: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Trace> {
-    let Header { ids, map_paths, .. } = origin.header.clone();
-    let options = Options { ids, map_paths: maps(&map_paths), ..cx.options.clone() };
+/// Writes the source in an origin as its file was written.
+fn again(
+    (source, header): (&mut Unpacked, &Header),
+    target: Spec,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Trace> {
+    let options = Options {
+        ids: header.ids,
+        map_paths: maps(&header.map_paths),
+        ..header.reading(cx.options)
+    };
     let cx = Cx { options: &options, log: cx.log };
-    Work::of(&canonical::FORMAT, target, origin, &cx)?.traced(origin, sink)
+    let parts = &mut source.parts;
+    Work::of(source.format, target, parts, &cx)?.traced(parts, sink)
 }
 
 fn maps(paths: &[(String, String)]) -> Vec<Map> {
@@ -92,7 +101,7 @@ fn maps(paths: &[(String, String)]) -> Vec<Map> {
 
 /// Writes a session that was restored.
 fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Outcome> {
-    let Restored { mut stream, edited, findings, header } = restored;
+    let Restored { mut source, edited, findings, header } = restored;
     let mut paths = maps(&header.map_paths);
     paths.extend(cx.options.map_paths.iter().cloned());
     let options = Options { map_paths: paths, ..cx.options.clone() };
@@ -111,12 +120,18 @@ fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Re
     };
     match home.filter(|_| edited) {
         Some(home) => {
-            let merged = restored::Edited { stream, findings };
+            let merged = restored::Edited { stream: Box::new(source.parts), findings };
             restored::write(home, to, merged, sink, &moving)
         }
         _ => {
             cx.log.take_over(findings);
-            plainly(&canonical::FORMAT, 1, to, &mut *stream, sink, &moving)
+            let Unpacked { format, version, parts } = &mut source;
+            let copied = copies(format, *version, to) && !shares(format, parts);
+            // Defects of a source that is copied were reported when it was converted.
+            let options = Options { force_version: copied, ..header.reading(&options) };
+            let log = Log::default();
+            let log = if copied { &log } else { cx.log };
+            plainly(format, *version, to, parts, sink, &Cx { options: &options, log })
         }
     }
 }
@@ -187,16 +202,16 @@ fn written_as(
         return stage.finish(name).map(|()| done);
     }
     let home = source.as_deref() == Some(&to.format.at(target));
-    let header = header(source.as_deref(), to, sink, cx);
+    let header = header(source.as_deref(), from.at(version), to, sink, cx);
     let ways = (from, to);
     let records = match () {
         // Sessions that are named by their software go to their places one after the other, at the
         // end.
         () if cx.options.compare || sink.is_native() => {
-            Work::staged(ways, named, parts, sink, header.as_ref(), cx)?
+            Work::staged(ways, named, parts, sink, header, cx)?
         }
         () if home => Work::of(from, to, parts, cx)?.write_in_source_format(parts, sink)?,
-        () => Work::write(ways, parts, sink, header.as_ref(), cx)?,
+        () => Work::write(ways, parts, sink, header, cx)?,
     };
     if same && version == target {
         take_along(from, parts, sink, cx)?;
@@ -253,7 +268,13 @@ pub fn take_along(
 
 /// Returns the header of the origin of a session that goes to another format; `None` for a session
 /// that the target holds completely.
-fn header(source: Option<&str>, to: Spec, sink: &dyn Sink, cx: &Cx<'_>) -> Option<Header> {
+fn header(
+    source: Option<&str>,
+    read: String,
+    to: Spec,
+    sink: &dyn Sink,
+    cx: &Cx<'_>,
+) -> Option<Header> {
     let home = source.and_then(|source| Spec::parse(source).ok());
     let is_home = home.is_some_and(|home| {
         home.format.name == to.format.name && home.version().number == to.version().number
@@ -263,21 +284,12 @@ fn header(source: Option<&str>, to: Spec, sink: &dyn Sink, cx: &Cx<'_>) -> Optio
     }
     let source = source.unwrap_or(canonical::FORMAT.name).to_owned();
     let target = to.format.at(to.version().number);
-    let mut header = Header::new(source, target, cx.options.ids, Like::of(sink));
-    let pair = |map: &Map| (map.old.clone(), map.new.clone());
-    header.map_paths = cx.options.map_paths.iter().map(pair).collect();
-    Some(header)
+    Some(Header::new(source, read, target, Like::of(sink), cx))
 }
 
 /// Whether other sessions share a part, so that only the records of this session may be copied.
 fn shares(format: &Format, parts: &dyn Parts) -> bool {
-    parts.names().iter().any(|name| is_shared(format, name))
-}
-
-/// Whether sessions share the part of this name.
-fn is_shared(format: &Format, name: &str) -> bool {
-    let member = format.member.and_then(|member| member(name, &mut Vec::new));
-    member.is_some_and(|member| member.session.is_none())
+    parts.names().iter().any(|name| format.is_shared(name))
 }
 
 /// Returns the first source format of a session, as its first session record names it.

@@ -9,13 +9,13 @@ use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
 use crate::format::{Cx, Format, Mends, NativeFn, Options, Parts, Reader, Sink, Writer};
 use crate::formats::{Spec, canonical, records, ruling};
-use crate::origin::{Header, Keep, Measured, Trace};
+use crate::origin::{Header, Keep, Kept, Measured, Trace};
+use crate::parts::watched::Watched;
 use crate::position::Located;
 use crate::record::turns::{NO_RESULT, Numbered, Rules, Turns};
 use crate::record::{Answers, Field, Kind, Record, Value, block};
 use crate::stage::Stage;
 use crate::tree::Shape;
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -42,9 +42,6 @@ pub struct Work<'a> {
     shape: Option<Shape>,
     cx: &'a Cx<'a>,
 }
-
-/// An origin that takes records as they are read.
-type Keeping = Rc<RefCell<Keep>>;
 
 impl<'a> Work<'a> {
     /// Begins a session that is assumed to be one straight path.
@@ -89,20 +86,18 @@ impl<'a> Work<'a> {
         (from, to): (&'static Format, Spec),
         parts: &mut dyn Parts,
         sink: &mut dyn Sink,
-        header: Option<&Header>,
+        header: Option<Header>,
         cx: &Cx<'_>,
     ) -> Result<u64> {
         let keep = header.map(|header| Keep::begin(sink, header)).transpose()?.flatten();
-        let keep = keep.map(|keep| Rc::new(RefCell::new(keep)));
-        let Some(recorded) = keep.clone() else {
-            return Self::plain((from, to), parts, sink, keep, cx);
-        };
-        let mut measured = Measured::over(sink);
-        let count = Self::plain((from, to), parts, &mut measured, keep, cx)?;
-        if let Some(keep) = Rc::into_inner(recorded) {
-            keep.into_inner().finish(to.format, &mut measured)?;
-            cx.log.carried();
-        }
+        let Some(keep) = keep else { return Self::plain((from, to), parts, sink, cx) };
+        let (mut measured, mut watched) = (Measured::over(sink), Watched::over(parts));
+        // The parts are read once more, for the origin.
+        watched.keep()?;
+        let count = Self::plain((from, to), &mut watched, &mut measured, cx)?;
+        let further = watched.further;
+        keep.finish(Kept { format: from, parts, further }, to.format, &mut measured, cx)?;
+        cx.log.carried();
         Ok(count)
     }
 
@@ -110,7 +105,6 @@ impl<'a> Work<'a> {
         (from, to): (&'static Format, Spec),
         parts: &mut dyn Parts,
         sink: &mut dyn Sink,
-        keep: Option<Keeping>,
         cx: &Cx<'_>,
     ) -> Result<u64> {
         let stream = canonical::FORMAT.name;
@@ -119,14 +113,14 @@ impl<'a> Work<'a> {
             parts.keep()?;
             let log = Log::default();
             let inner = Cx { options: cx.options, log: &log };
-            let done = Work::straight(from, to, &inner).records(parts, sink, keep.clone());
+            let done = Work::straight(from, to, &inner).records(parts, sink);
             if !matches!(done, Ok(None)) {
                 cx.log.take_over(log);
                 return done.map(Option::unwrap_or_default);
             }
             sink.forget();
         }
-        Work::of(from, to, parts, cx)?.all(parts, sink, keep)
+        Work::of(from, to, parts, cx)?.all(parts, sink)
     }
 
     /// Writes the records in the format from which they came. Mostly they are in that format's
@@ -142,16 +136,16 @@ impl<'a> Work<'a> {
     ) -> Result<u64> {
         parts.keep()?;
         if !sink.mark() {
-            return self.all(parts, sink, None);
+            return self.all(parts, sink);
         }
-        let count = self.all(parts, sink, None)?;
+        let count = self.all(parts, sink)?;
         if !self.cx.log.gave_up() {
             return Ok(count);
         }
         sink.forget();
         let (from, to, log) = (self.from, self.to, Log::default());
         let quiet = Cx { options: self.cx.options, log: &log };
-        Work::of(from, to, parts, &quiet)?.all(parts, sink, None)
+        Work::of(from, to, parts, &quiet)?.all(parts, sink)
     }
 
     /// Writes the records to a stage, from which they go to places that are known only then.
@@ -163,7 +157,7 @@ impl<'a> Work<'a> {
         named: Option<NativeFn>,
         parts: &mut dyn Parts,
         sink: &mut dyn Sink,
-        header: Option<&Header>,
+        header: Option<Header>,
         cx: &Cx<'_>,
     ) -> Result<u64> {
         parts.keep()?;
@@ -182,7 +176,7 @@ impl<'a> Work<'a> {
     /// The errors of [`records`](Self::records).
     pub fn traced(mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<Trace> {
         self.trace = Some(Trace::default());
-        self.all(parts, sink, None)?;
+        self.all(parts, sink)?;
         Ok(self.trace.unwrap_or_default())
     }
 
@@ -190,13 +184,8 @@ impl<'a> Work<'a> {
     ///
     /// # Errors
     /// The errors of [`records`](Self::records).
-    fn all(
-        &mut self,
-        parts: &mut dyn Parts,
-        sink: &mut dyn Sink,
-        keep: Option<Keeping>,
-    ) -> Result<u64> {
-        self.records(parts, sink, keep).map(Option::unwrap_or_default)
+    fn all(&mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<u64> {
+        self.records(parts, sink).map(Option::unwrap_or_default)
     }
 
     /// Writes the records; returns `None` as soon as the session is found not to be one straight
@@ -204,12 +193,7 @@ impl<'a> Work<'a> {
     ///
     /// # Errors
     /// If the input is damaged beyond what the options allow, or reading or writing fails.
-    fn records(
-        &mut self,
-        parts: &mut dyn Parts,
-        sink: &mut dyn Sink,
-        keep: Option<Keeping>,
-    ) -> Result<Option<u64>> {
+    fn records(&mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<Option<u64>> {
         let (to, cx) = (self.to, self.cx);
         let native = Native::of(to, sink.is_native());
         let options = Options { question: self.first_question(parts)?, ..cx.options.clone() };
@@ -219,11 +203,10 @@ impl<'a> Work<'a> {
         // The spelling of the source's lines has no meaning in another format.
         let is_foreign = ![self.from.name, to.format.name].contains(&canonical::FORMAT.name)
             && self.from.name != to.format.name;
-        let options = Options { spelling: !is_foreign || keep.is_some(), ..cx.options.clone() };
+        let options = Options { spelling: !is_foreign, ..cx.options.clone() };
         let reading = Cx { options: &options, log: cx.log };
-        let recorded = keep.map(|keep| move |reader| recorded(reader, keep, is_foreign));
         let shows = is_foreign || options.plain;
-        for (number, item) in (0..).zip(read(self.from, parts, native, recorded, &reading)?) {
+        for (number, item) in (0..).zip(read(self.from, parts, native, &reading)?) {
             let mut located = item?;
             count += u64::from(!located.value.is_blank());
             if shows {
@@ -385,40 +368,19 @@ fn rules(from: &Format, to: Spec) -> Rules {
     Rules { tree, moves, drops, unanswered: completes.then_some(NO_RESULT) }
 }
 
-/// Returns the records of a session. `recorded` takes each record as it is read, and `native` names
-/// the folders of projects.
+/// Returns the records of a session. `native` names the folders of projects.
 fn read<'a>(
     from: &Format,
     parts: &'a mut dyn Parts,
     native: Option<Native>,
-    recorded: Option<impl FnOnce(Reader<'a>) -> Reader<'a>>,
     cx: &'a Cx<'a>,
 ) -> Result<Reader<'a>> {
-    let reader = (from.read)(parts, cx)?;
-    let reader = match recorded {
-        Some(recorded) => recorded(reader),
-        None => reader,
-    };
-    let reader = crate::formats::named(from, reader, cx);
+    let reader = crate::formats::named(from, (from.read)(parts, cx)?, cx);
     let reader = match from.plain.filter(|_| cx.options.plain) {
         Some(plain) => plain(reader),
         None => reader,
     };
     Ok(moved(reader, native, cx))
-}
-
-/// Returns records that an origin takes as they are read. Their spelling has no meaning in another
-/// format.
-fn recorded(reader: Reader<'_>, keep: Keeping, is_foreign: bool) -> Reader<'_> {
-    keep.borrow_mut().begin_reading();
-    Box::new(reader.map(move |item| {
-        let mut located = item?;
-        keep.borrow_mut().take(&located.value)?;
-        if is_foreign {
-            located.value.node.take(Field::Raw);
-        }
-        Ok(located)
-    }))
 }
 
 /// Notes the differences between the session and its written output.

@@ -7,7 +7,7 @@ use super::base::Base;
 use super::matching::align::Tag;
 use super::matching::outcomes::{Match, aligned};
 use super::record_store::RecordStore;
-use super::restore::{FileRecords, WriteFn, base_of, is_of, is_of_one_session, opened};
+use super::restore::{FileRecords, WriteFn, base_of, is_of, is_of_one_session, opened, stream_of};
 use crate::diagnostic::{Code, Diagnostic, Log, Severity};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts, RepairOptions, Sink};
@@ -267,11 +267,13 @@ pub fn unlost(
         Err(error) if error.code() == Code::OriginUnreadable && !cx.options.require_origin => None,
         origin => origin?,
     };
-    let Some((mut origin, target, digests)) = origin else { return Ok(None) };
+    let Some((origin, target, digests)) = origin else { return Ok(None) };
     if is_of(&origin, &digests) {
         return Ok(None);
     }
-    let (mut base, mut written) = base_of((&mut origin, target), sink, write, &quiet)?;
+    let (header, Ok(mut source)) = (&origin.header, origin.source(sink)?) else { return Ok(None) };
+    let mut stream = stream_of((&mut source, header), sink, &quiet)?;
+    let (mut base, mut written) = base_of((&mut stream, header, target), sink, write, &quiet)?;
     let found = Log::default();
     let finding = Cx { options: &options, log: &found };
     let store = RecordStore::new(sink.spool()?);

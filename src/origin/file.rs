@@ -1,36 +1,41 @@
-//! The origin file: one line of JSON, the source's canonical stream in a Zstandard frame, and a
-//! skippable frame with the length and the hash of everything.
+//! The origin file: an [archive](super::archive) with the source's parts between a header and a
+//! trailer.
 //!
-//! `tail -n +2 NAME.origin | zstd -d` prints the stream. A file without its last frame is torn, for
-//! that frame is written last.
+//! | member | content |
+//! |---|---|
+//! | `origin.json` | the [`Header`]: what shaped the reading and the target |
+//! | `source/…` | each part as it was read, byte for byte |
+//! | `shared/…` | files that the session only refers to, and that are never written back |
+//! | `target.json` | the [`Trailer`]: digests of the target as it was written |
+//!
+//! A file without its last member is torn.
 
+use super::archive::{self, Unreadable};
+use super::digest::Digest;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Opener, Parts, ReadSeek, Sink};
+use crate::format::{Cx, Format, OnError, Opener, Options, Parts, ReadSeek, Sink};
+use crate::formats::{Spec, canonical};
 use crate::ids::Choice;
-use crate::stage::Like;
+use crate::parts::room::{Part, Room};
+use crate::parts::watched::Further;
+use crate::stage::{Like, Staged};
+use crate::yaml::encoding;
 use serde::{Deserialize, Serialize};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::collections::HashMap;
+use std::io::{self, SeekFrom, Write};
 use std::rc::Rc;
-use zstd::stream::{read::Decoder, write::Encoder};
 
 /// Value of the header's member `copyist`.
 const KIND: &str = "origin";
 /// The version of the layout.
-const VERSION: u64 = 1;
-/// Fast, and within a few per cent of the higher levels for this kind of text.
-const LEVEL: i32 = 2;
-/// The largest window that is unpacked: 8 MiB.
-const WINDOW_LOG: u32 = 23;
-/// How a skippable frame begins.
-const SKIPPABLE: [u8; 4] = 0x184D_2A50_u32.to_le_bytes();
-/// Maximum length of the header line and of the last frame.
-const LONGEST: u64 = 64 << 20;
-/// Maximum size of the unpacked stream: this many times the sizes of the packed bytes and of the
-/// file together, plus this many bytes.
-const EXPANSION: (u64, u64) = (200, 1 << 30);
+const VERSION: u64 = 2;
+/// Names of the first and the last member.
+pub const HEADER: &str = "origin.json";
+/// Name of the last member.
+pub const TRAILER: &str = "target.json";
 
-/// Header of an origin: the settings that shaped the target beside the stream.
+/// Header of an origin: the settings that shaped the reading of the source, and the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Kind of the file, `origin`.
@@ -41,6 +46,9 @@ pub struct Header {
     release: String,
     /// Format and version of the source.
     pub source: String,
+    /// Format and version of the parts in the archive: those of the source, or of a canonical
+    /// stream of it.
+    pub read: String,
     /// Format and version of the target.
     pub target: String,
     /// How new identifiers were chosen.
@@ -51,193 +59,121 @@ pub struct Header {
     /// Paths that moved since, old and new, in the order in which they moved.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub map_paths: Vec<(String, String)>,
+    /// Encoding that the user named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
+    /// Treatment of damaged lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_error: Option<String>,
+    /// Name of the source's main file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_name: Option<String>,
+    /// Identifier of the session, where its parts contain several sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Names of the parts, the main part's first, and their members.
+    pub parts: Vec<(String, String)>,
 }
 
-/// The length and the hash of some bytes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Digest {
-    /// Length in bytes.
-    pub length: u64,
-    /// BLAKE3, in hexadecimal digits.
-    pub blake3: String,
+impl Header {
+    /// Creates the header for a session of `source` that was written as `target`, and that was
+    /// read from parts in the format and version `read`.
+    #[must_use]
+    pub fn new(source: String, read: String, target: String, place: Like, cx: &Cx<'_>) -> Self {
+        let pair = |map: &crate::format::Map| (map.old.clone(), map.new.clone());
+        Self {
+            copyist: KIND.to_owned(),
+            version: VERSION,
+            release: env!("CARGO_PKG_VERSION").to_owned(),
+            source,
+            read,
+            target,
+            ids: cx.options.ids,
+            place,
+            map_paths: cx.options.map_paths.iter().map(pair).collect(),
+            encoding: cx.options.encoding.map(|encoding| encoding.name().to_owned()),
+            on_error: named(cx.options.on_error).map(str::to_owned),
+            file_name: None,
+            session: None,
+            parts: Vec::new(),
+        }
+    }
+
+    /// Returns options for reading the archived parts as the source was read.
+    #[must_use]
+    pub fn reading(&self, options: &Options) -> Options {
+        let on_error = self.on_error.as_deref();
+        let on_error = [OnError::Skip, OnError::Keep].into_iter().find(|e| named(*e) == on_error);
+        Options {
+            encoding: self.encoding.as_deref().and_then(encoding::named),
+            on_error: on_error.unwrap_or(options.on_error),
+            ..options.clone()
+        }
+    }
+
+    fn parse(json: &[u8]) -> Option<Self> {
+        let header: Self = serde_json::from_slice(json).ok()?;
+        (header.copyist == KIND && header.version == VERSION).then_some(header)
+    }
 }
 
-/// Content of the last frame.
+/// Returns the name of a treatment of damage that keeps on reading.
+fn named(on_error: OnError) -> Option<&'static str> {
+    match on_error {
+        OnError::Stop => None,
+        OnError::Skip => Some("skip"),
+        OnError::Keep => Some("keep"),
+    }
+}
+
+/// Content of the last member.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trailer {
-    /// Digest of the stream.
-    pub stream: Digest,
+    /// Digest of the archived parts, one behind the other.
+    pub source: Digest,
     /// Digests of the target's parts as they were written, unpacked, without the parts that
     /// sessions share.
     pub parts: Vec<Digest>,
     /// Whether the session also has a place in a part that sessions share.
     pub shares: bool,
+    /// Files that the session refers to, and their members.
+    pub further: Vec<(Further, String)>,
 }
 
-/// Accumulator for the digest of bytes.
-#[derive(Default)]
-pub struct Measure {
-    hasher: blake3::Hasher,
-    length: u64,
-}
-
-impl Measure {
-    /// Adds more bytes.
-    pub fn update(&mut self, bytes: &[u8]) {
-        self.hasher.update(bytes);
-        self.length += bytes.len() as u64;
-    }
-
-    /// The digest of all bytes so far.
-    #[must_use]
-    pub fn digest(&self) -> Digest {
-        Digest { length: self.length, blake3: self.hasher.finalize().to_hex().to_string() }
-    }
-}
-
-/// Computes the digest of all bytes of a reader.
-///
-/// # Errors
-/// If it cannot be read.
-pub fn digest_of(mut from: impl Read) -> Result<Digest> {
-    let mut measure = Measure::default();
-    let mut buffer = vec![0; 256 << 10];
-    loop {
-        let read = from.read(&mut buffer).map_err(|error| Error::io("cannot read", error))?;
-        if read == 0 {
-            return Ok(measure.digest());
-        }
-        measure.update(buffer.get(..read).unwrap_or_default());
-    }
-}
-
-/// Origin file that is being written.
-pub struct Writing {
-    frame: Encoder<'static, Box<dyn Write>>,
-    stream: Measure,
-}
-
-fn cannot_write(error: io::Error) -> Error {
-    Error::io("cannot write the origin", error)
-}
-
-impl Writing {
-    /// Writes the header, and begins the frame.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn new(mut to: Box<dyn Write>, header: &Header) -> Result<Self> {
-        let mut line = header.line();
-        line.push(b'\n');
-        to.write_all(&line).map_err(cannot_write)?;
-        let mut frame = Encoder::new(to, LEVEL).map_err(cannot_write)?;
-        frame.include_checksum(true).map_err(cannot_write)?;
-        Ok(Self { frame, stream: Measure::default() })
-    }
-
-    /// Appends lines of the stream.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn lines(&mut self, lines: &[u8]) -> Result<()> {
-        self.stream.update(lines);
-        self.frame.write_all(lines).map_err(cannot_write)
-    }
-
-    /// Ends the file, and returns the digest of the stream.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn finish(self, parts: Vec<Digest>, shares: bool) -> Result<Digest> {
-        let trailer = Trailer { stream: self.stream.digest(), parts, shares };
-        let mut to = self.frame.finish().map_err(cannot_write)?;
-        to.write_all(&trailer.frame()).and_then(|()| to.flush()).map_err(cannot_write)?;
-        Ok(trailer.stream)
-    }
-}
-
-impl Header {
-    /// Creates the header for a session of `source` that was written as `target`.
-    #[must_use]
-    pub fn new(source: String, target: String, ids: Choice, place: Like) -> Self {
-        let release = env!("CARGO_PKG_VERSION").to_owned();
-        let map_paths = Vec::new();
-        Self {
-            copyist: KIND.to_owned(),
-            version: VERSION,
-            release,
-            source,
-            target,
-            ids,
-            place,
-            map_paths,
-        }
-    }
-
-    fn line(&self) -> Vec<u8> {
-        // Texts and numbers always have a spelling.
-        serde_json::to_vec(self).unwrap_or_default()
-    }
-
-    fn parse(line: &[u8]) -> Option<Self> {
-        let header: Self = serde_json::from_slice(line).ok()?;
-        (header.copyist == KIND && header.version == VERSION).then_some(header)
-    }
-}
-
-impl Trailer {
-    /// Spells the trailer as a skippable frame: magic number, length, and JSON with that length
-    /// once more behind it, so that the frame can be found from the file's end.
-    fn frame(&self) -> Vec<u8> {
-        let out = serde_json::to_vec(self).unwrap_or_default();
-        let length = (out.len() as u32 + 4).to_le_bytes();
-        [SKIPPABLE.as_slice(), &length, &out, &length].concat()
-    }
-
-    /// Reads the last frame of a file, and where it begins.
-    fn read(from: &mut dyn ReadSeek) -> io::Result<Option<(Self, u64)>> {
-        let end = from.seek(SeekFrom::End(0))?;
-        let mut word = [0; 4];
-        if end < 12 {
-            return Ok(None);
-        }
-        from.seek(SeekFrom::Start(end - 4))?;
-        from.read_exact(&mut word)?;
-        let length = u64::from(u32::from_le_bytes(word));
-        let Some(start) = end.checked_sub(length + 8).filter(|_| (4..LONGEST).contains(&length))
-        else {
-            return Ok(None);
-        };
-        from.seek(SeekFrom::Start(start))?;
-        let mut frame = vec![0; length as usize + 8];
-        from.read_exact(&mut frame)?;
-        let whole = frame.starts_with(&[SKIPPABLE, word].concat());
-        let json = frame.get(8..frame.len() - 4).filter(|_| whole);
-        let trailer = json.and_then(|json| serde_json::from_slice(json).ok());
-        Ok(trailer.map(|trailer| (trailer, start)))
-    }
-}
-
-/// The digest of the stream that an origin file holds, if the file is whole.
+/// Returns the digest of the source that an origin file contains, if the file is whole.
 #[must_use]
-pub fn stream_of(mut file: &mut dyn ReadSeek) -> Option<Digest> {
-    let file: &mut dyn ReadSeek = &mut file;
-    Trailer::read(file).ok().flatten().map(|(trailer, _)| trailer.stream)
+pub fn source_of(file: &mut dyn ReadSeek) -> Option<Digest> {
+    let length = file.seek(SeekFrom::End(0)).and_then(|end| file.rewind().map(|()| end)).ok()?;
+    let mut trailer = None;
+    let read = archive::read(file, (length, 0), &mut |name, from| {
+        if name == TRAILER {
+            trailer = serde_json::from_slice::<Trailer>(&archive::contents(from)?).ok();
+        }
+        Ok(())
+    });
+    read.ok().and(trailer).map(|trailer| trailer.source)
 }
 
-/// Origin file that is being read: the stream is its only part.
+/// Origin file that is being read.
 pub struct Origin {
-    /// Settings that shaped the target.
+    /// Settings that shaped the reading and the target.
     pub header: Header,
-    /// Lengths and hashes.
+    /// Digests of the target.
     pub trailer: Trailer,
     opener: Opener,
-    /// Beginning and end of the frame in the file.
-    frame: (u64, u64),
+    /// Sizes in bytes of the origin and of the file beside it.
+    sizes: (u64, u64),
 }
 
-/// Reason why an origin cannot be used.
-pub type Unreadable = &'static str;
+/// The source in an origin: its format and version, and its parts.
+pub struct Source {
+    /// Format of the parts.
+    pub format: &'static Format,
+    /// Version of the parts.
+    pub version: u32,
+    /// Parts of the source.
+    pub parts: Staged,
+}
 
 impl Origin {
     /// Opens an origin file, and unpacks it once to check that it is whole. `size` is the size in
@@ -248,57 +184,112 @@ impl Origin {
     pub fn open(opener: Opener, size: u64) -> Result<std::result::Result<Self, Unreadable>> {
         let failed = |error| Error::io("cannot read the origin", error);
         let mut file = opener()?;
-        let Some((trailer, end)) = Trailer::read(&mut *file).map_err(failed)? else {
-            return Ok(Err("it is torn: its end is missing or damaged"));
-        };
+        let packed = file.seek(SeekFrom::End(0)).map_err(failed)?;
         file.rewind().map_err(failed)?;
-        let mut line = Vec::new();
-        let mut reader = BufReader::new(file).take(LONGEST);
-        reader.read_until(b'\n', &mut line).map_err(failed)?;
-        let Some(header) = Header::parse(line.trim_ascii_end()) else {
-            return Ok(Err("its first line is not one of an origin that this release can read"));
+        let (mut header, mut trailer, mut members) = (None, None, Vec::new());
+        let read = archive::read(file, (packed, size), &mut |name, from| {
+            match name {
+                HEADER => header = Some(archive::contents(from)?),
+                TRAILER => trailer = serde_json::from_slice(&archive::contents(from)?).ok(),
+                _ => members.push(name.to_owned()),
+            }
+            Ok(())
+        });
+        let Some(json) = header else {
+            return Ok(Err(read.err().unwrap_or("it is no origin that this release can read")));
         };
-        let (times, more) = EXPANSION;
-        let most = end.saturating_add(size).saturating_mul(times).saturating_add(more);
-        if trailer.stream.length > most {
-            return Ok(Err("its stream would be larger than an origin of this size can contain"));
+        if let Err(why) = read {
+            return Ok(Err(why));
         }
-        let origin = Self { header, trailer, opener, frame: (line.len() as u64, end) };
-        let whole = match origin.stream() {
-            Ok(stream) => digest_of(stream).is_ok_and(|digest| digest == origin.trailer.stream),
-            Err(_) => false,
+        let Some(header) = Header::parse(&json) else {
+            return Ok(Err("it is no origin that this release can read"));
         };
-        Ok(if whole { Ok(origin) } else { Err("it is damaged: its stream does not have its hash") })
+        let Some(trailer) = trailer else { return Ok(Err("its end is missing")) };
+        let origin = Self { header, trailer, opener, sizes: (packed, size) };
+        let mut named = origin.header.parts.iter().map(|(_, member)| member);
+        if !named.all(|member| members.contains(member)) {
+            return Ok(Err("a part of the source is missing in it"));
+        }
+        Ok(Ok(origin))
     }
 
-    /// Unpacks the stream.
+    /// Unpacks the source into room that `sink` lends.
     ///
     /// # Errors
-    /// If the file cannot be read any more.
-    pub fn stream(&self) -> Result<Box<dyn Read>> {
-        let failed = |error| Error::io("cannot read the origin", error);
-        let mut file = (self.opener)()?;
-        let (start, end) = self.frame;
-        file.seek(SeekFrom::Start(start)).map_err(failed)?;
-        let packed = BufReader::with_capacity(128 << 10, file.take(end.saturating_sub(start)));
-        let mut decoder = Decoder::with_buffer(packed).map_err(failed)?.single_frame();
-        decoder.window_log_max(WINDOW_LOG).map_err(failed)?;
-        Ok(Box::new(decoder.take(self.trailer.stream.length)))
+    /// If the file cannot be read any more, or there is no room; `Err` inside is the reason why
+    /// the source cannot be used.
+    pub fn source(&self, sink: &mut dyn Sink) -> Result<std::result::Result<Source, Unreadable>> {
+        let Ok(spec) = Spec::parse(&self.header.read) else {
+            return Ok(Err("its source is of no format of this release"));
+        };
+        let room = Room::of(sink.spool()?);
+        let mut parts = HashMap::<String, Part>::new();
+        let mut failed = None;
+        let read = archive::read((self.opener)()?, self.sizes, &mut |name, from| {
+            if ![HEADER, TRAILER].contains(&name) {
+                let mut part = room.part();
+                let mut to = io::BufWriter::with_capacity(256 << 10, &mut part);
+                let copied = io::copy(from, &mut to).and_then(|_| to.flush());
+                drop(to);
+                failed = copied.err().or(failed.take());
+                parts.insert(name.to_owned(), part);
+            }
+            Ok(())
+        });
+        if let Some(error) = failed {
+            return Err(Error::io("cannot unpack the origin", error));
+        }
+        if let Err(why) = read {
+            return Ok(Err(why));
+        }
+        let own = self.header.parts.iter();
+        let own = own.filter_map(|(name, member)| Some((name.clone(), parts.get(member)?.clone())));
+        let mut staged = Staged::of(own.collect());
+        let further = self.trailer.further.iter();
+        for (file, member) in further {
+            if let Some(part) = parts.get(member) {
+                staged.refer(file.clone(), part.clone());
+            }
+        }
+        staged.name(self.header.file_name.clone(), self.header.session.clone());
+        let (format, version) = (spec.format, spec.version().number);
+        Ok(Ok(Source { format, version, parts: staged }))
     }
 }
 
-impl Parts for Origin {
-    fn names(&self) -> Vec<String> {
-        vec![String::new()]
+impl Source {
+    /// Returns the source as a canonical stream, in room that `sink` lends.
+    ///
+    /// # Errors
+    /// If it cannot be read, or there is no room.
+    pub fn stream(&mut self, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Self> {
+        let mut part = Room::of(sink.spool()?).part();
+        write_stream(self.format, &mut self.parts, &mut part, cx)?;
+        Ok(Self { format: &canonical::FORMAT, version: 1, parts: Staged::one(part) })
     }
+}
 
-    fn open(&mut self, _: &str) -> Result<Box<dyn Read>> {
-        self.stream().map(|stream| Box::new(BufReader::with_capacity(128 << 10, stream)) as _)
+/// Writes the canonical stream of a session.
+///
+/// # Errors
+/// If the session cannot be read, or the stream cannot be written.
+pub fn write_stream(
+    format: &Format,
+    parts: &mut dyn Parts,
+    to: &mut dyn Write,
+    cx: &Cx<'_>,
+) -> Result<()> {
+    const PIECE: usize = 128 << 10;
+    let failed = |error| Error::io("cannot write a temporary file", error);
+    let mut lines = Vec::with_capacity(PIECE);
+    for item in (format.read)(parts, cx)? {
+        canonical::line(&item?.value, &mut lines);
+        if lines.len() >= PIECE {
+            to.write_all(&lines).map_err(failed)?;
+            lines.clear();
+        }
     }
-
-    fn keep(&mut self) -> Result<()> {
-        Ok(())
-    }
+    to.write_all(&lines).and_then(|()| to.flush()).map_err(failed)
 }
 
 /// Copies the origin beside a session to the place of the copied session, if there is one.
@@ -309,11 +300,11 @@ pub fn copy(parts: &mut dyn Parts, sink: &mut dyn Sink, main: &str) -> Result<()
     let Some(opener) = parts.origin()? else { return Ok(()) };
     let Some(mut to) = sink.origin()? else { return Ok(()) };
     let mut from = opener()?;
-    let digest = stream_of(&mut *from);
+    let digest = source_of(&mut *from);
     let copied = from.rewind().and_then(|()| io::copy(&mut from, &mut to)).and_then(|_| to.flush());
     copied.map_err(|error| Error::io("cannot copy the origin", error))?;
     drop(to);
-    sink.place_origin(main, Rc::new(move |other| digest.is_some() && stream_of(other) == digest))
+    sink.place_origin(main, Rc::new(move |other| digest.is_some() && source_of(other) == digest))
 }
 
 /// The error of an origin that is not used.
@@ -321,69 +312,4 @@ pub fn copy(parts: &mut dyn Parts, sink: &mut dyn Sink, main: &str) -> Result<()
 pub fn rejected(why: &str) -> Error {
     let message = format!("the origin is not used: {why}");
     Error::request(Code::OriginRejected, message)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Writes an origin file with this stream.
-    fn file(stream: &str) -> Vec<u8> {
-        let spool = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
-        struct Shared(std::rc::Rc<std::cell::RefCell<Vec<u8>>>);
-        impl Write for Shared {
-            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                self.0.borrow_mut().write(bytes)
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        let stem = Some("a \"b\"".to_owned());
-        let stem = Like { stem, takes_parts: true, is_native: false };
-        let header = Header::new("pi@3".into(), "codelia@1".into(), Choice::Random(7), stem);
-        let mut writing = Writing::new(Box::new(Shared(spool.clone())), &header).expect("memory");
-        writing.lines(stream.as_bytes()).expect("memory");
-        writing.finish(vec![Measure::default().digest()], false).expect("memory");
-        spool.take()
-    }
-
-    fn open(bytes: &[u8]) -> std::result::Result<Origin, Unreadable> {
-        let bytes = bytes.to_vec();
-        let opener: Opener = Rc::new(move || Ok(Box::new(io::Cursor::new(bytes.clone()))));
-        Origin::open(opener, 0).expect("memory")
-    }
-
-    fn text_of(origin: &Origin) -> String {
-        let mut text = String::new();
-        origin.stream().map(|mut s| s.read_to_string(&mut text)).expect("text").ok();
-        text
-    }
-
-    #[test]
-    fn an_origin_gives_its_stream_and_header_back() {
-        let stream = "{\"kind\":\"session\"}\n".repeat(1000);
-        let origin = open(&file(&stream)).expect("a whole file");
-        assert_eq!(text_of(&origin), stream);
-        assert_eq!(origin.header.ids, Choice::Random(7));
-        assert_eq!(origin.header.place.stem.as_deref(), Some("a \"b\""));
-        assert_eq!(origin.trailer.parts.len(), 1);
-    }
-
-    /// Damaged hashes of parts make the file look edited, which is compared record by record.
-    #[test]
-    fn a_cut_or_damaged_origin_is_refused_or_gives_the_same() {
-        let stream = "{\"kind\":\"session\"}\n".repeat(50);
-        let whole = file(&stream);
-        for cut in 0..whole.len() {
-            assert!(open(&whole[..cut]).is_err(), "cut at {cut}");
-        }
-        let line = whole.iter().position(|b| *b == b'\n').expect("a line");
-        for at in line + 1..whole.len() {
-            let mut damaged = whole.clone();
-            damaged[at] ^= 0x55;
-            let Ok(origin) = open(&damaged) else { continue };
-            assert_eq!(text_of(&origin), stream, "damaged at {at}");
-        }
-    }
 }

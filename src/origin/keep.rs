@@ -1,25 +1,33 @@
-//! The origin of a session while the session is written: its records, and the digests of the parts.
+//! The origin of a session while the session is written: the source's parts, and the digests of the
+//! target's.
 
-use super::file::{Digest, Header, Measure, Writing, stream_of};
-use crate::error::Result;
-use crate::format::{Change, Format, ReadSeek, Sink, Spool};
-use crate::formats::canonical;
-use crate::record::Record;
-use crate::stage::Like;
+use super::archive::{Measuring, Writing};
+use super::digest::{Digest, Measure};
+use super::file::{HEADER, Header, TRAILER, Trailer, source_of};
+use crate::error::{Error, Result};
+use crate::format::{Change, Cx, Format, Parts, ReadSeek, Sink, Spool};
+use crate::formats::Spec;
+use crate::parts::watched::Further;
+use crate::stage::{Like, Stage, Staged};
+use serde::Serialize;
 use std::cell::RefCell;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::rc::Rc;
 
-/// Size in bytes of the pieces in which lines are compressed.
-const PIECE: usize = 128 << 10;
-
-/// Keeps the records of a session as they are read.
+/// Place of an origin, which is written when the session is.
 pub struct Keep {
-    writing: Writing,
-    lines: Vec<u8>,
-    /// Number of records kept, and number of records that this reading gave.
-    records: u64,
-    given: u64,
+    file: Box<dyn Write>,
+    header: Header,
+}
+
+/// The source of a session that was written.
+pub struct Kept<'a> {
+    /// Format of the parts.
+    pub format: &'static Format,
+    /// The parts that were read.
+    pub parts: &'a mut dyn Parts,
+    /// Files that were opened from them.
+    pub further: Vec<Further>,
 }
 
 impl Keep {
@@ -27,49 +35,134 @@ impl Keep {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn begin(sink: &mut dyn Sink, header: &Header) -> Result<Option<Self>> {
-        let Some(file) = sink.origin()? else { return Ok(None) };
-        let writing = Writing::new(file, header)?;
-        Ok(Some(Self { writing, lines: Vec::with_capacity(PIECE), records: 0, given: 0 }))
+    pub fn begin(sink: &mut dyn Sink, header: Header) -> Result<Option<Self>> {
+        Ok(sink.origin()?.map(|file| Self { file, header }))
     }
 
-    /// Prepares for a reading of the session from its beginning, which may be a repeated one.
-    pub fn begin_reading(&mut self) {
-        self.given = 0;
-    }
-
-    /// Keeps a record, unless an earlier reading gave it.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn take(&mut self, record: &Record) -> Result<()> {
-        self.given += 1;
-        if self.given <= self.records {
-            return Ok(());
-        }
-        self.records = self.given;
-        canonical::line(record, &mut self.lines);
-        if self.lines.len() < PIECE {
-            return Ok(());
-        }
-        self.writing.lines(&self.lines)?;
-        self.lines.clear();
-        Ok(())
-    }
-
-    /// Ends the origin of a session whose parts `sink` has measured, and places it.
+    /// Writes the origin of a session whose target's parts `sink` has measured, and places it.
     ///
     /// # Errors
     /// If it cannot be written, or something else is there.
-    pub fn finish(mut self, format: &Format, sink: &mut Measured<'_>) -> Result<()> {
-        self.writing.lines(&self.lines)?;
+    pub fn finish(
+        self,
+        source: Kept<'_>,
+        target: &Format,
+        sink: &mut Measured<'_>,
+        cx: &Cx<'_>,
+    ) -> Result<()> {
+        let Self { file, mut header } = self;
+        let Kept { format, parts, further } = source;
+        parts.keep()?;
+        let mut share = share_of((format, &header.read), parts, sink.sink, cx)?;
+        header.file_name = parts.file_name();
+        header.session = parts.session();
+        let mut archive = Writing::new(file)?;
+        let own = parts.names().into_iter().filter(|name| !format.is_shared(name));
+        let own: Vec<_> = own.map(|name| (name, false)).collect();
+        let shared = share.names().into_iter().filter(|name| format.is_shared(name));
+        let names: Vec<_> = own.into_iter().chain(shared.map(|name| (name, true))).collect();
+        let stem = stem_of(format, header.file_name.as_deref());
+        for (name, _) in &names {
+            let wanted = match (name.as_str(), &header.file_name) {
+                ("", Some(file)) => file.clone(),
+                ("", None) => format!("{stem}{}", format.extensions.first().unwrap_or(&"")),
+                _ => format!("{stem}{name}"),
+            };
+            header.parts.push((name.clone(), archive.free_name("source", &wanted)));
+        }
+        json(&mut archive, HEADER, &header)?;
+        let mut measure = Measure::default();
+        for ((name, is_shared), (_, member)) in names.iter().zip(&header.parts) {
+            let parts: &mut dyn Parts = if *is_shared { &mut share } else { parts };
+            let size = parts.size(name)?;
+            let from = Measuring { from: parts.open(name)?, measure: &mut measure };
+            archive.member(member, size, from)?;
+        }
+        let mut referred = Vec::new();
+        for file in further {
+            let member = archive.free_name("shared", &label(&file));
+            let Some(mut first) = opened(&file, parts)? else { continue };
+            let counted = io::copy(&mut first, &mut io::sink());
+            let size = counted.map_err(|error| Error::io("cannot read", error))?;
+            drop(first);
+            let Some(from) = opened(&file, parts)? else { continue };
+            archive.member(&member, size, from)?;
+            referred.push((file, member));
+        }
         let written = std::mem::take(&mut sink.written);
         let (names, measures): (Vec<_>, Vec<_>) = written.parts.into_iter().unzip();
-        let parts: Vec<Digest> = measures.iter().map(|part| part.borrow().digest()).collect();
-        let stream = self.writing.finish(parts, written.shares)?;
-        let same = move |other: &mut dyn ReadSeek| stream_of(other).as_ref() == Some(&stream);
-        sink.sink.place_origin(format.main_of(&names), Rc::new(same))
+        let trailer = Trailer {
+            source: measure.digest(),
+            parts: measures.iter().map(|part| part.borrow().digest()).collect(),
+            shares: written.shares,
+            further: referred,
+        };
+        json(&mut archive, TRAILER, &trailer)?;
+        archive.finish()?;
+        let source = Some(trailer.source);
+        let same = move |other: &mut dyn ReadSeek| source_of(other) == source;
+        sink.sink.place_origin(target.main_of(&names), Rc::new(same))
     }
+}
+
+/// Adds a member in JSON.
+fn json(archive: &mut Writing, name: &str, value: &impl Serialize) -> Result<()> {
+    // Texts and numbers always have a spelling.
+    let json = serde_json::to_vec(value).unwrap_or_default();
+    archive.member(name, json.len() as u64, json.as_slice())
+}
+
+/// Returns the name of a session's files without the ending of its main file.
+fn stem_of(format: &Format, file: Option<&str>) -> String {
+    let file = file.unwrap_or("session");
+    let ending = format.extensions.iter().find_map(|ending| file.strip_suffix(ending));
+    ending.filter(|stem| !stem.is_empty()).unwrap_or(file).to_owned()
+}
+
+/// Returns what the name of a further file's member is made of.
+fn label(file: &Further) -> String {
+    match file {
+        Further::Followed(name) => name.clone(),
+        Further::Found(_, ending) => ending.clone(),
+        Further::Index(name) => format!("index of {name}"),
+    }
+}
+
+/// Opens a further file again.
+fn opened(file: &Further, parts: &mut dyn Parts) -> Result<Option<Box<dyn Read>>> {
+    match file {
+        Further::Followed(name) => parts.follow(name),
+        Further::Found(folders, ending) => {
+            let folders: Vec<_> = folders.iter().map(String::as_str).collect();
+            parts.find(&folders, ending)
+        }
+        Further::Index(_) => Ok(parts.index()?.map(|(_, index)| index)),
+    }
+}
+
+/// Returns the parts that sessions share as if they contained only this session; nothing where
+/// there are none.
+fn share_of(
+    (format, version): (&'static Format, &str),
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Staged> {
+    if !parts.names().iter().any(|name| format.is_shared(name)) {
+        return Ok(Staged::default());
+    }
+    let log = crate::diagnostic::Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let spec = Spec::parse(version).unwrap_or(Spec { format, version: None });
+    let mut stage = Stage::trial(sink);
+    {
+        let mut writer = (format.write)(&mut stage, spec.version(), &quiet)?;
+        for item in (format.read)(parts, &quiet)? {
+            writer.record(&item?)?;
+        }
+        writer.finish()?;
+    }
+    stage.whole()
 }
 
 /// Parts of a session that were written.

@@ -10,8 +10,10 @@
 //!
 //! The formats know nothing of origins, except beside which of their files an origin is.
 
+mod archive;
 mod base;
 mod damage;
+mod digest;
 mod file;
 mod guard;
 mod keep;
@@ -21,9 +23,11 @@ mod record_hash;
 mod record_store;
 mod restore;
 
+pub use archive::digest_of;
 pub use base::Trace;
 pub use damage::{Unlost, unlost};
-pub use file::{Header, Origin, Writing, copy, digest_of, rejected, stream_of};
+pub use file::{Header, Origin, Source as Unpacked, copy, rejected, write_stream};
 pub use guard::{Source, has_same_content, is_confirmed};
-pub use keep::{Keep, Measured};
+pub use keep::{Keep, Kept, Measured};
+pub use record_store::RecordStore;
 pub use restore::{Merged, Restored, between, look, rejected_for, restore};

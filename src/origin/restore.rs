@@ -1,8 +1,10 @@
 //! Restores the source of a file from its origin.
 
+use super::archive::digest_of;
 use super::base::{Base, Trace};
 use super::damage::{Damage, has_no_content, healed, is_cut};
-use super::file::{Digest, Header, Origin, digest_of, rejected};
+use super::digest::Digest;
+use super::file::{Header, Origin, Source, rejected};
 use super::guard;
 use super::keep::Digesting;
 use super::matching::call_names::CallNames;
@@ -24,8 +26,8 @@ use std::collections::{BTreeMap, HashSet};
 
 /// Session that is restored from a file with its origin.
 pub struct Restored {
-    /// Stream of the source, with the edits of the file.
-    pub stream: Box<dyn Parts>,
+    /// The source: its own parts, or its stream with the edits of the file.
+    pub source: Source,
     /// Whether the file was edited.
     pub edited: bool,
     /// Findings about the edits, to be reported if the edits are used.
@@ -34,9 +36,9 @@ pub struct Restored {
     pub header: Header,
 }
 
-/// Function that writes the stream of an origin in the format and version of its file, and traces
+/// Function that writes the source in an origin in the format and version of its file, and traces
 /// what is written.
-pub type WriteFn = fn(&mut Origin, Spec, &mut dyn Sink, &Cx<'_>) -> Result<Trace>;
+pub type WriteFn = fn((&mut Source, &Header), Spec, &mut dyn Sink, &Cx<'_>) -> Result<Trace>;
 
 /// Reads a session with the origin beside it; `None` if there is none. `write` makes the base.
 ///
@@ -49,40 +51,60 @@ pub fn restore(
     write: WriteFn,
     cx: &Cx<'_>,
 ) -> Result<Option<Restored>> {
-    let Some((mut origin, target, digests)) = opened(from, parts, cx)? else { return Ok(None) };
+    let Some((origin, target, digests)) = opened(from, parts, cx)? else { return Ok(None) };
     let header = origin.header.clone();
     let log = Log::default();
+    let mut source = match origin.source(sink)? {
+        Ok(source) => source,
+        Err(why) => {
+            let why = format!("the origin is not used: {why}");
+            return Err(unusable(Code::OriginUnreadable, &why));
+        }
+    };
     if is_of(&origin, &digests) {
-        if !reproduces((from, parts, &digests), (&mut origin, target), sink, write, cx)? {
+        let unpacked = (&mut source, &header, target);
+        if !reproduces((from, parts, &digests), unpacked, sink, write, cx)? {
             return Err(rejected("the session in the origin differs from the session in the file"));
         }
-        let stream: Box<dyn Parts> = Box::new(origin);
-        return Ok(Some(Restored { stream, edited: false, findings: log, header }));
+        return Ok(Some(Restored { source, edited: false, findings: log, header }));
     }
+    let mut stream = stream_of((&mut source, &header), sink, cx)?;
     // Findings about a rejected origin would bury the rejection.
     let inner = Cx { options: cx.options, log: &log };
     let found = Log::default();
-    let done = changed(from, (parts, &found), (&mut origin, target), sink, write, &inner);
+    let unpacked = (&mut stream, &header, target);
+    let done = changed(from, (parts, &found), unpacked, sink, write, &inner);
     if matches!(done, Ok(Changed::Not | Changed::Merged(_))) {
         // The file is not read again, so what is wrong with it is reported now.
         found.into_findings().diagnostics.into_iter().for_each(|found| cx.report(found));
     }
     match done {
-        Ok(Changed::Not) => {
-            let stream: Box<dyn Parts> = Box::new(origin);
-            Ok(Some(Restored { stream, edited: false, findings: log, header }))
-        }
+        Ok(Changed::Not) => Ok(Some(Restored { source, edited: false, findings: log, header })),
         Ok(Changed::Another) => {
             let message = "the origin beside the file is of another session, and is not used";
             Err(unusable(Code::OriginOfAnother, message))
         }
         Ok(Changed::Merged(Merged { stream })) => {
-            let stream: Box<dyn Parts> = Box::new(stream);
-            Ok(Some(Restored { stream, edited: true, findings: log, header }))
+            let source = Source { format: &canonical::FORMAT, version: 1, parts: stream };
+            Ok(Some(Restored { source, edited: true, findings: log, header }))
         }
         Err(error) if error.code() == Code::OriginRejected => Err(rejected_for(error, log)),
         Err(error) => Err(error),
     }
+}
+
+/// Returns the source in an origin as a stream. What is wrong with the source was reported when it
+/// was converted.
+///
+/// # Errors
+/// If it cannot be read, or there is no room.
+pub fn stream_of(
+    (source, header): (&mut Source, &Header),
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Source> {
+    let (log, options) = (Log::default(), header.reading(cx.options));
+    source.stream(sink, &Cx { options: &options, log: &log })
 }
 
 /// Opens the origin beside a session, with the version that its file was written in and the digests
@@ -142,19 +164,21 @@ pub fn look(parts: &mut dyn Parts) -> Result<Option<(String, Option<bool>)>> {
 /// same to a model: an origin may come from anyone.
 fn reproduces(
     (from, parts, digests): (&'static Format, &mut dyn Parts, &[Digest]),
-    (origin, target): (&mut Origin, Spec),
+    (source, header, target): (&mut Source, &Header, Spec),
     sink: &mut dyn Sink,
     write: WriteFn,
     cx: &Cx<'_>,
 ) -> Result<bool> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let mut digesting = Digesting::like(sink, origin.header.place.clone());
-    let written = write(origin, target, &mut digesting, &quiet);
+    let mut digesting = Digesting::like(sink, header.place.clone());
+    let written = write((&mut *source, header), target, &mut digesting, &quiet);
     if written.is_ok() && sorted(digesting.digests()) == digests {
         return Ok(true);
     }
-    guard::is_confirmed((&canonical::FORMAT, origin), (from, parts), &quiet)
+    let options = header.reading(cx.options);
+    let quiet = Cx { options: &options, log: &log };
+    guard::is_confirmed((source.format, &mut source.parts), (from, parts), &quiet)
 }
 
 /// The digests of a session's parts, sorted, and their size.
@@ -209,14 +233,14 @@ pub struct Merged {
 fn changed(
     from: &'static Format,
     (parts, found): (&mut dyn Parts, &Log),
-    (origin, target): (&mut Origin, Spec),
+    (stream, header, target): (&mut Source, &Header, Spec),
     sink: &mut dyn Sink,
     write: WriteFn,
     cx: &Cx<'_>,
 ) -> Result<Changed> {
     let (options, log) = (cx.options.unspelled(), Log::default());
     let quiet = Cx { options: &options, log: &log };
-    let (mut base, mut written) = base_of((&mut *origin, target), sink, write, &quiet)?;
+    let (mut base, mut written) = base_of((&mut *stream, header, target), sink, write, &quiet)?;
     let is_cut = is_cut(&mut written, parts)?;
     let reading = Cx { options: &options, log: found };
     let mut now = FileRecords::of(from, parts, RecordStore::new(sink.spool()?), &reading)?;
@@ -239,8 +263,8 @@ fn changed(
         let stores = [RecordStore::new(sink.spool()?), RecordStore::new(sink.spool()?)];
         now = healed((&mut base, &mut now), &damage, from, stores, cx)?.unwrap_or(now);
     }
-    let source_format = Spec::parse(&origin.header.source).ok();
-    let merged = merged(&mut base, &mut now, (source_format, origin), sink, cx)?;
+    let source_format = Spec::parse(&header.source).ok();
+    let merged = merged(&mut base, &mut now, (source_format, &mut stream.parts), sink, cx)?;
     Ok(merged.map_or(Changed::Not, Changed::Merged))
 }
 
@@ -249,13 +273,13 @@ fn changed(
 /// # Errors
 /// If it cannot be written or read.
 pub fn base_of(
-    (origin, target): (&mut Origin, Spec),
+    (stream, header, target): (&mut Source, &Header, Spec),
     sink: &mut dyn Sink,
     write: WriteFn,
     cx: &Cx<'_>,
 ) -> Result<(Base, Staged)> {
-    let mut stage = Stage::like(sink, origin.header.place.clone());
-    let trace = write(origin, target, &mut stage, cx)?;
+    let mut stage = Stage::like(sink, header.place.clone());
+    let trace = write((stream, header), target, &mut stage, cx)?;
     let mut written = stage.whole()?;
     drop(stage);
     let store = RecordStore::new(sink.spool()?);

@@ -390,6 +390,19 @@ impl Parts for Input {
         Ok(Box::new(tally.reader(&part.reach, reader)))
     }
 
+    fn size(&mut self, name: &str) -> Result<u64> {
+        let known = match &self.part(name)?.source {
+            Source::File(path, meta, _) => Packing::of_file(path).is_none().then(|| meta.len()),
+            Source::Spooled(file) => file.metadata().ok().map(|meta| meta.len()),
+            Source::Pipe(_) => None,
+        };
+        if let Some(size) = known {
+            return Ok(size);
+        }
+        let counted = io::copy(&mut self.open(name)?, &mut io::sink());
+        counted.map_err(|error| Error::io("cannot read", error))
+    }
+
     fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
         let Some((name, path)) = &self.index else { return Ok(None) };
         Ok(Some((name.clone(), Box::new(opened(path)?))))

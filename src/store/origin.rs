@@ -5,9 +5,11 @@ use super::output::Output;
 use super::packed::plain_name;
 use super::sealed::{Meets, Staged};
 use super::temporary::Temporary;
+use crate::diagnostic::Log;
 use crate::error::{Error, Result};
-use crate::format::{Opener, Same};
-use crate::origin::{Origin, digest_of, rejected};
+use crate::format::{Cx, Opener, Options, Same};
+use crate::memory::Buffer;
+use crate::origin::{Origin, digest_of, rejected, write_stream};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -77,8 +79,11 @@ impl Input {
     pub fn of_origin(path: &Path) -> Result<Self> {
         let failed = |error| Error::io("cannot unpack the origin", error);
         let origin = opened(path.to_owned())?;
+        let mut source = origin.source(&mut Buffer::default())?.map_err(rejected)?;
+        let (log, options) = (Log::default(), origin.header.reading(&Options::default()));
+        let cx = Cx { options: &options, log: &log };
         let mut stream = tempfile::tempfile().map_err(failed)?;
-        io::copy(&mut origin.stream()?, &mut stream).map_err(failed)?;
+        write_stream(source.format, &mut source.parts, &mut stream, &cx)?;
         Ok(Self::spooled(stream))
     }
 }

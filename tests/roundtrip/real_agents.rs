@@ -85,22 +85,19 @@ const OTHER: &[&str] = &[
     "/probes/",
 ];
 
-/// What a program did with a session.
-struct Resumed {
-    /// The session with the lines that the program added.
-    session: Vec<u8>,
-    /// The request, as text.
-    sent: String,
-}
-
 impl Program {
-    /// Continues a session with one prompt; the text of an error where it does not.
-    fn resume(&self, corpus: &Path, file: &Path) -> Result<Resumed, String> {
+    /// Asks the program to continue a session with one prompt.
+    fn ask(&self, corpus: &Path, file: &Path) -> Result<Value, String> {
         let script = corpus.join("../oracle").join(self.script);
         let mut command = Command::new("python3");
         let done = command.arg(script).args(self.args).arg(file).output().expect("python3");
-        let value: Value = serde_json::from_slice(&done.stdout)
-            .map_err(|_| String::from_utf8_lossy(&done.stderr).into_owned())?;
+        serde_json::from_slice(&done.stdout)
+            .map_err(|_| String::from_utf8_lossy(&done.stderr).into_owned())
+    }
+
+    /// Returns a session with the lines that the program added.
+    fn resume(&self, corpus: &Path, file: &Path) -> Result<Vec<u8>, String> {
+        let value = self.ask(corpus, file)?;
         let added = value["appended"].as_array().filter(|added| !added.is_empty());
         let (Some(added), true) = (added, value["kept"] == true) else {
             return Err(format!("{} {} {}", value["rc"], value["error"], value["result"]));
@@ -110,8 +107,13 @@ impl Program {
             session.extend_from_slice(line.to_string().as_bytes());
             session.push(b'\n');
         }
-        let sent = [&value["messages"], &value["input"]].map(ToString::to_string).concat();
-        Ok(Resumed { session, sent })
+        Ok(session)
+    }
+
+    /// Returns the request of the program for a session, as text.
+    fn sends(&self, corpus: &Path, file: &Path) -> Result<String, String> {
+        let value = self.ask(corpus, file)?;
+        Ok([&value["messages"], &value["input"]].map(ToString::to_string).concat())
     }
 }
 
@@ -148,7 +150,7 @@ fn there_and_back(
         let target = convert(dir, program.format, &source, &format!("out-{round}"))
             .map_err(|error| format!("not converted: {error}"))?;
         let resumed = program.resume(corpus, &target).map_err(|e| format!("not resumed: {e}"))?;
-        std::fs::write(&target, &resumed.session).expect("written");
+        std::fs::write(&target, &resumed).expect("written");
         let back = convert(dir, format, &target, &format!("back-{round}"))
             .map_err(|error| format!("round {round} not back: {error}"))?;
         let (was, is) = (context(dir, &source), context(dir, &back));
@@ -164,8 +166,8 @@ fn there_and_back(
         }
         let own = PROGRAMS.iter().find(|own| own.format == format);
         if let Some(own) = own {
-            let again = own.resume(corpus, &back).map_err(|e| format!("back, not resumed: {e}"))?;
-            if !again.sent.contains(program.prompt) || !again.sent.contains(program.answer) {
+            let sent = own.sends(corpus, &back).map_err(|e| format!("back, not resumed: {e}"))?;
+            if !sent.contains(program.prompt) || !sent.contains(program.answer) {
                 return Err(format!("round {round}: {} does not send the new turn", own.format));
             }
         }

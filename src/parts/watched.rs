@@ -1,0 +1,102 @@
+//! Parts of a session, and a list of the further files that a reader opened from them.
+
+use super::{Opener, Parts};
+use crate::error::Result;
+use serde::{Deserialize, Serialize};
+use std::io::Read;
+use std::path::Path;
+
+/// File beside the parts that a reader opened.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Further {
+    /// File to which a part refers, by its name.
+    Followed(String),
+    /// Another session or a file beside the main part, by the folders and the end of its name.
+    Found(Vec<String>, String),
+    /// The file with further data of the session, which calls the session by this name.
+    Index(String),
+}
+
+/// Parts, and the further files that were opened from them.
+pub struct Watched<'a> {
+    parts: &'a mut dyn Parts,
+    /// Further files, in the order in which they were first opened.
+    pub further: Vec<Further>,
+}
+
+impl<'a> Watched<'a> {
+    /// Begins to watch these parts.
+    pub fn over(parts: &'a mut dyn Parts) -> Self {
+        Self { parts, further: Vec::new() }
+    }
+
+    fn note(&mut self, file: Further) {
+        if !self.further.contains(&file) {
+            self.further.push(file);
+        }
+    }
+}
+
+impl Parts for Watched<'_> {
+    fn names(&self) -> Vec<String> {
+        self.parts.names()
+    }
+
+    fn file_name(&self) -> Option<String> {
+        self.parts.file_name()
+    }
+
+    fn session(&self) -> Option<String> {
+        self.parts.session()
+    }
+
+    fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
+        self.parts.open(name)
+    }
+
+    fn size(&mut self, name: &str) -> Result<u64> {
+        self.parts.size(name)
+    }
+
+    fn keep(&mut self) -> Result<()> {
+        self.parts.keep()
+    }
+
+    fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
+        self.parts.open_at(name, byte)
+    }
+
+    fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {
+        self.parts.copies(names)
+    }
+
+    fn follow(&mut self, name: &str) -> Result<Option<Box<dyn Read>>> {
+        let found = self.parts.follow(name)?;
+        if found.is_some() {
+            self.note(Further::Followed(name.to_owned()));
+        }
+        Ok(found)
+    }
+
+    fn find(&mut self, folders: &[&str], ending: &str) -> Result<Option<Box<dyn Read>>> {
+        let found = self.parts.find(folders, ending)?;
+        if found.is_some() {
+            let folders = folders.iter().map(|folder| (*folder).to_owned()).collect();
+            self.note(Further::Found(folders, ending.to_owned()));
+        }
+        Ok(found)
+    }
+
+    fn index(&mut self) -> Result<Option<(String, Box<dyn Read>)>> {
+        let index = self.parts.index()?;
+        if let Some((name, _)) = &index {
+            self.note(Further::Index(name.clone()));
+        }
+        Ok(index)
+    }
+
+    fn origin(&mut self) -> Result<Option<Opener>> {
+        self.parts.origin()
+    }
+}
