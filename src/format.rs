@@ -3,6 +3,7 @@
 mod context;
 mod head;
 mod map;
+mod member;
 mod named;
 mod options;
 mod repair;
@@ -10,6 +11,7 @@ mod repair;
 pub use context::{Api, Context, Interface, Mends, Prompt, Resent};
 pub use head::{Confidence, Head, Sniffed};
 pub use map::Map;
+pub use member::Member;
 pub use named::Named;
 pub use options::{Cx, OnError, Options};
 pub use repair::{FoundRecord, Mend, Reach, Records, RepairFn, RepairIo, RepairOptions, Repaired};
@@ -149,17 +151,6 @@ pub struct Version {
     pub tree: bool,
     /// The kinds of records that it can hold.
     pub kinds: &'static [Kind],
-}
-
-/// Place of a file in the folder in which its software keeps all sessions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
-    /// Name of the part: the end of its path, below that folder, beginning with a `/`.
-    pub part: String,
-    /// The session that it belongs to; `None` for a file that all of them share.
-    pub session: Option<String>,
-    /// The version of the format that has such files; the highest one is the session's version.
-    pub version: u32,
 }
 
 /// One step of migration from one version to the next, described for users.
@@ -380,13 +371,6 @@ impl Format {
             is_ours: None,
             number: None,
         }
-    }
-
-    /// Whether sessions share the part of this name.
-    #[must_use]
-    pub fn is_shared(&self, name: &str) -> bool {
-        let member = self.member.and_then(|member| member(name, &mut Vec::new));
-        member.is_some_and(|member| member.session.is_none())
     }
 
     /// Opens a session at a record that an earlier reading returned.

@@ -89,6 +89,10 @@ fn below(format: &Format, path: &Path) -> Option<Beside> {
             }
         }
     }
+    // A migration leaves the file of a sub-agent beside the session, and copies it below.
+    let copied =
+        |name: &str| found.files.iter().any(|(part, _)| part.rsplit('/').next() == Some(name));
+    let own: Vec<_> = own.into_iter().filter(|(name, _)| !copied(name)).collect();
     for (name, side) in own {
         match is_link(&side) {
             true => found.links.push(side),

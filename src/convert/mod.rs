@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::format::{Cx, Format, Map, NativeFn, Options, Parts, Reader, Sink, Target};
 use crate::formats::{FORMATS, Spec, canonical};
 use crate::migrate::{self, Outcome};
-use crate::origin::{self, Header, Restored, Trace, Unlost, Unpacked};
+use crate::origin::{self, Header, Restored, Trace, Unlost, Unpacked, stream_of};
 use crate::parts;
 use crate::record::{Field, Kind};
 use crate::stage::{Like, Stage};
@@ -125,6 +125,10 @@ fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Re
         }
         _ => {
             cx.log.take_over(findings);
+            // Such a format's writer names the parts of a native layout.
+            if sink.is_native() && source.format.native.is_none() {
+                source = stream_of((&mut source, &header), sink, cx)?;
+            }
             let Unpacked { format, version, parts } = &mut source;
             let copied = copies(format, *version, to) && !shares(format, parts);
             // Defects of a source that is copied were reported when it was converted.

@@ -111,7 +111,8 @@ impl Output {
     /// files of its own got their places before that change.
     #[must_use]
     pub fn completing(self, changes: bool) -> Self {
-        Self { completes: changes && !self.policy.dry, ..self }
+        let in_place = matches!(self.destination, Destination::InPlace { .. });
+        Self { completes: changes && !in_place && !self.policy.dry, ..self }
     }
 
     /// Sets the place of the quarantine.

@@ -190,9 +190,9 @@ fn drawn_rollouts_stay_the_same_for_a_model_after_repair_and_conversion() {
         assert_eq!(dir.exit(&args).0, 0, "{seed}");
         assert_eq!(printed(&dir, &["out/r.jsonl"]), printed(&dir, &[&source]), "{seed}");
         for to in ["pi", "claude-code", "connectonion"] {
-            let target = if to == "connectonion" { "out/t.yaml" } else { "out/t.jsonl" };
-            let (code, told) =
-                dir.exit(&["convert", "-q", "--force", "-t", to, "-o", target, &source]);
+            let ending = if to == "connectonion" { "yaml" } else { "jsonl" };
+            let target = &format!("out/{seed}-{to}.{ending}");
+            let (code, told) = dir.exit(&["convert", "-q", "-t", to, "-o", target, &source]);
             assert_eq!(code, 0, "{seed}: {told}");
             let (code, told) = dir.exit(&["validate", target]);
             assert_eq!(code, 0, "{seed} as {to}: {told}\n{text}");

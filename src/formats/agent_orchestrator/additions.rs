@@ -5,7 +5,7 @@
 use crate::record::{Field, Kind, Record};
 
 /// Fields of the session that a start fills: the metadata name them only from then on.
-pub const FILLS: &[Field] = &[Field::Cwd, Field::Client, Field::Updated];
+pub const FILLS: &[Field] = &[Field::Cwd, Field::Client, Field::Updated, Field::Branch];
 
 /// Returns what a line is that the scripts add by themselves.
 pub fn addition(record: &Record) -> Option<&'static str> {

@@ -7,7 +7,7 @@
 use crate::record::{Field, Kind, Record};
 
 /// Fields of the session that the first resumed line fills where no line before has them.
-pub const FILLS: &[Field] = &[Field::Cwd, Field::Client, Field::Created];
+pub const FILLS: &[Field] = &[Field::Cwd, Field::Client, Field::Created, Field::Branch];
 
 /// Types of lines, and what they are.
 const TYPES: &[(&str, &str)] = &[

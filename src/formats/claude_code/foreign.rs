@@ -134,9 +134,6 @@ impl Foreign {
                 self.model = model.cloned().or(self.model.take());
             }
             Kind::SessionInfo => self.name = node.json(Field::Name).cloned().or(self.name.take()),
-            Kind::ModelChange => {
-                self.model = node.json(Field::Model).cloned().or(self.model.take())
-            }
             Kind::Leaf => {
                 self.last = node.json(Field::Target).cloned();
                 self.leave_out(node);

@@ -42,6 +42,11 @@ fn a_torn_run_that_comes_home_closed_is_told() {
             let (from, of) = recognise(&out).expect("a known format");
             let (home, found) = converted(&out, from, of, "connectonion@3", &keep);
             let home = String::from_utf8(home.expect("a run")).expect("UTF-8");
+            // An origin contains the torn file itself.
+            if abroad != "canonical" {
+                assert_eq!(home.as_bytes(), torn, "{what}");
+                continue;
+            }
             assert!(home.ends_with("  ]\n"), "{what}: {home}");
             assert_eq!(found.counts.get(&Code::ListClosed), Some(&1), "{what}: {found:?}");
         }
