@@ -178,8 +178,8 @@ fn printed(dir: &Dir, args: &[&str]) -> Vec<Value> {
 
 #[test]
 fn drawn_rollouts_stay_the_same_for_a_model_after_repair_and_conversion() {
-    let dir = Dir::in_memory();
     for seed in 0..25 {
+        let dir = Dir::in_memory();
         let text = Rollout::of(seed);
         let source = file(&dir, "in", text.as_bytes());
         let (code, told) = dir.exit(&["validate", &source]);
@@ -190,14 +190,16 @@ fn drawn_rollouts_stay_the_same_for_a_model_after_repair_and_conversion() {
         assert_eq!(dir.exit(&args).0, 0, "{seed}");
         assert_eq!(printed(&dir, &["out/r.jsonl"]), printed(&dir, &[&source]), "{seed}");
         for to in ["pi", "claude-code", "connectonion"] {
-            let ending = if to == "connectonion" { "yaml" } else { "jsonl" };
-            let target = &format!("out/{seed}-{to}.{ending}");
-            let (code, told) = dir.exit(&["convert", "-q", "-t", to, "-o", target, &source]);
+            let target = if to == "connectonion" { "out/t.yaml" } else { "out/t.jsonl" };
+            let (code, told) =
+                dir.exit(&["convert", "-q", "--force", "-t", to, "-o", target, &source]);
             assert_eq!(code, 0, "{seed}: {told}");
             let (code, told) = dir.exit(&["validate", target]);
             assert_eq!(code, 0, "{seed} as {to}: {told}\n{text}");
-            // Its messages have their texts before their calls.
-            if to != "connectonion" {
+            // Its messages have their texts before their calls. A compaction without a new history,
+            // which keeps the user's messages one by one, has another order elsewhere.
+            let bare = |line: &str| line.contains("compacted") && !line.contains("replacement");
+            if to != "connectonion" && !text.lines().any(bare) {
                 let other = printed(&dir, &["--as", "canonical", target]);
                 assert_eq!(other, context, "{seed} as {to}");
             }
@@ -206,7 +208,8 @@ fn drawn_rollouts_stay_the_same_for_a_model_after_repair_and_conversion() {
 }
 
 /// Rollouts that the newest release sends in another way, and why.
-const OTHERWISE: &[(u64, &str)] = &[];
+const OTHERWISE: &[(u64, &str)] = &[(3, BOTH), (6, BOTH), (20, BOTH), (27, BOTH)];
+const BOTH: &str = "0.169 ignores a compaction with a new history where turns were taken back";
 
 #[test]
 #[ignore = "10 minutes: asks the newest Codex CLI about every drawn rollout"]

@@ -98,6 +98,15 @@ impl Merger<'_> {
         record.kind == Kind::Session && field != Field::Name && !self.is_native()
     }
 
+    /// Whether the agent of the file filled all fields by which these records of the session differ.
+    pub(super) fn are_all_filled(&self, was: &Record, now: &Record) -> bool {
+        let fields = was.node.fields().chain(now.node.fields());
+        was.kind == Kind::Session
+            && fields
+                .filter(|field| was.node.get(*field) != now.node.get(*field))
+                .all(|field| field == Field::Extra || self.is_filled(field, was))
+    }
+
     /// Whether the agent of the file filled this field of the session's record by itself, as the
     /// file had none.
     pub(super) fn is_filled(&self, field: Field, was: &Record) -> bool {

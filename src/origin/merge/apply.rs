@@ -132,9 +132,8 @@ impl Merger<'_> {
             return self.put(source, true);
         }
         let mut edits = edits(&was, base, Some(&source.node));
-        let known = edits.len();
         edits.retain(|field| !self.is_filled(*field, &was));
-        if source.kind == Kind::Session && edits.is_empty() && known > 0 {
+        if edits.is_empty() && self.are_all_filled(&was, base) {
             return self.put(source, true);
         }
         if source.kind == Kind::Session && is_forked(&edits, base) {
