@@ -392,7 +392,7 @@ impl Parts for Input {
 
     fn size(&mut self, name: &str) -> Result<u64> {
         let known = match &self.part(name)?.source {
-            Source::File(path, meta, _) => Packing::of_file(path).is_none().then(|| meta.len()),
+            Source::File(path, meta, _) => Packing::of_file(path).is_none().then_some(meta.len()),
             Source::Spooled(file) => file.metadata().ok().map(|meta| meta.len()),
             Source::Pipe(_) => None,
         };
