@@ -1,4 +1,4 @@
-//! The origin file: an [archive](super::archive) with the source's parts between a header and a
+//! The origin file: an [archive] with the source's parts between a header and a
 //! trailer.
 //!
 //! | member | content |
