@@ -81,7 +81,7 @@ const OTHER: &[&str] = &[
     "/expected/",
     "subagents",
     "/migrated/",
-    "agent-",
+    "/agent-a",
     "/probes/",
 ];
 
@@ -131,6 +131,9 @@ fn context(dir: &Dir, file: &Path) -> Vec<String> {
 fn convert(dir: &Dir, to: &str, file: &Path, folder: &str) -> Result<PathBuf, String> {
     let file = file.to_str().expect("UTF-8");
     let (code, said) = dir.said(&["convert", "-q", "-t", to, "--out-dir", folder, file]);
+    if !dir.path(folder).is_dir() {
+        return Err(format!("exit {code}: {said}"));
+    }
     let written = files(&dir.path(folder)).into_iter();
     let main = written
         .filter(|file| !name(file).ends_with(".meta.json"))

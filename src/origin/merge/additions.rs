@@ -104,7 +104,7 @@ impl Merger<'_> {
         was.kind == Kind::Session
             && fields
                 .filter(|field| was.node.get(*field) != now.node.get(*field))
-                .all(|field| field == Field::Extra || self.is_filled(field, was))
+                .all(|field| self.is_filled(field, was))
     }
 
     /// Whether the agent of the file filled this field of the session's record by itself, as the
