@@ -26,14 +26,22 @@ use std::collections::{BTreeMap, HashSet};
 
 /// Session that is restored from a file with its origin.
 pub struct Restored {
-    /// The source: its own parts, or its stream with the edits of the file.
+    /// The source as it was.
     pub source: Source,
-    /// Whether the file was edited.
-    pub edited: bool,
+    /// Edits of the file, which belong into the source.
+    pub edit: Option<Edit>,
     /// Findings about the edits, to be reported if the edits are used.
     pub findings: Log,
     /// Header of the origin, for the version in which the file was made.
     pub header: Header,
+}
+
+/// Edit of a session: its canonical stream as it was and as it is now.
+pub struct Edit {
+    /// The stream of the source.
+    pub before: Staged,
+    /// The stream with the edits of the file.
+    pub after: Staged,
 }
 
 /// Function that writes the source in an origin in the format and version of its file, and traces
@@ -66,27 +74,30 @@ pub fn restore(
         if !reproduces((from, parts, &digests), unpacked, sink, write, cx)? {
             return Err(rejected("the session in the origin differs from the session in the file"));
         }
-        return Ok(Some(Restored { source, edited: false, findings: log, header }));
+        return Ok(Some(Restored { source, edit: None, findings: log, header }));
     }
-    let mut stream = stream_of((&mut source, &header), sink, cx)?;
+    let spelling = !source.format.has_lines();
+    let options = Options { spelling, ..cx.options.clone() };
+    let unspelled = Cx { options: &options, log: cx.log };
+    let mut unedited = stream_of((&mut source, &header), sink, &unspelled)?;
     // Findings about a rejected origin would bury the rejection.
     let inner = Cx { options: cx.options, log: &log };
     let found = Log::default();
-    let unpacked = (&mut stream, &header, target);
+    let unpacked = (&mut unedited, &header, target);
     let done = changed(from, (parts, &found), unpacked, sink, write, &inner);
     if matches!(done, Ok(Changed::Not | Changed::Merged(_))) {
         // The file is not read again, so what is wrong with it is reported now.
         found.into_findings().diagnostics.into_iter().for_each(|found| cx.report(found));
     }
     match done {
-        Ok(Changed::Not) => Ok(Some(Restored { source, edited: false, findings: log, header })),
+        Ok(Changed::Not) => Ok(Some(Restored { source, edit: None, findings: log, header })),
         Ok(Changed::Another) => {
             let message = "the origin beside the file is of another session, and is not used";
             Err(unusable(Code::OriginOfAnother, message))
         }
         Ok(Changed::Merged(Merged { stream })) => {
-            let source = Source { format: &canonical::FORMAT, version: 1, parts: stream };
-            Ok(Some(Restored { source, edited: true, findings: log, header }))
+            let edit = Some(Edit { before: unedited.parts, after: stream });
+            Ok(Some(Restored { source, edit, findings: log, header }))
         }
         Err(error) if error.code() == Code::OriginRejected => Err(rejected_for(error, log)),
         Err(error) => Err(error),
