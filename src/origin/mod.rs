@@ -15,6 +15,7 @@ mod base;
 mod damage;
 mod digest;
 mod file;
+mod file_records;
 mod guard;
 mod keep;
 mod matching;

@@ -7,9 +7,9 @@ use crate::format::Context;
 use crate::formats::Spec;
 use crate::ids::hash;
 use crate::json::Json;
+use crate::origin::file_records::FileRecords;
 use crate::origin::matching::align::shown;
 use crate::origin::matching::outcomes::Match;
-use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::{BTreeMap, HashMap, HashSet};
 

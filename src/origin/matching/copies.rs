@@ -8,10 +8,10 @@ use crate::error::Result;
 use crate::formats::Spec;
 use crate::ids::hash;
 use crate::json::Json;
+use crate::origin::file_records::FileRecords;
 use crate::origin::matching::align::shown_blocks;
 use crate::origin::matching::outcomes::RecordKey;
 use crate::origin::merge::new_turns::renamed;
-use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Record};
 use std::collections::HashMap;
 
