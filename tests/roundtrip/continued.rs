@@ -65,6 +65,8 @@ fn said(messages: &[Value]) -> Vec<(String, String)> {
 fn records(session: &[u8], kind: &str) -> Vec<Value> {
     let mut all = lines(&files_of(&alone(&to_canonical(&alone(session), &keep())))[0].1);
     all.retain(|record| record["kind"] == kind);
+    // Files of sub-agents may come behind the conversation.
+    all.sort_by_key(|record| record["excluded"] != true);
     for record in all.iter_mut().filter(|record| record["id_made"] == true) {
         let record = record.as_object_mut().expect("an object");
         ["id", "parent"].iter().for_each(|name| drop(record.remove(*name)));
@@ -171,9 +173,12 @@ fn whole(was: &[u8], now: &[u8], new: &[(String, String)]) -> Result<(), String>
     let is_yaml = Spec::parse("connectonion").expect("a format").format
         == recognise(was).expect("a format").0;
     let parts = files_of(now);
-    for (part, bytes) in files_of(was) {
+    for (n, (part, bytes)) in files_of(was).into_iter().enumerate() {
         let own = parts.iter().find(|(other, _)| *other == part);
         let begins = own.is_some_and(|(_, own)| own.starts_with(&bytes));
+        if n > 0 && part.ends_with(".jsonl") && own.is_some_and(|(_, own)| *own != bytes) {
+            return Err(format!("{part:?} is a sub-agent's, and has new lines"));
+        }
         // Metadata are one object, and a YAML file one document.
         if !begins && !is_yaml && !part.ends_with(".meta.json") {
             return Err(format!("{part:?} does not begin with the source's bytes"));
@@ -361,10 +366,37 @@ const CASES: &[&str] = &[
 ];
 const TARGETS: &[&str] = &["codex", "claude-code", "pi"];
 
+/// A session of Claude Code 2.0 with the file of a sub-agent that no call names beside it.
+fn with_side_file() -> Vec<u8> {
+    let line = |n: u32, parent: Value, agent: Option<&str>, message: Value| {
+        let mut line = json!({"parentUuid": parent, "isSidechain": agent.is_some(),
+            "userType": "external", "cwd": "/srv/mole", "version": "2.0.53",
+            "sessionId": "7d0c4a11-52be-4d19-8f20-b0c6a4e7d900", "type": message["role"],
+            "message": message, "uuid": format!("0000000{n}-11aa-4c22-9d33-44e55f667788"),
+            "timestamp": format!("2026-01-03T08:21:0{n}.000Z")});
+        agent.into_iter().for_each(|agent| line["agentId"] = json!(agent));
+        line.to_string() + "\n"
+    };
+    let answer = |text: &str| {
+        json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-8",
+            "content": [{"type": "text", "text": text}], "stop_reason": "end_turn",
+            "usage": {"input_tokens": 1, "output_tokens": 1}})
+    };
+    let asked = json!({"role": "user", "content": "Who lies at the mole?"});
+    let first = json!("00000001-11aa-4c22-9d33-44e55f667788");
+    let main = line(1, Value::Null, None, asked) + &line(2, first, None, answer("Nobody."));
+    let side = line(3, Value::Null, Some("1a2b3c4d"), answer("Warm."));
+    several(vec![
+        (String::new(), main.into_bytes()),
+        ("/../agent-1a2b3c4d.jsonl".to_owned(), side.into_bytes()),
+    ])
+}
+
 #[test]
 fn records_of_a_resuming_agent_are_left_out_and_counted_once() {
-    for case in CASES {
-        let was = session(&main_of(&testdata().join(case).join("in")));
+    let own =
+        CASES.iter().map(|case| (*case, session(&main_of(&testdata().join(case).join("in")))));
+    for (case, was) in own.chain([("a side file", with_side_file())]) {
         let source = recognise(&was).expect("a format").0.name;
         for target in TARGETS.iter().filter(|target| **target != source) {
             let there = away(&was, target);
@@ -469,6 +501,20 @@ fn copies_of_earlier_lines_are_no_messages() {
     }
     copies.extend(of_claude_code(&parent));
     let (now, _) = back(&with(&there, &copies), "pi");
+    whole(&was, &now, &any_more()).expect("whole");
+}
+
+#[test]
+fn entries_that_pi_writes_again_with_its_header_are_no_messages() {
+    let was = harbour();
+    let text = String::from_utf8(was).expect("UTF-8");
+    let asked = text.lines().take(2).map(|line| line.to_owned() + "\n").collect::<String>();
+    let was = away(asked.as_bytes(), "claude-code");
+    let was = alone(&was);
+    let there = away(&was, "pi");
+    let mut new = lines(&files_of(&there)[0].1);
+    new.extend(resumed("pi", &files_of(&there)[0].1));
+    let (now, _) = back(&with(&there, &new), "claude-code");
     whole(&was, &now, &any_more()).expect("whole");
 }
 

@@ -149,6 +149,14 @@ pub fn read(part: &mut dyn Read) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether a record is a message of the conversation, which is in the transcript wherever it comes
+/// in a stream: messages of other parts are marked.
+#[must_use]
+pub fn is_of_transcript(record: &Record) -> bool {
+    let is_marked = |field| record.node.get(field).is_some();
+    record.kind == Kind::Message && !is_marked(Field::ParentCall) && !is_marked(Field::Excluded)
+}
+
 /// Marks the record of a sub-agent's line.
 pub fn mark(node: &mut Node, kind: Kind, part: &Part) {
     match &part.call {
