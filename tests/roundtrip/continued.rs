@@ -560,6 +560,57 @@ fn a_new_name_is_one_in_the_source() {
     assert_eq!(name.expect("a name")["name"], "At the mole", "{now:?}");
 }
 
+/// A name that pi gives is the title of a transcript, also in turns and with files of sub-agents.
+#[test]
+fn a_name_from_pi_is_a_title_in_claude_code() {
+    let first = main_of(&testdata().join("claude-code/v2/parallel/in"));
+    for mut was in [session(&first), with_side_file()] {
+        for name in ["At the mole", "At the quay"] {
+            let there = away(&was, "pi");
+            let mut new = resumed("pi", &files_of(&there)[0].1);
+            let last = new.last().expect("an entry")["id"].clone();
+            new.push(json!({"type": "session_info", "id": "99999990", "parentId": last,
+                "timestamp": format!("{TIME}9.000Z"), "name": name}));
+            // Two messages of one time and text would be copies.
+            for line in new.iter_mut().filter(|_| name == "At the quay") {
+                let time = line["timestamp"].as_str().expect("a time").replace("2027", "2028");
+                line["timestamp"] = json!(time);
+            }
+            let (now, found) = back(&with(&there, &new), "claude-code");
+            whole(&was, &now, &any_more()).expect("whole");
+            let all = lines(&files_of(&now)[0].1);
+            let id = all.iter().find_map(|line| line.get("sessionId")).expect("an identifier");
+            let title = all.iter().rev().find(|line| line["type"] == "custom-title");
+            let title = title.unwrap_or_else(|| panic!("no title: {:?}", found.diagnostics));
+            assert_eq!((&title["customTitle"], &title["sessionId"]), (&json!(name), id));
+            was = now;
+        }
+    }
+}
+
+/// A session of Codex on a branch, and one of Claude Code, continued on others or on none.
+#[test]
+fn an_agent_on_another_branch_continues_the_session() {
+    let branches = [json!("main"), json!("other"), json!("HEAD"), json!(""), Value::Null];
+    for case in ["codex/v2/polish", "codex/v3/mars", "pi/v2/branched"] {
+        let mut was = session(&main_of(&testdata().join(case).join("in")));
+        let source = recognise(&was).expect("a format").0.name;
+        for branch in &branches {
+            let there = away(&was, "claude-code");
+            let mut new = resumed("claude-code", &files_of(&there)[0].1);
+            for line in new.iter_mut().filter(|line| line.get("gitBranch").is_some()) {
+                line["gitBranch"] = branch.clone();
+                if branch.is_null() {
+                    drop(line.as_object_mut().expect("an object").remove("gitBranch"));
+                }
+            }
+            let (now, _) = back(&with(&there, &new), source);
+            whole(&was, &now, &any_more()).unwrap_or_else(|why| panic!("{case} {branch}: {why}"));
+            was = now;
+        }
+    }
+}
+
 #[test]
 fn a_session_goes_out_and_back_again() {
     let mut was = harbour();

@@ -174,6 +174,13 @@ fn context(dir: &Dir, session: &Session) -> Vec<String> {
     messages.map(ToString::to_string).filter(|message| !message.contains(NO_RESULT)).collect()
 }
 
+/// Whether a context goes on. Its last answer may go on, too: agents join answers in a row.
+fn is_continued(was: &[String], is: &[String]) -> bool {
+    let Some((last, before)) = was.split_last() else { return true };
+    let open = last.trim_end_matches(['"', '}', ']']);
+    is.starts_with(before) && is.get(before.len()).is_some_and(|next| next.starts_with(open))
+}
+
 /// Converts a session into a folder; returns the session there.
 fn convert(dir: &Dir, to: &str, session: &Session, folder: &str) -> Result<Session, String> {
     let args = ["convert", "-q", "-t", to, "--out-dir", folder];
@@ -210,7 +217,7 @@ fn there_and_back(
         let (was, is) = (context(dir, &source), context(dir, &back));
         let new = is.get(was.len()..).unwrap_or_default().concat();
         let shown = new.contains(program.prompt) && new.contains(program.answer);
-        if !shown || !is.starts_with(&was) {
+        if !shown || !is_continued(&was, &is) {
             return Err(format!("round {round}: {} messages became {}", was.len(), is.len()));
         }
         let lines = back.lines();

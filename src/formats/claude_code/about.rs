@@ -58,7 +58,8 @@ impl Marks {
                 "agentId" if text() => marks.agent = Some(json()),
                 "sessionId" if text() => marks.facts.push((Field::Id, json())),
                 "cwd" if text() => marks.facts.push((Field::Cwd, json())),
-                "gitBranch" if text() && value != b"\"\"" => {
+                // Releases write these two where a folder is on no branch.
+                "gitBranch" if text() && ![&b"\"\""[..], b"\"HEAD\""].contains(&value) => {
                     marks.facts.push((Field::Branch, json()));
                 }
                 "timestamp" if text() => marks.facts.push((Field::Created, json())),

@@ -149,12 +149,16 @@ pub fn read(part: &mut dyn Read) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether a record is a message of the conversation, which is in the transcript wherever it comes
-/// in a stream: messages of other parts are marked.
+/// Whether a record is a message of the conversation or the title of the session, which are in the
+/// transcript wherever they come in a stream: messages of other parts are marked.
 #[must_use]
 pub fn is_of_transcript(record: &Record) -> bool {
     let is_marked = |field| record.node.get(field).is_some();
-    record.kind == Kind::Message && !is_marked(Field::ParentCall) && !is_marked(Field::Excluded)
+    match record.kind {
+        Kind::Message => !is_marked(Field::ParentCall) && !is_marked(Field::Excluded),
+        Kind::Opaque => record.node.is(Field::Type, wire::CUSTOM_TITLE) && is_marked(Field::Layout),
+        _ => false,
+    }
 }
 
 /// Marks the record of a sub-agent's line.

@@ -5,6 +5,7 @@ use super::files::{self, Part};
 use super::lineage::Lineage;
 use super::older::Older;
 use super::preserved::{Preserved, object};
+use super::wire;
 use super::{NAME, line};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -304,7 +305,7 @@ impl Title {
     fn note(&mut self, node: &Node) {
         let Some(data) = node.json(Field::Data) else { return };
         let text = |name| data.member(name).filter(|text| text.text().is_some());
-        if node.is(Field::Type, "custom-title") {
+        if node.is(Field::Type, wire::CUSTOM_TITLE) {
             self.custom = text("customTitle").or(self.custom.take());
         } else if node.is(Field::Type, "ai-title") {
             self.made = text("aiTitle").or(self.made.take());

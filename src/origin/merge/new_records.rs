@@ -58,6 +58,11 @@ impl Merger<'_> {
             if is_nothing(&mut record) {
                 continue;
             }
+            if fresh && let Some(title) = self.title(&record) {
+                self.report(Code::OriginAdded, "the name of the session is new", Some(number));
+                self.put_for(&record, title)?;
+                continue;
+            }
             if fresh && let Some(name) = self.addition(&record) {
                 self.models.note_file(&record);
                 self.leave_out(&record, name);
