@@ -139,6 +139,14 @@ fn call(about: &[u8]) -> Option<Json> {
     object.member("toolUseId").filter(|call| call.text().is_some())
 }
 
+/// Reads the beginning of a part.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn head(part: &mut dyn Read) -> Result<Vec<u8>> {
+    read(&mut part.take(About::HEAD))
+}
+
 /// Reads a part whole.
 ///
 /// # Errors

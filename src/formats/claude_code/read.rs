@@ -16,7 +16,6 @@ use crate::lines::{empty, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use std::collections::VecDeque;
-use std::io::Read;
 
 /// Opens a session at a record that an earlier reading returned.
 ///
@@ -36,10 +35,13 @@ pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> R
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     parts.keep()?;
     let preserved = Preserved::of(parts, cx.options.max_line)?;
-    let mut head = Vec::new();
-    let read = parts.main()?.take(About::HEAD).read_to_end(&mut head);
-    read.map_err(|error| Error::io("cannot read", error))?;
-    let about = About::of(&head);
+    let mut about = About::of(&files::head(&mut *parts.main()?)?);
+    // A transcript may be empty, while the files of sub-agents beside it name the session.
+    if about.session_id().is_none()
+        && let Some(side) = parts.names().iter().find(|name| files::is_flat(name))
+    {
+        about.complete(&About::of(&files::head(&mut *parts.open(side)?)?));
+    }
     let (older, version) = about::older(parts, cx.options.max_line)?;
     let older = Some(older).filter(|_| version == FIRST);
     let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
