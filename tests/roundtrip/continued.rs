@@ -547,6 +547,56 @@ fn a_new_compaction_keeps_the_messages_of_the_source() {
     assert!(tail.contains("Any more?") && tail.contains("No more."), "{tail}");
 }
 
+/// Claude Code compacts behind a line without a parent, and sends none of the lines before it.
+#[test]
+fn a_new_compaction_of_claude_code_keeps_the_messages_of_the_source() {
+    for (was, source) in [(harbour(), "pi")] {
+        let there = away(&was, "claude-code");
+        let mut new = resumed("claude-code", &files_of(&there)[0].1);
+        let last = |lines: &[Value]| {
+            lines.iter().rev().find_map(|line| line.get("uuid").cloned()).expect("a line")
+        };
+        let line = |n: u32, parent: Value, more: Value| {
+            let mut line = json!({"parentUuid": parent, "isSidechain": false, "sessionId": "s",
+                "uuid": format!("5ca1ab1e-0000-4000-8000-00000000000{n}"), "version": "2.1.332",
+                "timestamp": format!("{TIME}5.{n}00Z"), "cwd": "/srv/mole", "gitBranch": ""});
+            let more = more.as_object().cloned().unwrap_or_default();
+            line.as_object_mut().expect("an object").extend(more);
+            line
+        };
+        let before = last(&new);
+        new.push(line(
+            1,
+            Value::Null,
+            json!({"type": "system", "subtype": "compact_boundary",
+            "content": "Conversation compacted", "logicalParentUuid": before, "isMeta": false,
+            "level": "info", "compactMetadata": {"trigger": "manual", "preTokens": 9}}),
+        ));
+        let summed = json!({"role": "user", "content": "This session goes on: all, in short."});
+        new.push(line(
+            2,
+            last(&new),
+            json!({"type": "user", "message": summed,
+            "isVisibleInTranscriptOnly": true, "isCompactSummary": true}),
+        ));
+        let asked = json!({"role": "user", "content": "And then?"});
+        new.push(line(3, last(&new), json!({"type": "user", "message": asked})));
+        let said = json!({"id": "msg_8", "type": "message", "role": "assistant",
+            "model": "claude-9", "content": [{"type": "text", "text": "Then nothing."}],
+            "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}});
+        new.push(line(4, last(&new), json!({"type": "assistant", "message": said})));
+        new.push(json!({"type": "last-prompt", "lastPrompt": "And then?", "sessionId": "s",
+            "leafUuid": last(&new)}));
+        let (now, found) = back(&with(&there, &new), source);
+        let mut all = any_more();
+        all.extend(
+            [("user", "And then?"), ("assistant", "Then nothing.")]
+                .map(|(role, text)| (role.to_owned(), text.to_owned())),
+        );
+        whole(&was, &now, &all).unwrap_or_else(|why| panic!("{source}: {why}: {found:?}"));
+    }
+}
+
 #[test]
 fn a_new_name_is_one_in_the_source() {
     let was = harbour();

@@ -172,7 +172,9 @@ impl Merger<'_> {
     fn place_of(&self, record: &Record) -> Place {
         let Some(source_format) = self.source_format else { return Place::Source };
         let held = source_format.version().kinds.contains(&record.kind);
-        if record.kind == Kind::Compaction && !held {
+        // Other formats than the file's cannot list what a compaction keeps.
+        let lists = record.node.get(Field::Kept).is_some() && !self.is_native();
+        if record.kind == Kind::Compaction && (!held || lists) {
             return Place::SummedUp;
         }
         let own = record.is_node() || matches!(record.kind, Kind::Session | Kind::Turn);
