@@ -8,7 +8,7 @@ mod named;
 mod options;
 mod repair;
 
-pub use context::{Api, Context, Interface, Mends, Prompt, Resent};
+pub use context::{Api, Context, Corrections, Interface, Mends, Prompt, Resent};
 pub use head::{Confidence, Head, Sniffed};
 pub use map::Map;
 pub use member::Member;
@@ -120,6 +120,8 @@ pub struct Format {
     pub plain: Option<PlainFn>,
     /// Whether the software continues a session at the last entry of its file.
     pub ends_at_last: bool,
+    /// Whether the software puts entries into another order than that of the file.
+    pub reorders: bool,
     /// Faults that the software mends in a history before it sends it.
     pub mends: Mends,
     /// The interface to which the software sends a history, where sessions do not decide on it.
@@ -130,8 +132,6 @@ pub struct Format {
     pub main: Option<MainFn>,
     /// Names records that the software adds to a session by itself.
     pub additions: Option<AdditionFn>,
-    /// Makes the record that gives a session a new name, where this is no `session_info`.
-    pub rename: Option<RenameFn>,
     /// Fields of the session's record that the software fills by itself where they are missing.
     pub fills: &'static [Field],
     /// Whether the session's record names copyist as the program that began the file.
@@ -206,8 +206,6 @@ pub type NativeFn = fn(&Named<'_>) -> String;
 pub type MainFn = fn(&[String]) -> Option<usize>;
 /// Returns what a record is that the software adds to a session by itself, as a noun: `attachment`.
 pub type AdditionFn = fn(&Record) -> Option<&'static str>;
-/// Returns the record that gives this session this name.
-pub type RenameFn = fn(&Node, &crate::json::Json) -> Record;
 /// Gives a record a number behind the last one, if there is one. Returns the record's number.
 pub type NumberFn = fn(&mut Record, Option<u64>) -> Option<u64>;
 /// Checks a line that is not blank without the lines before it, so that any thread may do it, and
@@ -365,13 +363,13 @@ impl Format {
             one_run: None,
             whole_answers: false,
             ends_at_last: false,
+            reorders: false,
             mends: Mends::Nothing,
             interface: Interface::ChatCompletions,
             unanswered: turns::NO_RESULT,
             plain: None,
             main: None,
             additions: None,
-            rename: None,
             fills: &[],
             is_ours: None,
             number: None,

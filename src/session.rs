@@ -89,9 +89,10 @@ impl<'s> Session<'s> {
             first.record(located);
         }
         let tree = first.shape.finish();
-        for found in tree.findings().filter(|found| found.code != Code::Cycle) {
-            cx.report(found);
-        }
+        let reorders = |header: &Record| formats::ruling(format, &header.node).reorders;
+        let reorders = first.header.as_ref().is_some_and(reorders);
+        let counts = |code| code != Code::Cycle && !(reorders && code == Code::ForwardParent);
+        tree.findings().filter(|found| counts(found.code)).for_each(|found| cx.report(found));
         tree.unreached()
             .filter(|_| format.ends_at_last)
             .into_iter()

@@ -4,10 +4,10 @@
 use super::joined::{Joined, Whole};
 use super::plain::plain;
 use super::{anthropic, openai};
-use crate::format::{Api, Context, Format, Resent};
+use crate::format::{Api, Context, Corrections, Format, Resent};
 use crate::mapping::{BlockType, Object, Row, blocks, row};
 use crate::position::{Located, Position};
-use crate::record::{Field, Node, Record, block};
+use crate::record::{Field, Kind, Node, Record, block};
 
 /// The shape of a context's messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +60,8 @@ pub struct Forming {
 }
 
 enum Shape {
-    Own,
+    /// With the stage that takes faults out of the history, if there is one.
+    Own(Option<Box<dyn Corrections>>),
     Canonical,
     OpenAi(openai::Messages),
     Anthropic(anthropic::Messages),
@@ -71,6 +72,8 @@ pub struct Sending {
     way: Way,
     /// The interface; `None` where messages are only compared.
     api: Option<Api>,
+    /// Stage before the way, of messages for an interface.
+    corrections: Option<Box<dyn Corrections>>,
 }
 
 /// Preparation of messages before they are written.
@@ -89,7 +92,8 @@ impl Sending {
             Some(_) => Joined::waiting(format),
             None => Joined::compared(),
         };
-        Self { way: resent.map_or_else(|| Way::Joined(Box::new(joined())), Way::Resent), api }
+        let way = resent.map_or_else(|| Way::Joined(Box::new(joined())), Way::Resent);
+        Self { way, api, corrections: api.and_then(|_| context.corrections()) }
     }
 
     /// Takes one message, and adds what is sent to `ready`. `seen` gets what is sent of this
@@ -102,28 +106,39 @@ impl Sending {
         ready: &mut Vec<Whole>,
     ) {
         let Located { value: message, at } = message;
-        let joined = match &mut self.way {
-            Way::Resent(resent) => {
-                let mut nodes = Vec::new();
-                resent.message(message, &mut nodes);
-                nodes.iter().for_each(seen);
-                return ready.extend(nodes.into_iter().map(|node| Whole::new(*at, node)));
-            }
-            Way::Joined(joined) => joined,
-        };
+        if let Way::Resent(resent) = &mut self.way {
+            let mut nodes = Vec::new();
+            resent.message(message, &mut nodes);
+            nodes.iter().for_each(seen);
+            return ready.extend(nodes.into_iter().map(|node| Whole::new(*at, node)));
+        }
         let Some(sent) = context.sent(message) else { return };
         seen(&sent);
+        let mut whole = Vec::new();
+        match &mut self.corrections {
+            Some(corrections) => corrections.message(sent, &mut whole),
+            None => whole.push(sent),
+        }
+        whole.into_iter().for_each(|sent| self.join(*at, &sent, ready));
+    }
+
+    /// Joins a message with those before it.
+    fn join(&mut self, at: Position, sent: &Node, ready: &mut Vec<Whole>) {
+        let Way::Joined(joined) = &mut self.way else { return };
         let thinking = self.api == Some(Api::Anthropic) && sent.is(Field::Api, anthropic::API);
-        let Some(mut sent) = plain(&sent, thinking) else { return };
+        let Some(mut sent) = plain(sent, thinking) else { return };
         if self.api == Some(Api::OpenAi) && !sent.is(Field::Role, "assistant") {
             openai::as_text(&mut sent);
         }
-        joined.add(*at, sent);
+        joined.add(at, sent);
         ready.extend(std::iter::from_fn(|| joined.next()));
     }
 
     /// Adds the messages that are held back at the end.
     pub fn finish(&mut self, ready: &mut Vec<Whole>) {
+        let mut last = Vec::new();
+        self.corrections.iter_mut().for_each(|corrections| corrections.finish(&mut last));
+        last.into_iter().for_each(|sent| self.join(Position::default(), &sent, ready));
         match &mut self.way {
             Way::Joined(joined) => {
                 joined.finish();
@@ -143,7 +158,7 @@ impl Forming {
     /// Begins messages of this form, behind [`Context::begin`].
     pub fn new(form: Form, context: &dyn Context, format: &Format) -> Self {
         let (shape, api) = match form {
-            Form::Own => (Shape::Own, None),
+            Form::Own => (Shape::Own(context.corrections()), None),
             Form::Canonical => (Shape::Canonical, None),
             Form::OpenAi => (Shape::OpenAi(openai::Messages::default()), Some(Api::OpenAi)),
             Form::Anthropic => {
@@ -160,14 +175,14 @@ impl Forming {
         message: &Located<Record>,
         list: &mut List,
     ) {
-        if let Shape::Own = self.shape {
-            let mut item = Vec::new();
-            context.own(&message.value, &mut item);
-            // Some software drops a message only when it sends the others.
-            if !item.is_empty() {
-                list.item().extend_from_slice(&item);
+        match &mut self.shape {
+            Shape::Own(Some(corrections)) => {
+                let mut nodes = Vec::new();
+                corrections.message(message.value.node.clone(), &mut nodes);
+                return write_own(context, nodes, list);
             }
-            return;
+            Shape::Own(None) => return own(context, &message.value, list),
+            _ => {}
         }
         self.sending.message(context, message, &mut |_| {}, &mut self.ready);
         self.write(list);
@@ -179,32 +194,54 @@ impl Forming {
                 Shape::OpenAi(messages) => messages.add(&whole, list),
                 Shape::Anthropic(messages) => messages.add(&whole, list),
                 Shape::Canonical => write_canonical(&whole, list),
-                Shape::Own => {}
+                Shape::Own(_) => {}
             }
         }
     }
 
     /// Writes the messages that are held back at the end.
-    pub fn finish(&mut self, list: &mut List) {
+    pub fn finish(&mut self, context: &dyn Context, list: &mut List) {
+        if let Shape::Own(Some(corrections)) = &mut self.shape {
+            let mut nodes = Vec::new();
+            corrections.finish(&mut nodes);
+            write_own(context, nodes, list);
+        }
         self.sending.finish(&mut self.ready);
         self.write(list);
         match &mut self.shape {
             Shape::OpenAi(messages) => messages.show_images(list),
             Shape::Anthropic(messages) => messages.close_answers(list),
-            Shape::Canonical | Shape::Own => {}
+            Shape::Canonical | Shape::Own(_) => {}
         }
     }
 
     /// Returns the members behind the messages.
     pub fn members(&self, context: &dyn Context) -> Vec<(&'static str, Vec<u8>)> {
         match &self.shape {
-            Shape::Own => context.settings(),
+            Shape::Own(_) => context.settings(),
             Shape::Anthropic(messages) => {
                 let system = messages.system();
                 system.map(|text| ("system", text.as_bytes().to_vec())).into_iter().collect()
             }
             _ => Vec::new(),
         }
+    }
+}
+
+/// Writes messages that a stage of the context made, in the shape of the source's software.
+fn write_own(context: &dyn Context, nodes: Vec<Node>, list: &mut List) {
+    for node in nodes {
+        own(context, &Record { kind: Kind::Message, node }, list);
+    }
+}
+
+/// Writes a message in the shape of the source's software.
+fn own(context: &dyn Context, message: &Record, list: &mut List) {
+    let mut item = Vec::new();
+    context.own(message, &mut item);
+    // Some software drops a message only when it sends the others.
+    if !item.is_empty() {
+        list.item().extend_from_slice(&item);
     }
 }
 

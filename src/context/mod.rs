@@ -103,7 +103,7 @@ pub fn run(
         forming.message(messages.context.as_mut(), &message, &mut to.list);
         to.flush_if(CHUNK)?;
     }
-    forming.finish(&mut to.list);
+    forming.finish(messages.context.as_ref(), &mut to.list);
     to.list.text(b"]");
     for (key, value) in forming.members(messages.context.as_ref()) {
         member(key, &value, to.list.buffer());

@@ -61,7 +61,7 @@ pub fn run(
         let message = Located { value, at: Position::default() };
         forming.message(context.as_mut(), &message, &mut list);
     }
-    forming.finish(&mut list);
+    forming.finish(context.as_ref(), &mut list);
     list.text(b"]");
     for (key, value) in forming.members(context.as_ref()) {
         super::member(key, &value, list.buffer());

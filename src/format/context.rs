@@ -77,6 +77,12 @@ pub trait Context {
         None
     }
 
+    /// Returns the stage that takes faults out of the history before it is sent, where the software
+    /// does that; requested between the showings, after [`begin`](Self::begin).
+    fn corrections(&self) -> Option<Box<dyn Corrections>> {
+        None
+    }
+
     /// Returns members behind the messages.
     fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {
         Vec::new()
@@ -139,6 +145,15 @@ impl Mends {
 pub trait Resent {
     /// Takes a record of [`Context::begin`] or [`Context::message`], and adds what is sent of it.
     fn message(&mut self, record: &Record, out: &mut Vec<Node>);
+
+    /// Adds what is sent behind the last message.
+    fn finish(&mut self, out: &mut Vec<Node>);
+}
+
+/// Takes faults out of a history that an interface would refuse, as the format's software does.
+pub trait Corrections {
+    /// Takes the next message, and adds what is sent.
+    fn message(&mut self, message: Node, out: &mut Vec<Node>);
 
     /// Adds what is sent behind the last message.
     fn finish(&mut self, out: &mut Vec<Node>);

@@ -2,8 +2,10 @@
 
 mod agent_orchestrator;
 mod ahead;
+mod claude_chains;
 mod claude_code;
 mod claude_eras;
+mod claude_made;
 mod codelia;
 mod codex;
 #[path = "../common/mod.rs"]

@@ -24,7 +24,6 @@ const LAYERS: &[&[&str]] = &[
     &["framing"],
     &["memory"],
     &["stage"],
-    &["edit"],
     &["named"],
     &["tree"],
     &["context_rules"],

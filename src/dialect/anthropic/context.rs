@@ -2,12 +2,8 @@
 
 use super::block::{self, Types};
 use crate::format::Context;
-use crate::json::Json;
 use crate::mapping::Object;
 use crate::record::{Field, Kind, Record};
-
-/// Subtype of the message with the summary of all messages before it.
-pub const COMPACT_SUMMARY: &str = "compact_summary";
 
 /// Begins the context of a session: its messages as they are, without those of sub-agents and those
 /// that are excluded.
@@ -21,12 +17,6 @@ struct Messages;
 impl Context for Messages {
     fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
         (record.kind == Kind::Message && !record.is_aside()).then(|| record.clone())
-    }
-
-    fn summary(&self, message: &Record) -> Option<Json> {
-        let is_summary = message.node.is(Field::Subtype, COMPACT_SUMMARY);
-        let text = || crate::record::block::message_text(&message.node);
-        (message.kind == Kind::Message && is_summary).then(text)?
     }
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {

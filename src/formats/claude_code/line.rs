@@ -2,7 +2,6 @@
 
 use super::wire;
 use crate::dialect::anthropic::block::{self, Types};
-use crate::dialect::anthropic::context::COMPACT_SUMMARY;
 use crate::dialect::anthropic::split;
 use crate::json::{Fault, Json, Span, text};
 use crate::mapping::{self, Extra, Object, Source, template};
@@ -133,7 +132,7 @@ fn spoken(line: &Bytes, role: &'static str) -> Result<Record, Fault> {
         node.put(Field::Group, group);
     }
     if is_set(node, wire::SUMMARY) {
-        node.set(Field::Subtype, Json::string(COMPACT_SUMMARY));
+        node.set(Field::Subtype, Json::constant("\"compact_summary\""));
     }
     Ok(record)
 }
@@ -163,17 +162,22 @@ pub fn reparent(node: &mut Node, parent: Json) {
     let own =
         node.json(Field::Parent).map(|own| String::from_utf8_lossy(own.as_bytes()).into_owned());
     if let (Some(own), true) = (own, node.json(Field::Extra).is_some()) {
-        restate(node, &own);
+        restate(node, wire::PARENT, &own);
     }
     node.set(Field::Parent, parent);
 }
 
-/// Writes the spelling of the line's own parent into the template.
-fn restate(node: &mut Node, own: &str) {
+/// Keeps the line's own identifier in the template, for a record that gets another one.
+pub fn keep_id(node: &mut Node, own: &Json) {
+    restate(node, "uuid", &String::from_utf8_lossy(own.as_bytes()));
+}
+
+/// Writes the line's own value of a member into the template.
+fn restate(node: &mut Node, name: &str, own: &str) {
     let Some(template) = node.json(Field::Extra) else { return };
     let mut extra = Extra::default();
     for (key, value) in template.members() {
-        let is_place = text::is(key, wire::PARENT) && value == template::PLACE;
+        let is_place = text::is(key, name) && value == template::PLACE;
         extra.add(key, if is_place { own.as_bytes() } else { value });
     }
     extra.put(node);

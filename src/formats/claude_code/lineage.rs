@@ -2,11 +2,11 @@
 //!
 //! Claude Code writes each block of an answer as a line. From release 2.1 on, each result of a tool
 //! is the child of its call, so that results of parallel calls are on branches; when it resumes,
-//! the program puts them back behind the answer. Here they follow each other as they came, so that
-//! the path to the leaf holds all that is sent.
+//! the program puts them back behind the answer. So do the links here (`chain`), so that the path to
+//! the leaf holds all that is sent.
 
+use super::chain::Chain;
 use super::line::{is_set, reparent};
-use super::preserved::Preserved;
 use super::wire;
 use crate::ids::hash;
 use crate::json::Json;
@@ -21,7 +21,9 @@ const CALLS: usize = 64;
 pub struct Lineage {
     /// Whether all lines are those of one sub-agent, whose conversation the file is.
     agent: bool,
-    preserved: Preserved,
+    chain: Chain,
+    /// Ordinal of the next line of the chain.
+    next: u32,
     /// Hashes of the identifiers of the conversation's lines, each with that of its parent.
     nodes: Vec<(u64, u64)>,
     /// Hashes of parents that did not come before their children.
@@ -32,25 +34,10 @@ pub struct Lineage {
     newest: Option<Json>,
     /// Leaf that the last line about it names.
     wanted: Option<Json>,
-    answer: Option<Answer>,
     /// Calls of sub-agents, by the hash of the prompt.
     calls: Vec<(u64, Json)>,
     /// Call of each sub-agent whose lines are in the file, by the hash of its last line.
     agents: HashMap<u64, Json>,
-}
-
-/// Last answer of the conversation, while results of its calls may come.
-#[derive(Debug)]
-struct Answer {
-    group: Json,
-    /// Hashes of the lines of the answer.
-    blocks: Vec<u64>,
-    /// Hashes of the lines that follow these.
-    behind: Vec<u64>,
-    /// Calls without a result.
-    calls: Vec<Json>,
-    /// Last line of all these.
-    end: Json,
 }
 
 fn key(id: &Json) -> u64 {
@@ -58,11 +45,23 @@ fn key(id: &Json) -> u64 {
 }
 
 impl Lineage {
-    /// Begins a transcript with the messages that its compactions keep; `agent` is true for the
-    /// file of one sub-agent.
+    /// Begins a transcript with the places of its lines; `agent` is true for the file of one
+    /// sub-agent.
     #[must_use]
-    pub fn of(agent: bool, preserved: Preserved) -> Self {
-        Self { agent, preserved, ..Self::default() }
+    pub fn of(agent: bool, chain: Chain) -> Self {
+        Self { agent, chain, ..Self::default() }
+    }
+
+    /// Whether the next line, with these records, is the same message as one before it.
+    #[must_use]
+    pub fn is_copy(&self, records: &[Record]) -> bool {
+        let named = records.last().is_some_and(|last| last.node.json(Field::Id).is_some());
+        named && self.chain.is_copy(self.next)
+    }
+
+    /// Passes over a line of the chain.
+    pub fn skip(&mut self) {
+        self.next += 1;
     }
 
     /// Links the records of one line.
@@ -77,6 +76,8 @@ impl Lineage {
         };
         let Some(first) = records.first_mut() else { return };
         self.newest = Some(id.clone());
+        let ordinal = self.next;
+        self.skip();
         if !self.agent && is_side(&first.node) {
             let call = self.agent_of(first, &id);
             for record in records {
@@ -92,10 +93,8 @@ impl Lineage {
             }
             return;
         }
-        self.follow(first, &id);
-        let own = first.node.json(Field::Id).unwrap_or(&id);
-        if let Some(parent) = self.preserved.parent_of(own, first.node.json(Field::Parent)) {
-            reparent(&mut first.node, parent.clone());
+        if let Some(parent) = self.chain.parent(ordinal) {
+            reparent(&mut first.node, parent.cloned().unwrap_or(Json::constant("null")));
         }
         let parent = first.node.json(Field::Parent).filter(|parent| !parent.is_null());
         let parent = parent.map_or(0, key);
@@ -118,13 +117,6 @@ impl Lineage {
         if self.last.is_none() || !self.awaited.contains(&own) {
             self.last = Some(id);
         }
-    }
-
-    /// Whether a compaction puts a record behind its summary.
-    #[must_use]
-    pub fn moves(&self, record: &Record) -> bool {
-        let (id, parent) = (record.node.json(Field::Id), record.node.json(Field::Parent));
-        id.is_some_and(|id| self.preserved.parent_of(id, parent).is_some())
     }
 
     /// Notes a record that was linked before.
@@ -156,36 +148,6 @@ impl Lineage {
         }
     }
 
-    /// Puts a line of the conversation behind the results of parallel calls that came before it.
-    fn follow(&mut self, record: &mut Record, id: &Json) {
-        let node = &mut record.node;
-        let group = node.json(Field::Group).filter(|_| node.is(Field::Role, "assistant")).cloned();
-        let parent = node.json(Field::Parent).filter(|parent| !parent.is_null()).map(key);
-        let Some(answer) = &mut self.answer else {
-            self.answer = group.map(|group| Answer::of(group, id));
-            return;
-        };
-        let is_block = parent.is_some_and(|parent| answer.blocks.contains(&parent));
-        let is_behind = parent.is_some_and(|parent| answer.behind.contains(&parent));
-        let more = group.as_ref() == Some(&answer.group);
-        let result = answer.takes(node);
-        // A prompt that follows a block continues without the rest of the answer.
-        if (is_block && (more || result || record.kind == Kind::Opaque)) || is_behind {
-            if node.json(Field::Parent) != Some(&answer.end) {
-                reparent(node, answer.end.clone());
-            }
-            if more || result || record.kind == Kind::Opaque {
-                let list = if more { &mut answer.blocks } else { &mut answer.behind };
-                list.push(key(id));
-                answer.end = id.clone();
-                return;
-            }
-        }
-        if record.kind == Kind::Message {
-            self.answer = group.map(|group| Answer::of(group, id));
-        }
-    }
-
     /// Returns the call for which a sub-agent's line was written, if it is known.
     fn agent_of(&mut self, record: &Record, id: &Json) -> Option<Json> {
         let parent = record.node.json(Field::Parent).filter(|parent| !parent.is_null());
@@ -205,10 +167,6 @@ impl Lineage {
     fn note_calls(&mut self, node: &Node) {
         for call in node.nodes(Field::Content).unwrap_or_default() {
             let named = |name: &&str| call.is(Field::Name, name);
-            let id = call.json(Field::Id).filter(|_| call.is(Field::Type, block::TOOL_CALL));
-            if let Some(answer) = &mut self.answer {
-                answer.calls.extend(id.cloned());
-            }
             if !call.is(Field::Type, block::TOOL_CALL) || !wire::AGENT_TOOLS.iter().any(named) {
                 continue;
             }
@@ -268,26 +226,6 @@ impl Lineage {
             end = place;
         }
         false
-    }
-}
-
-impl Answer {
-    /// Whether a message is the first result of one of the calls.
-    fn takes(&mut self, message: &Node) -> bool {
-        let blocks = message.nodes(Field::Content).unwrap_or_default();
-        let call = blocks.first().and_then(|block| block.json(Field::Call));
-        let place = self.calls.iter().position(|waiting| Some(waiting) == call);
-        place.map(|place| self.calls.remove(place)).is_some()
-    }
-
-    fn of(group: Json, id: &Json) -> Self {
-        Self {
-            group,
-            blocks: vec![key(id)],
-            behind: Vec::new(),
-            calls: Vec::new(),
-            end: id.clone(),
-        }
     }
 }
 

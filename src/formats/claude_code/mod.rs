@@ -29,19 +29,22 @@
 
 mod about;
 mod additions;
+mod chain;
+mod context;
 mod files;
 mod foreign;
 mod line;
 mod lineage;
+mod links;
 mod older;
 mod preserved;
 mod read;
 mod repair;
+mod space;
 mod upgrade;
 mod wire;
 mod write;
 
-use crate::dialect::anthropic::context;
 use crate::format::{Format, Interface, Mends, Named, Required, Step, Version};
 use crate::ids;
 use crate::record::{Field, Kind};
@@ -66,14 +69,13 @@ pub static FORMAT: Format = Format {
     home: Some(home),
     resume: Some(read::resume),
     // By the rules of release 2.1.332: the path to the leaf, which begins at the last compaction.
-    // What the program renders again (attachments) or adds when it resumes (results of interrupted
-    // calls, the answer "No response requested.") is not contained.
+    // What the program renders again (attachments) is not contained.
     context: Some(context::open),
+    reorders: true,
     mends: Mends::Calls,
     interface: Interface::AnthropicMessages,
     native: Some(native),
     additions: Some(additions::addition),
-    rename: Some(additions::title),
     fills: additions::FILLS,
     ..Format::new(Required {
         name: NAME,

@@ -1,11 +1,12 @@
 //! Reader of a transcript as a stream of records.
 
 use super::about::{self, About, FIRST};
+use super::chain::Chain;
 use super::files::{self, Part};
 use super::lineage::Lineage;
 use super::older::Older;
-use super::preserved::{Preserved, object};
-use super::wire;
+use super::preserved::object;
+use super::space::Space;
 use super::{NAME, line};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -16,6 +17,7 @@ use crate::lines::{empty, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use std::collections::VecDeque;
+use std::io::Read;
 
 /// Opens a session at a record that an earlier reading returned.
 ///
@@ -34,18 +36,16 @@ pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> R
 /// If a part cannot be read.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     parts.keep()?;
-    let preserved = Preserved::of(parts, cx.options.max_line)?;
-    let mut about = About::of(&files::head(&mut *parts.main()?)?);
-    // A transcript may be empty, while the files of sub-agents beside it name the session.
-    if about.session_id().is_none()
-        && let Some(side) = parts.names().iter().find(|name| files::is_flat(name))
-    {
-        about.complete(&About::of(&files::head(&mut *parts.open(side)?)?));
-    }
+    let mut head = Vec::new();
+    let read = parts.main()?.take(About::HEAD).read_to_end(&mut head);
+    read.map_err(|error| Error::io("cannot read", error))?;
+    let about = About::of(&head);
     let (older, version) = about::older(parts, cx.options.max_line)?;
     let older = Some(older).filter(|_| version == FIRST);
     let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
-    let lineage = Lineage::of(about.agent, preserved);
+    let mut chain = Chain::of(parts, about.agent, cx.options.max_line)?;
+    let space = Space::beside(chain.take_ids());
+    let lineage = Lineage::of(about.agent, chain);
     let records = Records {
         lines,
         cx,
@@ -57,6 +57,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         part: None,
         waiting: None,
         lineage,
+        space,
         releases: Vec::new(),
         title: Title::default(),
         ready: VecDeque::new(),
@@ -80,6 +81,8 @@ struct Records<'a> {
     /// Line of the main part before which the lines of a sub-agent are read.
     waiting: Option<Waiting>,
     lineage: Lineage,
+    /// Identifiers in the files of sub-agents.
+    space: Space,
     /// Releases that wrote the lines of the main part.
     releases: Vec<Json>,
     title: Title,
@@ -146,6 +149,10 @@ impl Records<'_> {
     fn take(&mut self, mut records: Vec<Record>, frame: Framing) -> Result<bool> {
         match &self.part {
             Some(part) => {
+                if self.space.has(&records) {
+                    records = vec![Record::of_line(&frame.bytes)];
+                }
+                self.space.link(&mut records, &part.name);
                 records
                     .iter_mut()
                     .for_each(|record| files::mark(&mut record.node, record.kind, part));
@@ -162,6 +169,10 @@ impl Records<'_> {
                     return Ok(true);
                 }
                 self.note_release(&frame.bytes);
+                if self.lineage.is_copy(&records) {
+                    self.lineage.skip();
+                    records = vec![Record::of_line(&frame.bytes)];
+                }
                 self.lineage.link(&mut records);
                 records.first().into_iter().for_each(|first| self.title.note(&first.node));
             }
@@ -212,6 +223,7 @@ impl Records<'_> {
         let before = std::mem::replace(&mut self.lines, next.of_part(part.number));
         self.push(part.begin(lines && self.lines.bom, text.as_deref()), at);
         self.part = Some(part);
+        self.space.begin();
         Ok(before)
     }
 
@@ -307,7 +319,7 @@ impl Title {
     fn note(&mut self, node: &Node) {
         let Some(data) = node.json(Field::Data) else { return };
         let text = |name| data.member(name).filter(|text| text.text().is_some());
-        if node.is(Field::Type, wire::CUSTOM_TITLE) {
+        if node.is(Field::Type, "custom-title") {
             self.custom = text("customTitle").or(self.custom.take());
         } else if node.is(Field::Type, "ai-title") {
             self.made = text("aiTitle").or(self.made.take());

@@ -33,9 +33,6 @@ pub const API_ERROR: &str = "isApiErrorMessage";
 /// `preservedSegment` name the messages that it keeps.
 pub const COMPACTION: &str = "compactMetadata";
 
-/// Type of the line with the title that the user gave.
-pub const CUSTOM_TITLE: &str = "custom-title";
-
 /// Types of lines in the chain.
 pub const CHAINED: &[&str] = &["user", "assistant", "system", "attachment", "progress"];
 
@@ -46,7 +43,7 @@ pub const BESIDE: &[(&str, &str)] = &[
     ("file-history-snapshot", "messageId"),
     ("queue-operation", "sessionId"),
     ("last-prompt", "sessionId"),
-    (CUSTOM_TITLE, "sessionId"),
+    ("custom-title", "sessionId"),
     ("ai-title", "sessionId"),
     ("agent-name", "sessionId"),
     ("permission-mode", "sessionId"),

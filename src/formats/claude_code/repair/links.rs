@@ -1,6 +1,6 @@
 //! Links between the lines of a damaged transcript, and the decision how each is linked.
 //!
-//! A line costs 28 bytes: hashes of its identifier and of its parent's, of its text and of whose
+//! A line costs 36 bytes: hashes of its identifier and of its parent's, of its text and of whose
 //! line it is, and its place in the order of identifiers.
 
 use super::line::Members;
@@ -23,6 +23,7 @@ struct Link {
     content: u32,
     /// Hash of the sub-agent that wrote the line.
     side: u32,
+    is_side: bool,
 }
 
 /// Links as they are in the file.
@@ -39,7 +40,9 @@ pub struct Plan {
     list: Vec<Link>,
     /// Ordinals in the order of identifiers.
     order: Vec<u32>,
+    /// Lines that are the same message as another one, and those of them that are set aside.
     copies: Bits,
+    aside: Bits,
     renamed: Bits,
     /// New parents, each with the reason.
     parents: HashMap<u32, (Option<u32>, Code)>,
@@ -70,8 +73,9 @@ impl Links {
         self.list.push(Link {
             id: members.uuid(line).map_or(NONE, key),
             parent: parent_key(line, members),
-            content: hash(line.trim_ascii()) as u32,
+            content: hash(&[of(members.kind), of(members.message)].concat()) as u32,
             side: hash(&side.concat()) as u32,
+            is_side: of(members.side) == b"true",
         });
     }
 
@@ -85,14 +89,19 @@ impl Links {
         }
     }
 
-    /// Decides about each line.
-    pub fn decide(&mut self) -> Plan {
+    /// Decides about each line of a transcript, or of the `agent` whose conversation the file is.
+    ///
+    /// The newest release reads a line whose parent is lost as the successor of the line before it,
+    /// and copies of a line as one message, so that these are mended only for older ones, with
+    /// `resumable`. In a transcript, lines of sub-agents are always mended.
+    pub fn decide(&mut self, agent: bool, resumable: bool) -> Plan {
         let list = std::mem::take(&mut self.list);
         let mut order: Vec<u32> = (0..list.len() as u32).collect();
         order.sort_by_key(|at| list.get(*at as usize).map(|link| link.id));
         let mut plan = Plan { list, order, ..Plan::default() };
-        plan.find_copies();
-        plan.link(&self.torn);
+        let mends = |link: &Link| resumable || link.is_side && !agent;
+        plan.find_copies(&mends);
+        plan.link(&self.torn, &mends);
         plan.break_cycles();
         plan
     }
@@ -111,16 +120,21 @@ impl Plan {
     /// Whether anything is changed.
     pub fn changes(&self) -> bool {
         !self.parents.is_empty()
-            || (0..self.len()).any(|at| self.is_renamed(at) || self.is_copy(at))
+            || (0..self.len()).any(|at| self.is_renamed(at) || self.is_set_aside(at))
     }
 
     /// Whether any line is set aside.
     pub fn removes(&self) -> bool {
-        (0..self.len()).any(|at| self.is_copy(at))
+        (0..self.len()).any(|at| self.is_set_aside(at))
     }
 
-    /// Whether an equal line comes before the line.
-    pub fn is_copy(&self, ordinal: u32) -> bool {
+    /// Whether the line is removed, because another one is the same message.
+    pub fn is_set_aside(&self, ordinal: u32) -> bool {
+        self.aside.contains(ordinal)
+    }
+
+    /// Whether another line is the same message and counts instead.
+    fn is_copy(&self, ordinal: u32) -> bool {
         self.copies.contains(ordinal)
     }
 
@@ -180,29 +194,82 @@ impl Plan {
         found.filter(|_| id > ROOT)
     }
 
-    /// Finds lines that occur twice, and others that need an identifier of their own.
-    fn find_copies(&mut self) {
-        let mut first: Option<(u64, u64, u32)> = None;
+    /// Finds lines that occur twice, and others that need an identifier of their own. Of copies,
+    /// the first counts whose parent is in the file. The others are set aside if the newest release
+    /// would lose messages through them, and where the line `mends`.
+    fn find_copies(&mut self, mends: &dyn Fn(&Link) -> bool) {
+        let mut groups: Vec<Vec<u32>> = Vec::new();
+        let mut last = NONE;
         for at in self.order.clone() {
             let Some(link) = self.get(at) else { continue };
             if link.id == NONE {
                 self.renamed.insert(at);
-                continue;
+            } else if let Some(group) = groups.last_mut().filter(|_| link.id == last) {
+                group.push(at);
+            } else {
+                groups.push(vec![at]);
             }
-            let group = first.filter(|(id, ..)| *id == link.id);
-            let Some((_, parent, content)) = group else {
-                first = Some((link.id, link.parent, link.content));
-                continue;
-            };
-            let same = (parent, content) == (link.parent, link.content);
-            let marked = if same { &mut self.copies } else { &mut self.renamed };
-            marked.insert(at);
+            last = link.id;
         }
+        for group in groups.into_iter().filter(|group| group.len() > 1) {
+            let mut kept: Vec<(u32, Vec<u32>)> = Vec::new();
+            for at in group {
+                let content = self.get(at).map(|link| link.content);
+                let same = |(first, _): &&mut (u32, Vec<u32>)| {
+                    self.get(*first).map(|link| link.content) == content
+                };
+                match kept.iter_mut().find(same) {
+                    Some((_, copies)) => copies.push(at),
+                    None => kept.push((at, Vec::new())),
+                }
+            }
+            for (place, (first, copies)) in kept.into_iter().enumerate() {
+                if place > 0 {
+                    self.renamed.insert(first);
+                }
+                self.choose(first, &copies, mends);
+            }
+        }
+    }
+
+    /// Chooses the line that counts among those of one message.
+    fn choose(&mut self, first: u32, copies: &[u32], mends: &dyn Fn(&Link) -> bool) {
+        let parent = |at: u32| self.get(at).map_or(NONE, |link| link.parent);
+        let all = || std::iter::once(first).chain(copies.iter().copied());
+        // The parent of the last copy is the one by which the newest release goes.
+        let Some(last) = all().last().map(parent) else { return };
+        let same = all().all(|at| parent(at) == last);
+        let stays = if same { None } else { all().find(|at| self.is_linked(*at)) }.unwrap_or(first);
+        let lost = last <= ROOT && parent(stays) > ROOT;
+        let mended =
+            self.renamed.contains(first) || self.get(first).is_some_and(|link| mends(&link));
+        for copy in all().filter(|at| *at != stays) {
+            self.copies.insert(copy);
+            if lost || mended {
+                self.aside.insert(copy);
+            }
+        }
+    }
+
+    /// Whether the parent of a line is in the file, and not below the line itself.
+    fn is_linked(&self, at: u32) -> bool {
+        let Some(own) = self.get(at) else { return false };
+        let mut parent = own.parent;
+        for step in 0..=self.list.len() {
+            let Some(above) = self.find(parent, at).and_then(|above| self.get(above)) else {
+                return step > 0;
+            };
+            if above.id == own.id {
+                return false;
+            }
+            parent = above.parent;
+        }
+        false
     }
 
     /// Gives lines a parent that exists. As release 2.1.332 does, a line whose parent is lost
     /// follows the line before it, unless a torn line shows its parent.
-    fn link(&mut self, torn: &HashMap<u64, u64>) {
+    fn link(&mut self, torn: &HashMap<u64, u64>, mends: &dyn Fn(&Link) -> bool) {
         let mut before = HashMap::<u32, u32>::new();
         for at in 0..self.len() {
             let Some(link) = self.get(at).filter(|_| !self.is_copy(at)) else { continue };
@@ -219,8 +286,10 @@ impl Plan {
                 }
                 Some(_) => {}
                 None => {
-                    let parent = self.through_torn(link.parent, at, torn).or(last);
-                    self.parents.insert(at, (parent, Code::ParentLinked));
+                    let through = self.through_torn(link.parent, at, torn);
+                    if through.is_some() || mends(&link) {
+                        self.parents.insert(at, (through.or(last), Code::ParentLinked));
+                    }
                 }
             }
         }

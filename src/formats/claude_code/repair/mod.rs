@@ -1,9 +1,9 @@
 //! Repair of a transcript.
 //!
-//! Whole lines stay, also those out of glued ones. Lines that occur twice are set aside, and lines
-//! whose parent is lost follow the line before them, as release 2.1.332 reads them. What only hides
-//! messages from some releases, or makes a model's interface refuse the session, is `--resumable`'s
-//! (`resume`).
+//! Whole lines stay, also those out of glued ones. Lines that occur twice, and lines whose parent is
+//! lost, stay as they are where release 2.1.332 sends the whole conversation in spite of them. What
+//! only hides messages from other releases, or makes a model's interface refuse the session, is
+//! `--resumable`'s (`resume`).
 
 pub mod line;
 mod links;
@@ -13,7 +13,6 @@ mod resume;
 use super::about::About;
 use super::files::is_lines;
 use super::foreign::uuid_of;
-use super::preserved::Preserved;
 use super::wire;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -41,14 +40,12 @@ static RECORDS: Records =
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
 pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
-    let mut mend = Lines::new(wanted, cx);
-    if wanted.resumable {
-        let mut head = Vec::new();
-        let read = bench.parts().main()?.take(About::HEAD).read_to_end(&mut head);
-        read.map_err(|error| Error::io("cannot read", error))?;
-        let preserved = Preserved::of(bench.parts(), cx.options.max_line)?;
-        mend.resume = Some(Resume::new(About::of(&head).agent, preserved));
-    }
+    let mut head = Vec::new();
+    let read = bench.parts().main()?.take(About::HEAD).read_to_end(&mut head);
+    read.map_err(|error| Error::io("cannot read", error))?;
+    let agent = About::of(&head).agent;
+    let mut mend = Lines::new(agent, wanted, cx);
+    mend.resume = wanted.resumable.then(|| Resume::new(agent));
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut mend)?;
     let (mut records, mut rescued) = (mend.after.entries, walk.found().rescued);
@@ -60,7 +57,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     let alone = RepairOptions { resumable: false, relink: Vec::new(), ..wanted.clone() };
     let mut agents = Vec::new();
     for name in of_agents {
-        let mut lines = (Walk::new(&name, &RECORDS, &alone, cx), Lines::new(&alone, cx));
+        let mut lines = (Walk::new(&name, &RECORDS, &alone, cx), Lines::new(true, &alone, cx));
         lines.0.look(bench, &mut lines.1)?;
         records += lines.1.after.entries;
         rescued += lines.0.found().rescued;
@@ -84,6 +81,8 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
 struct Lines<'a> {
     cx: &'a Cx<'a>,
     wanted: &'a RepairOptions,
+    /// Whether all lines are those of one sub-agent.
+    agent: bool,
     before: Reach,
     after: Reach,
     links: Links,
@@ -103,10 +102,11 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn new(wanted: &'a RepairOptions, cx: &'a Cx<'a>) -> Self {
+    fn new(agent: bool, wanted: &'a RepairOptions, cx: &'a Cx<'a>) -> Self {
         Self {
             cx,
             wanted,
+            agent,
             before: Reach::default(),
             after: Reach::default(),
             links: Links::default(),
@@ -195,7 +195,7 @@ impl<'a> Lines<'a> {
     /// Looks at a line of the chain for `--resumable`.
     fn look_again(&mut self, record: &FoundRecord<'_>, members: &Members) {
         let ordinal = self.count();
-        if self.plan.as_ref().is_some_and(|plan| plan.is_copy(ordinal)) {
+        if self.plan.as_ref().is_some_and(|plan| plan.is_set_aside(ordinal)) {
             return;
         }
         let mut fixes = Fixes::default();
@@ -212,7 +212,7 @@ impl<'a> Lines<'a> {
     }
 
     fn decide(&mut self) {
-        let mut plan = self.links.decide();
+        let mut plan = self.links.decide(self.agent, self.wanted.resumable);
         for (entry, parent) in &self.wanted.relink {
             let key = |id: &String| key(Json::string(id).as_bytes());
             if entry == parent || !plan.relink(key(entry), key(parent)) {
@@ -231,7 +231,7 @@ impl<'a> Lines<'a> {
         out: &mut Vec<u8>,
     ) -> Option<Code> {
         let ordinal = self.count();
-        let gone = self.plan.as_ref().is_some_and(|plan| plan.is_copy(ordinal));
+        let gone = self.plan.as_ref().is_some_and(|plan| plan.is_set_aside(ordinal));
         let removed = self.resume.as_ref().and_then(|resume| resume.removed(ordinal));
         if let Some(code) = gone.then_some(Code::DuplicateRemoved).or(removed) {
             self.report(code, record.at);

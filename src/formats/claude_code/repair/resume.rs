@@ -4,8 +4,9 @@
 //!
 //! Source: what releases 2.0.53, 2.1.81 and 2.1.332 send of damaged transcripts.
 
+use super::super::chain::{Chain, Places};
 use super::super::lineage::Lineage;
-use super::super::preserved::Preserved;
+use super::super::links::Lines;
 use super::super::{line, wire};
 use super::line::Members;
 use super::links::{Plan, key};
@@ -24,11 +25,11 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Debug)]
 pub struct Resume {
     lineage: Lineage,
-    /// Keys of the parents by which the newest release goes.
-    linked: Vec<u64>,
-    /// Lines that report progress, and those that a compaction puts behind its summary.
+    lines: Lines,
+    /// Links by which the newest release goes.
+    places: Places,
+    /// Lines that report progress.
     progress: Bits,
-    moved: Bits,
     /// Lines of the conversation, up to its end.
     path: Option<Bits>,
     calls: Calls,
@@ -65,8 +66,10 @@ struct Calls {
     /// The last line of the answer and its results; the answer's identifier.
     after: Option<u32>,
     group: Option<Json>,
-    /// Results in places where they are not sent, by their calls.
+    /// Results in places where they are not sent, by their calls; and results right before the
+    /// answer with their call.
     elsewhere: HashMap<u64, Vec<u8>>,
+    early: HashMap<u64, Vec<u8>>,
     /// Results that are added, by the line before them.
     added: BTreeMap<u32, Vec<Added>>,
     /// Places of added results without content, by their calls.
@@ -82,12 +85,12 @@ struct Calls {
 
 impl Resume {
     /// Begins for the lines of a session, or of one sub-agent.
-    pub fn new(agent: bool, preserved: Preserved) -> Self {
+    pub fn new(agent: bool) -> Self {
         Self {
-            lineage: Lineage::of(agent, preserved),
-            linked: Vec::new(),
+            lineage: Lineage::of(agent, Chain::default()),
+            lines: Lines::new(agent),
+            places: Places::default(),
             progress: Bits::default(),
-            moved: Bits::default(),
             path: None,
             calls: Calls::default(),
             newest: None,
@@ -135,35 +138,36 @@ impl Resume {
     fn link(&mut self, ordinal: u32, line: &Bytes) {
         let Ok(mut records) = line::read(line) else { return };
         let Some(first) = records.first() else { return };
-        if self.lineage.moves(first) {
-            self.moved.insert(ordinal);
-        }
         if first.node.is(Field::Type, "progress") {
             self.progress.insert(ordinal);
         }
         self.lineage.link(&mut records);
-        let parent = records.first().and_then(|first| first.node.json(Field::Parent));
-        let parent = parent.filter(|parent| !parent.is_null());
-        self.linked.resize(ordinal as usize, 0);
-        self.linked.push(parent.map_or(0, |parent| key(parent.as_bytes())));
+        while self.lines.links().len() < ordinal as usize {
+            self.lines.skip();
+        }
+        self.lines.note(line);
     }
 
     /// Ends the first showing: finds the conversation. Returns false if its lines are not in order.
     pub fn find_path(&mut self, plan: &Plan) -> bool {
         let mut path = Bits::default();
-        let mut here =
-            self.lineage.given_leaf().and_then(|leaf| plan.find(key(leaf.as_bytes()), u32::MAX));
+        self.places = std::mem::take(&mut self.lines).decide(false);
+        let leaf = self.lineage.given_leaf();
+        let leaf = leaf.and_then(|leaf| plan.find(key(leaf.as_bytes()), u32::MAX));
+        let mut here = leaf.map(|leaf| self.places.end(leaf));
         let mut in_order = true;
         while let Some(at) = here.filter(|at| path.insert(*at)) {
-            here = self.parent_of(plan, at);
-            in_order &= here.is_none_or(|parent| parent < at || self.moved.contains(at));
+            here = self.parent_of(at);
+            in_order &= here.is_none_or(|parent| {
+                parent < at || self.places.kept.contains(at) || self.places.are_together(parent, at)
+            });
         }
         self.path = Some(path);
         in_order
     }
 
-    fn parent_of(&self, plan: &Plan, at: u32) -> Option<u32> {
-        self.linked.get(at as usize).and_then(|parent| plan.find(*parent, at))
+    fn parent_of(&self, at: u32) -> Option<u32> {
+        self.places.parents.get(at as usize).copied().flatten()
     }
 
     /// Ends the second showing: decides what is added and removed, and how lines are linked.
@@ -172,19 +176,19 @@ impl Resume {
         let Some(path) = &self.path else { return };
         let mut parents = HashMap::new();
         for at in 0..plan.len() {
-            let active = path.contains(at) && !self.moved.contains(at);
+            let active = path.contains(at) && !self.places.kept.contains(at);
             let own = plan.parent(at);
             let mut parent = own;
             let mut code = Code::Straightened;
             if active {
-                parent = self.parent_of(plan, at);
+                parent = self.parent_of(at);
                 while let Some(over) = parent.filter(|over| self.progress.contains(*over)) {
-                    parent = self.parent_of(plan, over);
+                    parent = self.parent_of(over);
                 }
             }
             while let Some(over) = parent.filter(|over| self.calls.removed.contains_key(over)) {
                 code = Code::ParentLinked;
-                parent = self.parent_of(plan, over);
+                parent = self.parent_of(over);
             }
             let added = parent.filter(|at| active && self.calls.added.contains_key(at));
             let new = match (added, parent) {
@@ -412,6 +416,8 @@ impl Calls {
             added.into_iter().for_each(|added| added.block.clone_from(&block));
         } else if self.open.has(&name) {
             self.elsewhere.insert(name, block);
+        } else {
+            self.early.insert(name, block);
         }
     }
 
@@ -422,7 +428,7 @@ impl Calls {
         let Some(after) = self.after else { return };
         for call in open.rest() {
             let name = key(call.as_bytes());
-            let real = self.elsewhere.remove(&name);
+            let real = self.elsewhere.remove(&name).or_else(|| self.early.remove(&name));
             let list = self.added.entry(after).or_default();
             if real.is_none() {
                 self.unknown.insert(name, (after, list.len()));
@@ -431,6 +437,7 @@ impl Calls {
             list.push(Added { call, block });
         }
         self.elsewhere.clear();
+        self.early.clear();
     }
 
     fn forget_end(&mut self) {

@@ -1,0 +1,211 @@
+//! Context of a transcript: the messages on the path to the leaf as release 2.1.332 sends them.
+//!
+//! Source: what that release sends of transcripts with calls and results missing, late, repeated or
+//! out of order.
+
+use crate::dialect::anthropic::block::{self as blocks, Types};
+use crate::error::Result;
+use crate::format::{Context, Corrections};
+use crate::ids::hash;
+use crate::json::Json;
+use crate::mapping::Object;
+use crate::position::Located;
+use crate::record::{Field, Kind, Node, Record, Value, block, turns};
+use std::collections::HashSet;
+
+/// Begins the context of a session: its messages without those of sub-agents and those that are
+/// excluded.
+#[must_use]
+pub fn open(_session: &Record) -> Box<dyn Context> {
+    Box::new(Messages::default())
+}
+
+#[derive(Default)]
+struct Messages {
+    /// Calls with a result on the path.
+    answered: HashSet<u64>,
+}
+
+/// Returns the keys of the calls that the results in a message answer.
+fn answers(node: &Node) -> impl Iterator<Item = u64> + '_ {
+    let blocks = node.nodes(Field::Content).unwrap_or_default().iter();
+    let results = blocks.filter(|block| block.is(Field::Type, block::TOOL_RESULT));
+    results.filter_map(|block| block.json(Field::Call)).map(|id| hash(id.as_bytes()))
+}
+
+fn counts(record: &Record) -> bool {
+    record.kind == Kind::Message && !record.is_aside()
+}
+
+impl Context for Messages {
+    fn look(&mut self, _position: u32, record: &Located<Record>) -> Result<()> {
+        if counts(&record.value) {
+            self.answered.extend(answers(&record.value.node));
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
+        counts(record).then(|| record.clone())
+    }
+
+    fn own(&self, message: &Record, out: &mut Vec<u8>) {
+        let mut object = Object::open(out);
+        let assistant = message.node.is(Field::Role, "assistant");
+        object.member("role", if assistant { b"\"assistant\"" } else { b"\"user\"" });
+        if let Some(content) = message.node.get(Field::Content) {
+            blocks::write(content, Types::Given, object.key("content"));
+        }
+        object.close();
+    }
+
+    fn corrections(&self) -> Option<Box<dyn Corrections>> {
+        Some(Box::new(Pairs { answered: self.answered.clone(), ..Pairs::default() }))
+    }
+}
+
+/// Messages on their way to the interface.
+#[derive(Default)]
+struct Pairs {
+    /// Calls that have a result anywhere.
+    answered: HashSet<u64>,
+    used: HashSet<u64>,
+    /// The last answer, the results of its calls, and messages that came while calls were open.
+    answer: Vec<Node>,
+    results: Vec<Node>,
+    behind: Vec<Node>,
+    /// Calls of the answer without a result.
+    open: Vec<Json>,
+    /// Whether a result was left out since the last message that was sent.
+    omitted: bool,
+    /// Whether the last message that was sent is an answer.
+    after_answer: bool,
+}
+
+impl Corrections for Pairs {
+    fn message(&mut self, node: Node, out: &mut Vec<Node>) {
+        if is_answer(&node) {
+            self.answer(node, out);
+        } else if answers(&node).next().is_some() {
+            self.result(node, out);
+        } else {
+            self.behind.push(node);
+            if self.open.is_empty() {
+                self.settle(false, out);
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<Node>) {
+        let unanswered = !self.results.is_empty() || !self.open.is_empty();
+        let answered = unanswered && self.behind.is_empty();
+        self.settle(true, out);
+        if answered {
+            let text = block::text(Json::constant("\"No response requested.\""));
+            out.push(message("assistant", vec![text]));
+        }
+    }
+}
+
+impl Pairs {
+    fn answer(&mut self, mut node: Node, out: &mut Vec<Node>) {
+        let group = |node: &Node| node.json(Field::Group).cloned();
+        let same = self.answer.last().is_some_and(|last| {
+            let own = group(&node);
+            own == group(last) && (own.is_some() || self.results.is_empty())
+        });
+        if !same || !self.behind.is_empty() {
+            self.settle(false, out);
+        }
+        if self.answer.is_empty() && std::mem::take(&mut self.omitted) && self.after_answer {
+            out.push(message("user", vec![block::text(Json::constant("\"(no content)\""))]));
+        }
+        self.forget_used(&mut node);
+        self.answer.push(node);
+    }
+
+    fn result(&mut self, node: Node, out: &mut Vec<Node>) {
+        let call = answers(&node).next();
+        let name = |open: &Json| Some(hash(open.as_bytes()));
+        match self.open.iter().position(|open| name(open) == call) {
+            Some(place) => {
+                self.open.remove(place);
+                self.results.push(node);
+            }
+            None => {
+                if self.open.is_empty() {
+                    self.settle(false, out);
+                }
+                self.omitted = true;
+            }
+        }
+    }
+
+    /// Takes out calls whose identifiers were used before.
+    fn forget_used(&mut self, node: &mut Node) {
+        let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else { return };
+        let is_call = |block: &Node| block.is(Field::Type, block::TOOL_CALL);
+        let before = blocks.len();
+        blocks.retain(|block| {
+            let id = block.json(Field::Id).filter(|_| is_call(block));
+            let new = id.is_none_or(|id| self.used.insert(hash(id.as_bytes())));
+            self.open.extend(id.filter(|_| new).cloned());
+            new
+        });
+        if blocks.is_empty() && before > 0 {
+            blocks.push(block::text(Json::constant("\"[Tool use interrupted]\"")));
+        }
+    }
+
+    /// Sends the last answer. A call without a result gets one at the end of the conversation, or
+    /// if its result is in another place; otherwise it is left out.
+    fn settle(&mut self, end: bool, out: &mut Vec<Node>) {
+        let end = end && self.behind.is_empty();
+        for call in std::mem::take(&mut self.open) {
+            let elsewhere = self.answered.contains(&hash(call.as_bytes()));
+            if end || elsewhere {
+                self.results.push(no_result(&call, if end { INTERRUPTED } else { MISSING }));
+            } else {
+                self.answer.retain_mut(|node| !leave_out(node, &call));
+            }
+        }
+        for list in [&mut self.answer, &mut self.results, &mut self.behind] {
+            self.after_answer = list.last().map_or(self.after_answer, is_answer);
+            self.omitted &= list.is_empty();
+            out.append(list);
+        }
+    }
+}
+
+fn is_answer(node: &Node) -> bool {
+    node.is(Field::Role, "assistant")
+}
+
+/// Takes a call out of an answer; returns whether nothing is left of it.
+fn leave_out(node: &mut Node, call: &Json) -> bool {
+    let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else { return false };
+    let before = blocks.len();
+    blocks.retain(|block| {
+        !(block.is(Field::Type, block::TOOL_CALL) && block.json(Field::Id) == Some(call))
+    });
+    blocks.is_empty() && before > 0
+}
+
+fn message(role: &str, content: Vec<Node>) -> Node {
+    let mut node = Node::with_capacity(2);
+    node.set(Field::Role, Json::string(role));
+    node.set(Field::Content, content);
+    node
+}
+
+fn no_result(call: &Json, words: &str) -> Node {
+    let mut node = Node::with_capacity(2);
+    turns::no_result(call, Json::string(words), &mut node);
+    node
+}
+
+/// Result of a call that was running when the session ended.
+const INTERRUPTED: &str = "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. Check whether it took effect before relying on it or running it again.]";
+
+/// Result of a call whose result is in another place.
+const MISSING: &str = "[Tool result missing due to internal error]";

@@ -1,0 +1,255 @@
+//! Links of the lines of a transcript, as they are in the file.
+
+use super::preserved::Segments;
+use super::wire;
+use crate::ids::hash;
+use crate::json::{Cursor, Json, Span, text};
+use bytes::Bytes;
+use std::collections::HashMap;
+
+/// Key of a missing identifier.
+pub const NONE: u64 = 0;
+
+/// Returns the key of an identifier in its spelling.
+#[must_use]
+pub fn key(spelling: &[u8]) -> u64 {
+    hash(spelling).max(NONE + 1)
+}
+
+/// Part that a line has in the order of the conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// A line that is not in the conversation.
+    #[default]
+    Aside,
+    /// A block of an answer.
+    Answer,
+    /// The result of a call.
+    Result,
+    /// A text that the program adds.
+    Text,
+    /// A message of the user.
+    Prompt,
+    /// A line that is not sent.
+    Other,
+}
+
+/// A line of the chain.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Link {
+    pub id: u64,
+    pub parent: u64,
+    /// Answer to which a block belongs.
+    pub group: u64,
+    /// First call of a block, or the call of a result.
+    pub call: u64,
+    /// Hash of the type and the message.
+    pub content: u64,
+    pub sort: Sort,
+    /// Whether the line has more than one block, as no line of an answer in several lines has.
+    pub is_whole: bool,
+}
+
+/// The lines of the chain, in the order of the file.
+#[derive(Debug, Default)]
+pub struct Lines {
+    agent: bool,
+    links: Vec<Link>,
+    segments: Segments,
+    /// The identifiers: those that are UUIDs by their digits, others whole.
+    uuids: Vec<u128>,
+    others: HashMap<u32, Json>,
+    /// Further calls of lines that have several.
+    calls: HashMap<u32, Vec<u64>>,
+}
+
+/// Places of the members that count.
+#[derive(Clone, Copy, Debug, Default)]
+struct Members {
+    kind: Option<Span>,
+    uuid: Option<Span>,
+    parent: Option<Span>,
+    side: bool,
+    meta: bool,
+    failed: bool,
+    message: Option<Span>,
+}
+
+impl Members {
+    fn of(line: &[u8]) -> Option<Self> {
+        let (mut cursor, mut members) = (Cursor::new(line), Self::default());
+        cursor.begin_object().ok()?;
+        while let Some(key) = cursor.next_key().ok()? {
+            let value = cursor.skip_value().ok()?;
+            let is_true = || value.of(line) == b"true";
+            match key.of(line) {
+                br#""type""# => members.kind = Some(value),
+                br#""uuid""# => members.uuid = Some(value),
+                br#""parentUuid""# => members.parent = Some(value),
+                br#""isSidechain""# => members.side = is_true(),
+                br#""isMeta""# => members.meta = is_true(),
+                br#""isApiErrorMessage""# => members.failed = is_true(),
+                br#""message""# => members.message = Some(value),
+                _ => {}
+            }
+        }
+        cursor.end().ok()?;
+        std::str::from_utf8(line).ok()?;
+        Some(members)
+    }
+}
+
+/// Facts in a message: the answer's identifier, the first call, and the first result's call.
+#[derive(Debug, Default)]
+struct Facts {
+    group: u64,
+    call: u64,
+    more: Vec<u64>,
+    answers: u64,
+    blocks: usize,
+}
+
+impl Facts {
+    fn of(message: &[u8]) -> Option<Self> {
+        let (mut cursor, mut facts) = (Cursor::new(message), Self::default());
+        cursor.begin_object().ok()?;
+        while let Some(name) = cursor.next_key().ok()? {
+            match name.of(message) {
+                br#""content""# if cursor.peek() == Some(b'[') => {
+                    cursor.begin_array().ok()?;
+                    while cursor.next_element().ok()? {
+                        let block = cursor.skip_value().ok()?.of(message);
+                        facts.block(block);
+                        facts.blocks += 1;
+                    }
+                }
+                br#""id""# => {
+                    let id = cursor.skip_value().ok()?.of(message);
+                    facts.group = if matches!(id, b"null" | b"\"\"") { NONE } else { key(id) };
+                }
+                _ => drop(cursor.skip_value().ok()?),
+            }
+        }
+        Some(facts)
+    }
+
+    fn block(&mut self, block: &[u8]) -> Option<()> {
+        let mut cursor = Cursor::new(block);
+        let (mut kind, mut id, mut call) = (None, None, None);
+        cursor.begin_object().ok()?;
+        while let Some(name) = cursor.next_key().ok()? {
+            let value = cursor.skip_value().ok()?;
+            match name.of(block) {
+                br#""type""# => kind = Some(value.of(block)),
+                br#""id""# => id = Some(value.of(block)),
+                br#""tool_use_id""# => call = Some(value.of(block)),
+                _ => {}
+            }
+        }
+        match kind? {
+            br#""tool_use""# if self.call == NONE => self.call = key(id?),
+            br#""tool_use""# => self.more.push(key(id?)),
+            br#""tool_result""# if self.answers == NONE => self.answers = key(call?),
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+impl Lines {
+    /// Begins a transcript; `agent` is true for the file of one sub-agent.
+    #[must_use]
+    pub fn new(agent: bool) -> Self {
+        Self { agent, ..Self::default() }
+    }
+
+    /// Returns the links.
+    #[must_use]
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// Returns the compactions that keep messages.
+    #[must_use]
+    pub fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    /// Returns the calls of a line behind its first one.
+    pub fn more_calls(&self, at: u32) -> &[u64] {
+        self.calls.get(&at).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Passes over a line of the chain that does not count.
+    pub fn skip(&mut self) {
+        self.links.push(Link::default());
+        self.uuids.push(0);
+    }
+
+    /// Notes a line, if it is in the chain.
+    pub fn note(&mut self, line: &[u8]) {
+        let line = line.trim_ascii();
+        let Some(members) = Members::of(line) else { return };
+        self.segments.note(line);
+        let kind = members.kind.and_then(|kind| text::decode(kind.of(line))).unwrap_or_default();
+        let uuid = members.uuid.map(|uuid| uuid.of(line)).filter(|uuid| uuid.starts_with(b"\""));
+        let Some(uuid) = uuid.filter(|_| wire::CHAINED.contains(&kind.as_str())) else { return };
+        if members.side && !self.agent {
+            return self.skip();
+        }
+        let message = members.message.map(|message| message.of(line));
+        let message = message.filter(|message| message.starts_with(b"{"));
+        let facts = message.and_then(Facts::of).unwrap_or_default();
+        let sort = match (kind.as_str(), message) {
+            ("assistant", Some(_)) if !members.failed => Sort::Answer,
+            ("user", Some(_)) if facts.answers != NONE => Sort::Result,
+            ("user", Some(_)) if members.meta => Sort::Text,
+            ("user", Some(_)) => Sort::Prompt,
+            _ => Sort::Other,
+        };
+        let parent = members.parent.map(|parent| parent.of(line));
+        let parent = parent.filter(|parent| parent.starts_with(b"\"")).map_or(NONE, key);
+        let call = if sort == Sort::Answer { facts.call } else { facts.answers };
+        let content = hash(&[kind.as_bytes(), message.unwrap_or_default()].concat());
+        let at = self.links.len() as u32;
+        if !facts.more.is_empty() {
+            self.calls.insert(at, facts.more);
+        }
+        let digits = digits(uuid);
+        if digits.is_none() {
+            self.others.insert(at, Json::checked(Bytes::copy_from_slice(uuid)));
+        }
+        self.uuids.push(digits.unwrap_or_default());
+        let (id, group, is_whole) = (key(uuid), facts.group, facts.blocks > 1);
+        self.links.push(Link { id, parent, group, call, content, sort, is_whole });
+    }
+
+    /// Returns the identifier of a line.
+    #[must_use]
+    pub fn name(&self, at: u32) -> Json {
+        let uuid = || {
+            let digits = self.uuids.get(at as usize).copied().unwrap_or_default();
+            Json::string(&crate::ids::uuid((digits >> 64) as u64, digits as u64))
+        };
+        self.others.get(&at).cloned().unwrap_or_else(uuid)
+    }
+}
+
+/// Returns the digits of a UUID in lower case.
+fn digits(spelling: &[u8]) -> Option<u128> {
+    let uuid = spelling.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    let hyphens = [8, 13, 18, 23];
+    if uuid.len() != 36 || hyphens.iter().any(|at| uuid.get(*at) != Some(&b'-')) {
+        return None;
+    }
+    let mut value = 0_u128;
+    for (_, byte) in uuid.iter().enumerate().filter(|(at, _)| !hyphens.contains(at)) {
+        let digit = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'a'..=b'f' => byte - b'a' + 10,
+            _ => return None,
+        };
+        value = value << 4 | u128::from(digit);
+    }
+    Some(value)
+}
