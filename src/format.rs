@@ -132,6 +132,8 @@ pub struct Format {
     pub main: Option<MainFn>,
     /// Names records that the software adds to a session by itself.
     pub additions: Option<AdditionFn>,
+    /// Makes the record that gives a session a new name, where this is no `session_info`.
+    pub rename: Option<RenameFn>,
     /// Fields of the session's record that the software fills by itself where they are missing.
     pub fills: &'static [Field],
     /// Whether the session's record names copyist as the program that began the file.
@@ -206,6 +208,8 @@ pub type NativeFn = fn(&Named<'_>) -> String;
 pub type MainFn = fn(&[String]) -> Option<usize>;
 /// Returns what a record is that the software adds to a session by itself, as a noun: `attachment`.
 pub type AdditionFn = fn(&Record) -> Option<&'static str>;
+/// Returns the record that gives this session this name.
+pub type RenameFn = fn(&Node, &crate::json::Json) -> Record;
 /// Gives a record a number behind the last one, if there is one. Returns the record's number.
 pub type NumberFn = fn(&mut Record, Option<u64>) -> Option<u64>;
 /// Checks a line that is not blank without the lines before it, so that any thread may do it, and
@@ -370,6 +374,7 @@ impl Format {
             plain: None,
             main: None,
             additions: None,
+            rename: None,
             fills: &[],
             is_ours: None,
             number: None,

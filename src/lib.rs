@@ -61,7 +61,7 @@
 //!
 //! Each module imports only modules that this list names before it: `position`, `json`, `times`,
 //! `ids`, `alignment`, `threads`, `record`, `diagnostic`, `error`, `lines`, `members`, `yaml`,
-//! `mapping`, `parts`, `format`, `framing`, `memory`, `stage`, `named`, `tree`, `context_rules`,
+//! `mapping`, `parts`, `format`, `framing`, `memory`, `stage`, `edit`, `named`, `tree`, `context_rules`,
 //! `dialect`, `repair`, `formats`, `detect`, `session`, `context`, `origin`, the operations
 //! (`migrate`, `diff`, `convert`, `join`, `validate`, `inspect`), and then the modules that access
 //! the system: `store`, `batch`, `manager`, `cli`. All modules before `store` take bytes and return
@@ -95,6 +95,7 @@ pub mod parts;
 
 pub mod context_rules;
 pub mod dialect;
+pub mod edit;
 pub mod format;
 pub mod framing;
 pub mod memory;

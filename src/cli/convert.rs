@@ -75,7 +75,15 @@ fn paths(text: &str) -> Result<Map, String> {
     let pair =
         text.split_once('=').filter(|(old, _)| !old.trim_end_matches(['/', '\\']).is_empty());
     let (old, new) = pair.ok_or("expected OLD=NEW, such as `/home/ada=/users/ada`")?;
+    if is_absolute(old) && !new.is_empty() && !is_absolute(new) {
+        return Err(format!("`{new}` is not absolute, so no agent would find the session there"));
+    }
     Ok(Map::new(old, new))
+}
+
+/// Whether a path is absolute on any system.
+fn is_absolute(path: &str) -> bool {
+    path.starts_with(['/', '\\']) || path.as_bytes().get(1) == Some(&b':')
 }
 
 impl Args {

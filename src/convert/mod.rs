@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::format::{Cx, Format, Map, NativeFn, Options, Parts, Reader, Sink, Target};
 use crate::formats::{FORMATS, Spec, canonical};
 use crate::migrate::{self, Outcome};
-use crate::origin::{self, Header, Restored, Trace, Unlost, Unpacked, stream_of};
+use crate::origin::{self, Header, Restored, Trace, Unlost, Unpacked, rejected_for, stream_of};
 use crate::parts;
 use crate::record::{Field, Kind};
 use crate::stage::{Like, Stage};
@@ -101,7 +101,7 @@ fn maps(paths: &[(String, String)]) -> Vec<Map> {
 
 /// Writes a session that was restored.
 fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Outcome> {
-    let Restored { mut source, edited, findings, header } = restored;
+    let Restored { mut source, edit, findings, header } = restored;
     let mut paths = maps(&header.map_paths);
     paths.extend(cx.options.map_paths.iter().cloned());
     let options = Options { map_paths: paths, ..cx.options.clone() };
@@ -118,26 +118,33 @@ fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Re
         }
         _ => to,
     };
-    match home.filter(|_| edited) {
-        Some(home) => {
-            let merged = restored::Edited { stream: Box::new(source.parts), findings };
-            restored::write(home, to, merged, sink, &moving)
-        }
-        _ => {
-            cx.log.take_over(findings);
-            // Such a format's writer names the parts of a native layout.
-            if sink.is_native() && source.format.native.is_none() {
-                source = stream_of((&mut source, &header), sink, cx)?;
+    if let Some((mut edit, home)) = edit.zip(home) {
+        let log = Log::default();
+        let inner = Cx { options: cx.options, log: &log };
+        match restored::patched(&mut source, &mut edit, sink, &inner) {
+            Ok(Some(parts)) => {
+                source.parts = parts;
+                cx.log.take_over(log);
             }
-            let Unpacked { format, version, parts } = &mut source;
-            let copied = copies(format, *version, to) && !shares(format, parts);
-            // Defects of a source that is copied were reported when it was converted.
-            let options = Options { force_version: copied, ..header.reading(&options) };
-            let log = Log::default();
-            let log = if copied { &log } else { cx.log };
-            plainly(format, *version, to, parts, sink, &Cx { options: &options, log })
+            Err(error) => return Err(rejected_for(error, findings)),
+            Ok(None) => {
+                let merged = restored::Edited { stream: Box::new(edit.after), findings };
+                return restored::write(home, to, merged, sink, &moving);
+            }
         }
     }
+    cx.log.take_over(findings);
+    // Such a format's writer names the parts of a native layout.
+    if sink.is_native() && source.format.native.is_none() {
+        source = stream_of((&mut source, &header), sink, cx)?;
+    }
+    let Unpacked { format, version, parts } = &mut source;
+    let copied = copies(format, *version, to) && !shares(format, parts);
+    // Defects of a source that is copied were reported when it was converted.
+    let options = Options { force_version: copied, ..header.reading(&options) };
+    let log = Log::default();
+    let log = if copied { &log } else { cx.log };
+    plainly(format, *version, to, parts, sink, &Cx { options: &options, log })
 }
 
 /// Converts a session as it is in its files.

@@ -11,11 +11,12 @@ mod stream;
 use super::branch::off_branch;
 use super::{native, plainly, report_losses, source, written};
 use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::edit;
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Options, Parts, Reader, Sink};
 use crate::formats::{Spec, canonical, records};
 use crate::migrate::Outcome;
-use crate::origin::{Source, has_same_content, rejected, rejected_for};
+use crate::origin::{Edit, Source, Unpacked, has_same_content, rejected, rejected_for};
 use crate::record::{Field, Kind, Record};
 use crate::stage::{Stage, Staged};
 use crate::tree::Shape;
@@ -28,6 +29,40 @@ pub struct Edited {
     pub stream: Box<dyn Parts>,
     /// Findings about the edits, which are reported if the edits are used.
     pub findings: Log,
+}
+
+/// Returns the source with the edits of a session, as patches of its text. `None` if the text has
+/// no place for an edit.
+///
+/// # Errors
+/// If reading or writing fails, or the patched source does not have the content of the edited
+/// session.
+pub fn patched(
+    source: &mut Unpacked,
+    edit: &mut Edit,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Option<Staged>> {
+    if source.format.name == canonical::FORMAT.name {
+        return Ok(None);
+    }
+    let home = Spec { format: source.format, version: source.format.version(source.version) };
+    let (log, options) = (Log::default(), cx.options.unspelled());
+    let quiet = Cx { options: &options, log: &log };
+    let mut before = Stage::trial(sink);
+    written((&canonical::FORMAT, 1), home, &mut edit.before, &mut before, None, &quiet)?;
+    let mut before = before.whole()?;
+    let losing = Cx { options: &options, log: cx.log };
+    let mut after = Stage::trial(sink);
+    written((&canonical::FORMAT, 1), home, &mut edit.after, &mut after, None, &losing)?;
+    let mut after = after.whole()?;
+    let (own, limit) = (&mut source.parts, cx.options.max_line);
+    let merged = edit::merged(home.format, own, (&mut before, &mut after), limit, sink)?;
+    let Some(mut merged) = merged else { return Ok(None) };
+    if are_same(home, &mut merged, &mut edit.after, &Cx { options: &options, log: cx.log })? {
+        return Ok(Some(merged));
+    }
+    Err(rejected("the source format has no place for what was edited or added"))
 }
 
 /// Converts a session further, or back to its source format, that was in another format and may

@@ -4,10 +4,11 @@
 //! reader reports damage, they were lost. Everywhere else, the user deleted them.
 
 use super::base::Base;
+use super::file_records::FileRecords;
 use super::matching::align::Tag;
 use super::matching::outcomes::{Match, aligned};
 use super::record_store::RecordStore;
-use super::restore::{FileRecords, WriteFn, base_of, is_of, is_of_one_session, opened, stream_of};
+use super::restore::{WriteFn, base_of, is_of, is_of_one_session, opened, stream_of};
 use crate::diagnostic::{Code, Diagnostic, Log, Severity};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts, RepairOptions, Sink};

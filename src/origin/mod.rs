@@ -15,6 +15,7 @@ mod base;
 mod damage;
 mod digest;
 mod file;
+mod file_records;
 mod guard;
 mod keep;
 mod matching;
@@ -30,4 +31,4 @@ pub use file::{Header, Origin, Source as Unpacked, copy, rejected, write_stream}
 pub use guard::{Source, has_same_content, is_confirmed};
 pub use keep::{Keep, Kept, Measured};
 pub use record_store::RecordStore;
-pub use restore::{Merged, Restored, between, look, rejected_for, restore, stream_of};
+pub use restore::{Edit, Merged, Restored, between, look, rejected_for, restore, stream_of};

@@ -5,6 +5,7 @@ use super::base::{Base, Trace};
 use super::damage::{Damage, has_no_content, healed, is_cut};
 use super::digest::Digest;
 use super::file::{Header, Origin, Source, rejected};
+use super::file_records::FileRecords;
 use super::guard;
 use super::keep::Digesting;
 use super::matching::call_names::CallNames;
@@ -17,23 +18,30 @@ use super::merge::{Done, Merger};
 use super::record_store::RecordStore;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Options, Parts, Reader, Sink};
+use crate::format::{Cx, Format, Options, Parts, Sink};
 use crate::formats::{Spec, canonical};
-use crate::position::Position;
-use crate::record::{Field, Kind, Record};
+use crate::record::{Field, Record};
 use crate::stage::{Stage, Staged};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 /// Session that is restored from a file with its origin.
 pub struct Restored {
-    /// The source: its own parts, or its stream with the edits of the file.
+    /// The source as it was.
     pub source: Source,
-    /// Whether the file was edited.
-    pub edited: bool,
+    /// Edits of the file, which belong into the source.
+    pub edit: Option<Edit>,
     /// Findings about the edits, to be reported if the edits are used.
     pub findings: Log,
     /// Header of the origin, for the version in which the file was made.
     pub header: Header,
+}
+
+/// Edit of a session: its canonical stream as it was and as it is now.
+pub struct Edit {
+    /// The stream of the source.
+    pub before: Staged,
+    /// The stream with the edits of the file.
+    pub after: Staged,
 }
 
 /// Function that writes the source in an origin in the format and version of its file, and traces
@@ -66,27 +74,30 @@ pub fn restore(
         if !reproduces((from, parts, &digests), unpacked, sink, write, cx)? {
             return Err(rejected("the session in the origin differs from the session in the file"));
         }
-        return Ok(Some(Restored { source, edited: false, findings: log, header }));
+        return Ok(Some(Restored { source, edit: None, findings: log, header }));
     }
-    let mut stream = stream_of((&mut source, &header), sink, cx)?;
+    let spelling = !source.format.has_lines();
+    let options = Options { spelling, ..cx.options.clone() };
+    let unspelled = Cx { options: &options, log: cx.log };
+    let mut unedited = stream_of((&mut source, &header), sink, &unspelled)?;
     // Findings about a rejected origin would bury the rejection.
     let inner = Cx { options: cx.options, log: &log };
     let found = Log::default();
-    let unpacked = (&mut stream, &header, target);
+    let unpacked = (&mut unedited, &header, target);
     let done = changed(from, (parts, &found), unpacked, sink, write, &inner);
     if matches!(done, Ok(Changed::Not | Changed::Merged(_))) {
         // The file is not read again, so what is wrong with it is reported now.
         found.into_findings().diagnostics.into_iter().for_each(|found| cx.report(found));
     }
     match done {
-        Ok(Changed::Not) => Ok(Some(Restored { source, edited: false, findings: log, header })),
+        Ok(Changed::Not) => Ok(Some(Restored { source, edit: None, findings: log, header })),
         Ok(Changed::Another) => {
             let message = "the origin beside the file is of another session, and is not used";
             Err(unusable(Code::OriginOfAnother, message))
         }
         Ok(Changed::Merged(Merged { stream })) => {
-            let source = Source { format: &canonical::FORMAT, version: 1, parts: stream };
-            Ok(Some(Restored { source, edited: true, findings: log, header }))
+            let edit = Some(Edit { before: unedited.parts, after: stream });
+            Ok(Some(Restored { source, edit, findings: log, header }))
         }
         Err(error) if error.code() == Code::OriginRejected => Err(rejected_for(error, log)),
         Err(error) => Err(error),
@@ -320,96 +331,6 @@ pub fn between(
     let mut now = FileRecords::of(format, file, RecordStore::new(sink.spool()?), &quiet)?;
     now.places.clear();
     merged(&mut base, &mut now, (source_format, origin), sink, cx)
-}
-
-/// The records of a file as it is now.
-pub struct FileRecords {
-    /// The records.
-    pub store: RecordStore,
-    /// Key of each record.
-    pub names: Vec<RecordKey>,
-    /// Position of each record, if the user can look there.
-    pub places: Vec<Position>,
-    /// Records that a model reads in the place of the file's records.
-    pub replacements: BTreeMap<u32, Record>,
-    /// Numbers of records that repeat others, and contain nothing of their own.
-    pub again: HashSet<u32>,
-    /// Numbers of records that the reader added: they are nowhere in the file.
-    pub put_in: HashSet<u32>,
-    /// Whether a message follows another one than the one before it.
-    pub branches: bool,
-}
-
-impl FileRecords {
-    /// Returns a file without records.
-    pub fn on(store: RecordStore) -> Self {
-        Self {
-            store,
-            names: Vec::new(),
-            places: Vec::new(),
-            replacements: BTreeMap::new(),
-            again: HashSet::new(),
-            put_in: HashSet::new(),
-            branches: false,
-        }
-    }
-
-    /// Returns a record as a model reads it.
-    ///
-    /// # Errors
-    /// If it cannot be read back.
-    pub fn record(&mut self, number: u32) -> Result<Record> {
-        match self.replacements.get(&number) {
-            _ if self.again.contains(&number) => Ok(Record::new(Kind::Opaque)),
-            Some(record) => Ok(record.clone()),
-            None => canonical::record(&self.store.line(number)?),
-        }
-    }
-
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    pub fn of(
-        format: &Format,
-        parts: &mut dyn Parts,
-        store: RecordStore,
-        cx: &Cx<'_>,
-    ) -> Result<Self> {
-        Self::read((format.read)(parts, cx)?, format.links(), store, cx)
-    }
-
-    /// Collects the records of a reader. `links` states whether the entries of the format have
-    /// links.
-    ///
-    /// # Errors
-    /// If one cannot be read.
-    pub fn read(reader: Reader<'_>, links: bool, store: RecordStore, cx: &Cx<'_>) -> Result<Self> {
-        let (mut now, mut last) = (Self::on(store), None);
-        for item in reader {
-            let mut located = item?;
-            // Playback follows the record that it repeats.
-            if located.value.is_repetition() {
-                continue;
-            }
-            if !cx.options.spelling {
-                located.value.node.take(Field::Raw);
-            }
-            if located.value.is_node() && !located.value.is_aside() {
-                let node = &located.value.node;
-                let parent = node.json(Field::Parent).filter(|parent| !parent.is_null());
-                now.branches |= parent != last.as_ref();
-                last = node.json(Field::Id).cloned();
-            }
-            if located.value.is_restored() {
-                now.put_in.insert(now.names.len() as u32);
-            }
-            now.names.push(RecordKey::of(&located.value, links));
-            now.places.push(located.at);
-            now.store.add(&located.value)?;
-        }
-        Ok(now)
-    }
 }
 
 /// Merges the records of a file with the source's records, by way of the base; `None` if the

@@ -24,6 +24,7 @@ const LAYERS: &[&[&str]] = &[
     &["framing"],
     &["memory"],
     &["stage"],
+    &["edit"],
     &["named"],
     &["tree"],
     &["context_rules"],

@@ -116,6 +116,26 @@ fn a_transcript_moves_with_all_its_files() {
     }
 }
 
+/// Release 2.0.53 leaves an empty transcript beside the files of its sub-agents, which name it.
+#[test]
+fn an_empty_transcript_is_of_the_session_of_its_sub_agents() {
+    const ID: &str = "7d0c4a11-52be-4d19-8f20-b0c6a4e7d900";
+    let dir = Dir::new();
+    let side = format!(
+        r#"{{"parentUuid":null,"isSidechain":true,"agentId":"1a2b3c4d","cwd":"/home/mira/loom","sessionId":"{ID}","version":"2.0.53","type":"user","message":{{"role":"user","content":"Warm."}},"uuid":"00000004-11aa-4c22-9d33-44e55f667788","timestamp":"2026-01-03T08:21:04.000Z"}}"#
+    ) + "\n";
+    dir.write(&format!("in/{ID}.jsonl"), b"");
+    dir.write("in/agent-1a2b3c4d.jsonl", side.as_bytes());
+    let native = ["convert", "-t", "claude-code@1", "--layout", "native", "--out-dir", "out"];
+    let map = ["--map-path", "/home/mira=/data/mira", "in"];
+    let (code, said) = dir.exit(&[&native[..], &map].concat());
+    assert_eq!(code, 0, "{said}");
+    let mut names = dir.names();
+    names.retain(|name| name.starts_with("out/"));
+    let folder = "out/-data-mira-loom";
+    assert_eq!(names, [format!("{folder}/{ID}.jsonl"), format!("{folder}/agent-1a2b3c4d.jsonl")]);
+}
+
 #[test]
 fn a_session_moves_and_what_was_said_stays() {
     let dir = Dir::new();
@@ -132,6 +152,9 @@ fn a_session_moves_and_what_was_said_stays() {
     let back = ["convert", "-t", "pi@3", "-o", "back.jsonl", "r.yaml"];
     assert_eq!(dir.exit(&back).0, 0);
     assert_eq!(common::read(&dir.path("back.jsonl")), common::read(&dir.path("p.jsonl")));
+    let relative = ["convert", "-t", "pi@3", "-o", "x", "--map-path", "/home=away", "s.jsonl"];
+    let (code, said) = dir.exit(&relative);
+    assert!(code == 2 && said.contains("`away` is not absolute"), "{code} {said}");
     let wrong = ["convert", "-t", "pi@3", "-o", "x", "--map-path", "/home", "s.jsonl"];
     let (code, said) = dir.exit(&wrong);
     assert!(code == 2 && said.contains("OLD=NEW"), "{said}");

@@ -65,6 +65,8 @@ fn said(messages: &[Value]) -> Vec<(String, String)> {
 fn records(session: &[u8], kind: &str) -> Vec<Value> {
     let mut all = lines(&files_of(&alone(&to_canonical(&alone(session), &keep())))[0].1);
     all.retain(|record| record["kind"] == kind);
+    // Files of sub-agents may come behind the conversation.
+    all.sort_by_key(|record| record["excluded"] != true);
     for record in all.iter_mut().filter(|record| record["id_made"] == true) {
         let record = record.as_object_mut().expect("an object");
         ["id", "parent"].iter().for_each(|name| drop(record.remove(*name)));
@@ -171,9 +173,12 @@ fn whole(was: &[u8], now: &[u8], new: &[(String, String)]) -> Result<(), String>
     let is_yaml = Spec::parse("connectonion").expect("a format").format
         == recognise(was).expect("a format").0;
     let parts = files_of(now);
-    for (part, bytes) in files_of(was) {
+    for (n, (part, bytes)) in files_of(was).into_iter().enumerate() {
         let own = parts.iter().find(|(other, _)| *other == part);
         let begins = own.is_some_and(|(_, own)| own.starts_with(&bytes));
+        if n > 0 && part.ends_with(".jsonl") && own.is_some_and(|(_, own)| *own != bytes) {
+            return Err(format!("{part:?} is a sub-agent's, and has new lines"));
+        }
         // Metadata are one object, and a YAML file one document.
         if !begins && !is_yaml && !part.ends_with(".meta.json") {
             return Err(format!("{part:?} does not begin with the source's bytes"));
@@ -361,10 +366,37 @@ const CASES: &[&str] = &[
 ];
 const TARGETS: &[&str] = &["codex", "claude-code", "pi"];
 
+/// A session of Claude Code 2.0 with the file of a sub-agent that no call names beside it.
+fn with_side_file() -> Vec<u8> {
+    let line = |n: u32, parent: Value, agent: Option<&str>, message: Value| {
+        let mut line = json!({"parentUuid": parent, "isSidechain": agent.is_some(),
+            "userType": "external", "cwd": "/srv/mole", "version": "2.0.53",
+            "sessionId": "7d0c4a11-52be-4d19-8f20-b0c6a4e7d900", "type": message["role"],
+            "message": message, "uuid": format!("0000000{n}-11aa-4c22-9d33-44e55f667788"),
+            "timestamp": format!("2026-01-03T08:21:0{n}.000Z")});
+        agent.into_iter().for_each(|agent| line["agentId"] = json!(agent));
+        line.to_string() + "\n"
+    };
+    let answer = |text: &str| {
+        json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-8",
+            "content": [{"type": "text", "text": text}], "stop_reason": "end_turn",
+            "usage": {"input_tokens": 1, "output_tokens": 1}})
+    };
+    let asked = json!({"role": "user", "content": "Who lies at the mole?"});
+    let first = json!("00000001-11aa-4c22-9d33-44e55f667788");
+    let main = line(1, Value::Null, None, asked) + &line(2, first, None, answer("Nobody."));
+    let side = line(3, Value::Null, Some("1a2b3c4d"), answer("Warm."));
+    several(vec![
+        (String::new(), main.into_bytes()),
+        ("/../agent-1a2b3c4d.jsonl".to_owned(), side.into_bytes()),
+    ])
+}
+
 #[test]
 fn records_of_a_resuming_agent_are_left_out_and_counted_once() {
-    for case in CASES {
-        let was = session(&main_of(&testdata().join(case).join("in")));
+    let own =
+        CASES.iter().map(|case| (*case, session(&main_of(&testdata().join(case).join("in")))));
+    for (case, was) in own.chain([("a side file", with_side_file())]) {
         let source = recognise(&was).expect("a format").0.name;
         for target in TARGETS.iter().filter(|target| **target != source) {
             let there = away(&was, target);
@@ -473,6 +505,20 @@ fn copies_of_earlier_lines_are_no_messages() {
 }
 
 #[test]
+fn entries_that_pi_writes_again_with_its_header_are_no_messages() {
+    let was = harbour();
+    let text = String::from_utf8(was).expect("UTF-8");
+    let asked = text.lines().take(2).map(|line| line.to_owned() + "\n").collect::<String>();
+    let was = away(asked.as_bytes(), "claude-code");
+    let was = alone(&was);
+    let there = away(&was, "pi");
+    let mut new = lines(&files_of(&there)[0].1);
+    new.extend(resumed("pi", &files_of(&there)[0].1));
+    let (now, _) = back(&with(&there, &new), "claude-code");
+    whole(&was, &now, &any_more()).expect("whole");
+}
+
+#[test]
 fn a_call_that_a_resuming_agent_leaves_behind_stays_in_the_source() {
     let was = session(&main_of(&testdata().join("agent-orchestrator/v2/killed/in")));
     let there = away(&was, "claude-code");
@@ -501,6 +547,56 @@ fn a_new_compaction_keeps_the_messages_of_the_source() {
     assert!(tail.contains("Any more?") && tail.contains("No more."), "{tail}");
 }
 
+/// Claude Code compacts behind a line without a parent, and sends none of the lines before it.
+#[test]
+fn a_new_compaction_of_claude_code_keeps_the_messages_of_the_source() {
+    for (was, source) in [(harbour(), "pi")] {
+        let there = away(&was, "claude-code");
+        let mut new = resumed("claude-code", &files_of(&there)[0].1);
+        let last = |lines: &[Value]| {
+            lines.iter().rev().find_map(|line| line.get("uuid").cloned()).expect("a line")
+        };
+        let line = |n: u32, parent: Value, more: Value| {
+            let mut line = json!({"parentUuid": parent, "isSidechain": false, "sessionId": "s",
+                "uuid": format!("5ca1ab1e-0000-4000-8000-00000000000{n}"), "version": "2.1.332",
+                "timestamp": format!("{TIME}5.{n}00Z"), "cwd": "/srv/mole", "gitBranch": ""});
+            let more = more.as_object().cloned().unwrap_or_default();
+            line.as_object_mut().expect("an object").extend(more);
+            line
+        };
+        let before = last(&new);
+        new.push(line(
+            1,
+            Value::Null,
+            json!({"type": "system", "subtype": "compact_boundary",
+            "content": "Conversation compacted", "logicalParentUuid": before, "isMeta": false,
+            "level": "info", "compactMetadata": {"trigger": "manual", "preTokens": 9}}),
+        ));
+        let summed = json!({"role": "user", "content": "This session goes on: all, in short."});
+        new.push(line(
+            2,
+            last(&new),
+            json!({"type": "user", "message": summed,
+            "isVisibleInTranscriptOnly": true, "isCompactSummary": true}),
+        ));
+        let asked = json!({"role": "user", "content": "And then?"});
+        new.push(line(3, last(&new), json!({"type": "user", "message": asked})));
+        let said = json!({"id": "msg_8", "type": "message", "role": "assistant",
+            "model": "claude-9", "content": [{"type": "text", "text": "Then nothing."}],
+            "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}});
+        new.push(line(4, last(&new), json!({"type": "assistant", "message": said})));
+        new.push(json!({"type": "last-prompt", "lastPrompt": "And then?", "sessionId": "s",
+            "leafUuid": last(&new)}));
+        let (now, found) = back(&with(&there, &new), source);
+        let mut all = any_more();
+        all.extend(
+            [("user", "And then?"), ("assistant", "Then nothing.")]
+                .map(|(role, text)| (role.to_owned(), text.to_owned())),
+        );
+        whole(&was, &now, &all).unwrap_or_else(|why| panic!("{source}: {why}: {found:?}"));
+    }
+}
+
 #[test]
 fn a_new_name_is_one_in_the_source() {
     let was = harbour();
@@ -512,6 +608,57 @@ fn a_new_name_is_one_in_the_source() {
     let all = lines(&now);
     let name = all.iter().find(|line| line["type"] == "session_info");
     assert_eq!(name.expect("a name")["name"], "At the mole", "{now:?}");
+}
+
+/// A name that pi gives is the title of a transcript, also in turns and with files of sub-agents.
+#[test]
+fn a_name_from_pi_is_a_title_in_claude_code() {
+    let first = main_of(&testdata().join("claude-code/v2/parallel/in"));
+    for mut was in [session(&first), with_side_file()] {
+        for name in ["At the mole", "At the quay"] {
+            let there = away(&was, "pi");
+            let mut new = resumed("pi", &files_of(&there)[0].1);
+            let last = new.last().expect("an entry")["id"].clone();
+            new.push(json!({"type": "session_info", "id": "99999990", "parentId": last,
+                "timestamp": format!("{TIME}9.000Z"), "name": name}));
+            // Two messages of one time and text would be copies.
+            for line in new.iter_mut().filter(|_| name == "At the quay") {
+                let time = line["timestamp"].as_str().expect("a time").replace("2027", "2028");
+                line["timestamp"] = json!(time);
+            }
+            let (now, found) = back(&with(&there, &new), "claude-code");
+            whole(&was, &now, &any_more()).expect("whole");
+            let all = lines(&files_of(&now)[0].1);
+            let id = all.iter().find_map(|line| line.get("sessionId")).expect("an identifier");
+            let title = all.iter().rev().find(|line| line["type"] == "custom-title");
+            let title = title.unwrap_or_else(|| panic!("no title: {:?}", found.diagnostics));
+            assert_eq!((&title["customTitle"], &title["sessionId"]), (&json!(name), id));
+            was = now;
+        }
+    }
+}
+
+/// A session of Codex on a branch, and one of Claude Code, continued on others or on none.
+#[test]
+fn an_agent_on_another_branch_continues_the_session() {
+    let branches = [json!("main"), json!("other"), json!("HEAD"), json!(""), Value::Null];
+    for case in ["codex/v2/polish", "codex/v3/mars", "pi/v2/branched"] {
+        let mut was = session(&main_of(&testdata().join(case).join("in")));
+        let source = recognise(&was).expect("a format").0.name;
+        for branch in &branches {
+            let there = away(&was, "claude-code");
+            let mut new = resumed("claude-code", &files_of(&there)[0].1);
+            for line in new.iter_mut().filter(|line| line.get("gitBranch").is_some()) {
+                line["gitBranch"] = branch.clone();
+                if branch.is_null() {
+                    drop(line.as_object_mut().expect("an object").remove("gitBranch"));
+                }
+            }
+            let (now, _) = back(&with(&there, &new), source);
+            whole(&was, &now, &any_more()).unwrap_or_else(|why| panic!("{case} {branch}: {why}"));
+            was = now;
+        }
+    }
 }
 
 #[test]

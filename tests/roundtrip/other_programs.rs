@@ -358,7 +358,7 @@ fn a_text_that_became_a_list_is_edited() {
     change(&dir, |text| text.replace("  result: Nothing to do.\n", "  result:\n  - Nothing\n"));
     let (text, said) = home(&dir, "pi@3", "away");
     assert!(
-        text.contains("\"text\":\"Nothing\"") && said.contains("turn was edited: result"),
+        text.contains("\"text\" : \"Nothing\"") && said.contains("turn was edited: result"),
         "{text}"
     );
 }

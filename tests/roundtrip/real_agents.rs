@@ -70,6 +70,9 @@ const SETS: [(&str, &str); 6] = [
     ("codelia", "codelia"),
 ];
 
+/// Folder of the corpus in which Codelia keeps runs, states and messages.
+const HOME: &str = "codelia/v0.1.80/home/sessions";
+
 /// Parts of paths of files that are damaged, or no sessions of their own.
 const OTHER: &[&str] = &[
     "/mut/",
@@ -84,6 +87,46 @@ const OTHER: &[&str] = &[
     "/agent-a",
     "/probes/",
 ];
+
+/// Session as arguments name it: a file, or a folder and an identifier in it.
+#[derive(Clone)]
+struct Session {
+    path: PathBuf,
+    id: Option<String>,
+}
+
+impl Session {
+    fn file(path: &Path) -> Self {
+        Self { path: path.to_owned(), id: None }
+    }
+
+    /// Returns the session below a folder that Codelia or copyist wrote.
+    fn below(folder: &Path, file: &Path) -> Option<Self> {
+        let text = read(file);
+        let header = text.split(|byte| *byte == b'\n').next()?;
+        let header: Value = serde_json::from_slice(header).ok()?;
+        let id = header["session_id"].as_str()?.to_owned();
+        Some(Self { path: folder.to_owned(), id: Some(id) })
+    }
+
+    fn args(&self) -> Vec<&str> {
+        let path = self.path.to_str().expect("UTF-8");
+        self.id.iter().flat_map(|id| ["--session", id]).chain([path]).collect()
+    }
+
+    /// Returns the contents of the session's files that agents only append to.
+    fn lines(&self) -> Vec<Vec<u8>> {
+        if self.id.is_none() {
+            let is_lines = self.path.extension().is_some_and(|ending| ending == "jsonl");
+            return is_lines.then(|| read(&self.path)).into_iter().collect();
+        }
+        let runs = files(&self.path).into_iter().filter(|file| {
+            let run = Self::below(&self.path, file);
+            run.is_some_and(|run| run.id == self.id)
+        });
+        runs.map(|run| read(&run)).collect()
+    }
+}
 
 impl Program {
     /// Asks the program to continue a session with one prompt.
@@ -117,59 +160,74 @@ impl Program {
     }
 }
 
-/// Blocks of a context, as text.
-fn context(dir: &Dir, file: &Path) -> Vec<String> {
-    let file = file.to_str().expect("UTF-8");
-    let printed = dir.run(&["context", "-q", "--as", "canonical", file]).stdout;
+/// Beginning of the result that stands for one that is missing. A program that goes on writes a
+/// result of its own there.
+const NO_RESULT: &str = "No result: the session was interrupted";
+
+/// Messages of a context, as text.
+fn context(dir: &Dir, session: &Session) -> Vec<String> {
+    let args = ["context", "-q", "--as", "canonical"];
+    let printed = dir.run(&[&args[..], &session.args()].concat()).stdout;
     let printed: Value = serde_json::from_slice(&printed).unwrap_or_default();
     let messages = printed["messages"].as_array().into_iter().flatten();
-    let told = messages.filter(|message| message["role"] != "system");
-    told.map(ToString::to_string).collect()
+    let messages = messages.filter(|message| message["role"] != "system");
+    messages.map(ToString::to_string).filter(|message| !message.contains(NO_RESULT)).collect()
 }
 
-/// Converts a file into a folder; returns the session's main file there.
-fn convert(dir: &Dir, to: &str, file: &Path, folder: &str) -> Result<PathBuf, String> {
-    let file = file.to_str().expect("UTF-8");
-    let (code, said) = dir.said(&["convert", "-q", "-t", to, "--out-dir", folder, file]);
-    if !dir.path(folder).is_dir() {
+/// Whether a context goes on. Its last answer may go on, too: agents join answers in a row.
+fn is_continued(was: &[String], is: &[String]) -> bool {
+    let Some((last, before)) = was.split_last() else { return true };
+    let open = last.trim_end_matches(['"', '}', ']']);
+    is.starts_with(before) && is.get(before.len()).is_some_and(|next| next.starts_with(open))
+}
+
+/// Converts a session into a folder; returns the session there.
+fn convert(dir: &Dir, to: &str, session: &Session, folder: &str) -> Result<Session, String> {
+    let args = ["convert", "-q", "-t", to, "--out-dir", folder];
+    let (code, said) = dir.said(&[&args[..], &session.args()].concat());
+    if code != 0 || !dir.path(folder).is_dir() {
         return Err(format!("exit {code}: {said}"));
     }
     let written = files(&dir.path(folder)).into_iter();
     let main = written
-        .filter(|file| !name(file).ends_with(".meta.json"))
+        .filter(|file| !name(file).ends_with(".meta.json") && !name(file).starts_with("agent-"))
         .find(|file| recognise(&read(file)).is_some_and(|(format, _)| format.name == to));
-    main.filter(|_| code == 0).ok_or_else(|| format!("exit {code}: {said}"))
+    let main = main.ok_or(said)?;
+    // A session of Codelia is a file for each of its runs.
+    let whole = (to == "codelia").then(|| Session::below(&dir.path(folder), &main)).flatten();
+    Ok(whole.unwrap_or_else(|| Session::file(&main)))
 }
 
 /// Takes a session to a program and back, `rounds` times.
 fn there_and_back(
     (corpus, dir): (&Path, &Dir),
     (format, program): (&str, &Program),
-    source: &Path,
+    source: &Session,
     rounds: usize,
 ) -> Result<(), String> {
-    let mut source = source.to_owned();
+    let mut source = source.clone();
     for round in 0..rounds {
         let target = convert(dir, program.format, &source, &format!("out-{round}"))
             .map_err(|error| format!("not converted: {error}"))?;
-        let resumed = program.resume(corpus, &target).map_err(|e| format!("not resumed: {e}"))?;
-        std::fs::write(&target, &resumed).expect("written");
+        let resumed =
+            program.resume(corpus, &target.path).map_err(|e| format!("not resumed: {e}"))?;
+        std::fs::write(&target.path, &resumed).expect("written");
         let back = convert(dir, format, &target, &format!("back-{round}"))
             .map_err(|error| format!("round {round} not back: {error}"))?;
         let (was, is) = (context(dir, &source), context(dir, &back));
         let new = is.get(was.len()..).unwrap_or_default().concat();
         let shown = new.contains(program.prompt) && new.contains(program.answer);
-        if !shown || !is.starts_with(&was) {
+        if !shown || !is_continued(&was, &is) {
             return Err(format!("round {round}: {} messages became {}", was.len(), is.len()));
         }
-        if source.extension().is_some_and(|ending| ending == "jsonl")
-            && !read(&back).starts_with(&read(&source))
-        {
+        let lines = back.lines();
+        if !source.lines().iter().all(|was| lines.iter().any(|is| is.starts_with(was))) {
             return Err(format!("round {round}: other bytes at the beginning"));
         }
         let own = PROGRAMS.iter().find(|own| own.format == format);
         if let Some(own) = own {
-            let sent = own.sends(corpus, &back).map_err(|e| format!("back, not resumed: {e}"))?;
+            let sent =
+                own.sends(corpus, &back.path).map_err(|e| format!("back, not resumed: {e}"))?;
             if !sent.contains(program.prompt) || !sent.contains(program.answer) {
                 return Err(format!("round {round}: {} does not send the new turn", own.format));
             }
@@ -177,6 +235,24 @@ fn there_and_back(
         source = back;
     }
     Ok(())
+}
+
+/// Returns sessions of a format: files, and for Codelia whole sessions of a home too.
+fn sessions(corpus: &Path, (format, set): (&str, &str)) -> Vec<Session> {
+    let whole = |file: &PathBuf| {
+        let text = file.to_string_lossy();
+        !OTHER.iter().any(|part| text.contains(part))
+            && recognise(&read(file)).is_some_and(|(own, _)| own.name == format)
+    };
+    let all: Vec<_> = files(&corpus.join(set)).into_iter().filter(whole).collect();
+    let home = corpus.join(HOME);
+    let in_home = |file: &PathBuf| {
+        let session = file.starts_with(&home).then(|| Session::below(&home, file)).flatten();
+        session.unwrap_or_else(|| Session::file(file))
+    };
+    let mut all: Vec<_> = all.iter().map(in_home).collect();
+    all.dedup_by(|one, other| one.id.is_some() && one.id == other.id);
+    all
 }
 
 #[test]
@@ -189,12 +265,7 @@ fn sessions_continued_by_real_programs_are_restored() {
         (number("COPYIST_EACH").unwrap_or(5), number("COPYIST_ROUNDS").unwrap_or(2));
     let mut wrong = Vec::new();
     for (format, set) in SETS {
-        let whole = |file: &PathBuf| {
-            let text = file.to_string_lossy();
-            !OTHER.iter().any(|part| text.contains(part))
-                && recognise(&read(file)).is_some_and(|(own, _)| own.name == format)
-        };
-        let all: Vec<_> = files(&corpus.join(set)).into_iter().filter(whole).collect();
+        let all = sessions(&corpus, (format, set));
         for program in PROGRAMS.iter().filter(|program| program.format != format) {
             let pair = format!("{format} -> {} {}", program.format, program.release);
             if !pair.contains(&only) {
@@ -210,10 +281,12 @@ fn sessions_continued_by_real_programs_are_restored() {
                     Ok(()) => whole += 1,
                     // The program itself refuses a session without a question, in any format.
                     Err(error) if error.starts_with("not ") => {
-                        println!("SKIP {pair}: {}: {error}", source.display());
+                        println!("SKIP {pair}: {}: {error}", source.args().join(" "));
                         continue;
                     }
-                    Err(error) => wrong.push(format!("{pair}: {}: {error}", source.display())),
+                    Err(error) => {
+                        wrong.push(format!("{pair}: {}: {error}", source.args().join(" ")));
+                    }
                 }
                 tried += 1;
             }

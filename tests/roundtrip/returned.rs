@@ -91,7 +91,7 @@ fn an_answer_of_a_summary_of_runs_is_edited_there() {
 
 #[test]
 fn a_turn_that_was_added_is_not_lost_in_codelia() {
-    for case in ["codelia/v1/state", "codelia/v1/compacted", "codelia/v2/log"] {
+    for case in ["codelia/v1/lamp", "codelia/v1/state", "codelia/v1/compacted", "codelia/v2/log"] {
         let dir = away(case, "in", "pi@3");
         let new = entries(&dir, &[QUESTION, ANSWER]);
         append(&dir, &new);
@@ -105,6 +105,31 @@ fn a_turn_that_was_added_is_not_lost_in_codelia() {
         };
         assert!(kept("Any more?") && kept("No more."), "{case}: {said}");
         assert_eq!(code, 0, "{case}: {said}");
+        let back = dir.path("back").display().to_string();
+        assert_eq!(dir.exit(&["validate", &back]).0, 0, "{case}");
+        // A run is a file of its own, and stays as it is.
+        if case == "codelia/v1/lamp" {
+            let (source, runs) = (own(case), files(&dir.path("back")));
+            assert!(runs.len() == 2 && runs.iter().any(|run| read(run) == source), "{runs:?}");
+        }
+    }
+}
+
+/// An agent that resumes a session without an answer adds one, and Codex an answer that it
+/// compacts.
+#[test]
+fn an_answer_behind_the_end_of_a_run_is_in_a_run_of_codelia() {
+    for case in ["codelia/v1/lamp", "codelia/v1/state", "codelia/v2/log"] {
+        let dir = away(case, "in", "pi@3");
+        let new = entries(&dir, &[ANSWER, QUESTION, &ANSWER.replace("No more.", "None.")]);
+        append(&dir, &new);
+        let to = format!("codelia@{}", &case[9..10]);
+        let (code, said) = dir.exit(&["convert", "-t", &to, "--out-dir", "back", "away"]);
+        assert_eq!(code, 0, "{case}: {said}");
+        let all: Vec<u8> = files(&dir.path("back")).iter().flat_map(|file| read(file)).collect();
+        for text in ["No more.", "Any more?", "None."] {
+            assert!(memchr::memmem::find(&all, text.as_bytes()).is_some(), "{case}: {text}");
+        }
         let back = dir.path("back").display().to_string();
         assert_eq!(dir.exit(&["validate", &back]).0, 0, "{case}");
     }

@@ -2,8 +2,12 @@
 
 use super::block::{self, Types};
 use crate::format::Context;
+use crate::json::Json;
 use crate::mapping::Object;
 use crate::record::{Field, Kind, Record};
+
+/// Subtype of the message with the summary of all messages before it.
+pub const COMPACT_SUMMARY: &str = "compact_summary";
 
 /// Begins the context of a session: its messages as they are, without those of sub-agents and those
 /// that are excluded.
@@ -19,6 +23,10 @@ impl Context for Messages {
         (record.kind == Kind::Message && !record.is_aside()).then(|| record.clone())
     }
 
+    fn summary(&self, message: &Record) -> Option<Json> {
+        summary(message)
+    }
+
     fn own(&self, message: &Record, out: &mut Vec<u8>) {
         let mut object = Object::open(out);
         let assistant = message.node.is(Field::Role, "assistant");
@@ -28,4 +36,12 @@ impl Context for Messages {
         }
         object.close();
     }
+}
+
+/// Returns the text of a message that is the summary of all messages before it.
+#[must_use]
+pub fn summary(message: &Record) -> Option<Json> {
+    let is_summary = message.node.is(Field::Subtype, COMPACT_SUMMARY);
+    let text = || crate::record::block::message_text(&message.node);
+    (message.kind == Kind::Message && is_summary).then(text)?
 }

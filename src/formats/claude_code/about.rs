@@ -2,15 +2,14 @@
 
 use super::foreign::uuid_of;
 use super::older::Older;
-use super::{FORMAT, wire};
-use crate::error::{Error, Result};
+use super::{FORMAT, files, wire};
+use crate::error::Result;
 use crate::format::{Confidence, Head, Parts, Sniffed};
 use crate::json::{Cursor, Json, text};
 use crate::lines::BOM;
 use crate::mapping::Object;
 use crate::record::{Field, Node};
 use bytes::Bytes;
-use std::io::Read;
 
 /// Facts in the beginning of a transcript.
 #[derive(Debug, Default)]
@@ -58,7 +57,8 @@ impl Marks {
                 "agentId" if text() => marks.agent = Some(json()),
                 "sessionId" if text() => marks.facts.push((Field::Id, json())),
                 "cwd" if text() => marks.facts.push((Field::Cwd, json())),
-                "gitBranch" if text() && value != b"\"\"" => {
+                // Releases write these two where a folder is on no branch.
+                "gitBranch" if text() && ![&b"\"\""[..], b"\"HEAD\""].contains(&value) => {
                     marks.facts.push((Field::Branch, json()));
                 }
                 "timestamp" if text() => marks.facts.push((Field::Created, json())),
@@ -114,6 +114,16 @@ impl About {
             about.release = about.release.or(marks.release);
         }
         about
+    }
+
+    /// Takes facts that are missing from another file of the session.
+    pub fn complete(&mut self, other: &Self) {
+        for (field, value) in other.facts.iter() {
+            if self.facts.get(field).is_none() {
+                self.facts.set(field, value.clone());
+            }
+        }
+        self.release = self.release.take().or(other.release.clone());
     }
 
     /// Returns the session's identifier.
@@ -203,9 +213,7 @@ fn confidence(head: &Head<'_>) -> Option<Confidence> {
 /// # Errors
 /// If the session cannot be read.
 pub fn older(parts: &mut dyn Parts, limit: usize) -> Result<(Older, u32)> {
-    let mut bytes = Vec::new();
-    let read = parts.main()?.take(About::HEAD).read_to_end(&mut bytes);
-    read.map_err(|error| Error::io("cannot read", error))?;
+    let bytes = files::head(&mut *parts.main()?)?;
     let mut head = Older::default();
     bytes.split(|b| *b == b'\n').for_each(|line| head.line(line));
     let release = About::of(&bytes).release.and_then(|release| release.text());

@@ -4,7 +4,11 @@
 //! program of 2.1.332. Two lines are messages and therefore not listed: the result of a call that
 //! was interrupted, and the answer `No response requested.`
 
-use crate::record::{Field, Kind, Record};
+use super::read::TITLE;
+use super::wire;
+use crate::json::{Json, text};
+use crate::mapping::Object;
+use crate::record::{Field, Kind, Node, Record};
 
 /// Fields of the session that the first resumed line fills where no line before has them.
 pub const FILLS: &[Field] = &[Field::Cwd, Field::Client, Field::Created, Field::Branch];
@@ -18,7 +22,7 @@ const TYPES: &[(&str, &str)] = &[
     ("permission-mode", "mode"),
     ("file-history-snapshot", "file snapshot"),
     ("file-history-delta", "file snapshot"),
-    ("custom-title", "title"),
+    (wire::CUSTOM_TITLE, "title"),
     ("ai-title", "title"),
     ("agent-name", "title"),
     ("summary", "title"),
@@ -30,6 +34,23 @@ const TYPES: &[(&str, &str)] = &[
     ("cost-state", "cost"),
     ("assistant", "interface error"),
 ];
+
+/// Returns the line that gives a session a title.
+pub fn title(session: &Node, name: &Json) -> Record {
+    let mut line = Vec::new();
+    let mut object = Object::open(&mut line);
+    text::quote(wire::CUSTOM_TITLE, object.key("type"));
+    object.member("customTitle", name.as_bytes());
+    if let Some(id) = session.json(Field::Id) {
+        object.member("sessionId", id.as_bytes());
+    }
+    object.close();
+    let mut record = Record::new(Kind::Opaque);
+    record.node.set(Field::Type, Json::string(wire::CUSTOM_TITLE));
+    record.node.set(Field::Data, Json::checked(line.into()));
+    record.node.set(Field::Layout, Json::constant(TITLE));
+    record
+}
 
 /// Returns what a line is that Claude Code adds by itself.
 pub fn addition(record: &Record) -> Option<&'static str> {

@@ -4,6 +4,7 @@
 //! out of order.
 
 use crate::dialect::anthropic::block::{self as blocks, Types};
+use crate::dialect::anthropic::context::summary;
 use crate::error::Result;
 use crate::format::{Context, Corrections};
 use crate::ids::hash;
@@ -47,6 +48,10 @@ impl Context for Messages {
 
     fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
         counts(record).then(|| record.clone())
+    }
+
+    fn summary(&self, message: &Record) -> Option<Json> {
+        summary(message)
     }
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {

@@ -139,6 +139,14 @@ fn call(about: &[u8]) -> Option<Json> {
     object.member("toolUseId").filter(|call| call.text().is_some())
 }
 
+/// Reads the beginning of a part.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn head(part: &mut dyn Read) -> Result<Vec<u8>> {
+    read(&mut part.take(About::HEAD))
+}
+
 /// Reads a part whole.
 ///
 /// # Errors
@@ -147,6 +155,18 @@ pub fn read(part: &mut dyn Read) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     part.read_to_end(&mut bytes).map_err(|error| Error::io("cannot read", error))?;
     Ok(bytes)
+}
+
+/// Whether a record is a message of the conversation or the title of the session, which are in the
+/// transcript wherever they come in a stream: messages of other parts are marked.
+#[must_use]
+pub fn is_of_transcript(record: &Record) -> bool {
+    let is_marked = |field| record.node.get(field).is_some();
+    match record.kind {
+        Kind::Message => !is_marked(Field::ParentCall) && !is_marked(Field::Excluded),
+        Kind::Opaque => record.node.is(Field::Type, wire::CUSTOM_TITLE) && is_marked(Field::Layout),
+        _ => false,
+    }
 }
 
 /// Marks the record of a sub-agent's line.

@@ -374,7 +374,7 @@ impl Foreign {
             lines.push(self.beside("permission-mode", &[("permissionMode", &usual)]));
         }
         if let Some(name) = self.name.as_ref().filter(|name| name.text().is_some()) {
-            lines.push(self.beside("custom-title", &[("customTitle", name)]));
+            lines.push(self.beside(wire::CUSTOM_TITLE, &[("customTitle", name)]));
         }
         lines
     }

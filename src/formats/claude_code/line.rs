@@ -2,6 +2,7 @@
 
 use super::wire;
 use crate::dialect::anthropic::block::{self, Types};
+use crate::dialect::anthropic::context::COMPACT_SUMMARY;
 use crate::dialect::anthropic::split;
 use crate::json::{Fault, Json, Span, text};
 use crate::mapping::{self, Extra, Object, Source, template};
@@ -132,7 +133,7 @@ fn spoken(line: &Bytes, role: &'static str) -> Result<Record, Fault> {
         node.put(Field::Group, group);
     }
     if is_set(node, wire::SUMMARY) {
-        node.set(Field::Subtype, Json::constant("\"compact_summary\""));
+        node.set(Field::Subtype, Json::string(COMPACT_SUMMARY));
     }
     Ok(record)
 }

@@ -76,6 +76,7 @@ pub static FORMAT: Format = Format {
     interface: Interface::AnthropicMessages,
     native: Some(native),
     additions: Some(additions::addition),
+    rename: Some(additions::title),
     fills: additions::FILLS,
     ..Format::new(Required {
         name: NAME,

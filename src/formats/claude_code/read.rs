@@ -7,6 +7,7 @@ use super::lineage::Lineage;
 use super::older::Older;
 use super::preserved::object;
 use super::space::Space;
+use super::wire;
 use super::{NAME, line};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -17,7 +18,6 @@ use crate::lines::{empty, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use std::collections::VecDeque;
-use std::io::Read;
 
 /// Opens a session at a record that an earlier reading returned.
 ///
@@ -36,10 +36,13 @@ pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> R
 /// If a part cannot be read.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     parts.keep()?;
-    let mut head = Vec::new();
-    let read = parts.main()?.take(About::HEAD).read_to_end(&mut head);
-    read.map_err(|error| Error::io("cannot read", error))?;
-    let about = About::of(&head);
+    let mut about = About::of(&files::head(&mut *parts.main()?)?);
+    // A transcript may be empty, while the files of sub-agents beside it name the session.
+    if about.session_id().is_none()
+        && let Some(side) = parts.names().iter().find(|name| files::is_flat(name))
+    {
+        about.complete(&About::of(&files::head(&mut *parts.open(side)?)?));
+    }
     let (older, version) = about::older(parts, cx.options.max_line)?;
     let older = Some(older).filter(|_| version == FIRST);
     let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
@@ -319,7 +322,7 @@ impl Title {
     fn note(&mut self, node: &Node) {
         let Some(data) = node.json(Field::Data) else { return };
         let text = |name| data.member(name).filter(|text| text.text().is_some());
-        if node.is(Field::Type, "custom-title") {
+        if node.is(Field::Type, wire::CUSTOM_TITLE) {
             self.custom = text("customTitle").or(self.custom.take());
         } else if node.is(Field::Type, "ai-title") {
             self.made = text("aiTitle").or(self.made.take());

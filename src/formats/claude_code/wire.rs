@@ -33,6 +33,9 @@ pub const API_ERROR: &str = "isApiErrorMessage";
 /// `preservedSegment` name the messages that it keeps.
 pub const COMPACTION: &str = "compactMetadata";
 
+/// Type of the line with the title that the user gave.
+pub const CUSTOM_TITLE: &str = "custom-title";
+
 /// Types of lines in the chain.
 pub const CHAINED: &[&str] = &["user", "assistant", "system", "attachment", "progress"];
 
@@ -43,7 +46,7 @@ pub const BESIDE: &[(&str, &str)] = &[
     ("file-history-snapshot", "messageId"),
     ("queue-operation", "sessionId"),
     ("last-prompt", "sessionId"),
-    ("custom-title", "sessionId"),
+    (CUSTOM_TITLE, "sessionId"),
     ("ai-title", "sessionId"),
     ("agent-name", "sessionId"),
     ("permission-mode", "sessionId"),

@@ -129,6 +129,10 @@ impl Writer for Transcript<'_> {
             (Some(_), _) => match files::begun(record) {
                 Some(part) if part.name.is_empty() => self.part = Place::Main,
                 Some(_) => self.part = Place::Flat,
+                None if files::is_of_transcript(record) && !record.is_restored() => {
+                    self.part = Place::Main;
+                    self.written.note(record);
+                }
                 None if matches!(self.part, Place::Main) && !record.is_restored() => {
                     self.written.note(record);
                 }
@@ -194,6 +198,10 @@ impl Transcript<'_> {
         }
         if record.is_restored() {
             return Ok(());
+        }
+        if !matches!(self.part, Place::Main) && files::is_of_transcript(record) {
+            self.flush_group()?;
+            self.end_part()?;
         }
         self.upgrade.iter_mut().for_each(|upgrade| upgrade.note(record));
         if matches!(self.part, Place::Main) {

@@ -106,6 +106,10 @@ impl Writer for Runs<'_> {
                 self.messages.note_question(&spelled_content);
                 self.begin(input::of_message(&spelled_content))?;
             }
+            Kind::Run if record.node.is(Field::Layout, START) => {
+                self.end()?;
+                self.begin(None)?;
+            }
             _ if is("assistant") => self.answer(record)?,
             _ if is("tool") => self.output(record)?,
             _ if is("system") => drop(self.keep(record)?),

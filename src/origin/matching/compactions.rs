@@ -1,5 +1,6 @@
 //! Compactions that the file's agent writes as messages in the place of all others: a summary, and
-//! behind it copies of the messages that it keeps. In the source format, that is a compaction
+//! behind it copies of the messages that it keeps. A line without a parent may stand between the
+//! messages and their summary. In the source format, that is a compaction
 //! behind the earlier messages, and the kept messages are already in place.
 
 use crate::error::Result;
@@ -7,9 +8,9 @@ use crate::format::Context;
 use crate::formats::Spec;
 use crate::ids::hash;
 use crate::json::Json;
+use crate::origin::file_records::FileRecords;
 use crate::origin::matching::align::shown;
 use crate::origin::matching::outcomes::Match;
-use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -159,6 +160,9 @@ struct Walk {
     alias: HashMap<u64, u64>,
     /// Identifier of the last node.
     tip: Option<Json>,
+    /// The last new entry without a parent that is no message, with its number and the node before
+    /// it.
+    root: Option<(u32, Record, Option<Json>)>,
     /// Total number of tokens of the last answer, with all messages before it.
     tokens: Option<Json>,
     open: Option<Summary>,
@@ -208,6 +212,10 @@ impl Walk {
         let summary = rules.summary(record).filter(|_| self.new.contains(&number));
         let before = self.tip.clone();
         self.tip = record.node.json(Field::Id).cloned();
+        let is_root = record.node.json(Field::Parent).is_none_or(Json::is_null);
+        if is_root && record.kind != Kind::Message && self.new.contains(&number) {
+            self.root = Some((number, record.clone(), before.clone()));
+        }
         match summary {
             Some(text) if self.open.is_some() || !self.path.is_empty() => {
                 self.sum_up(number, record, &text, before);
@@ -232,6 +240,7 @@ impl Walk {
             None => {
                 self.close();
                 own.node.put(Field::Parent, before);
+                self.bridge(record);
             }
         }
         // Messages behind the summary continue from the last message before it.
@@ -245,6 +254,15 @@ impl Walk {
         compaction.node.set(Field::TokensBefore, tokens);
         self.passed.insert(number, passed);
         self.open = Some(Summary { number, record: compaction, next: None, first: None });
+    }
+
+    /// Lets the entry without a parent that a summary follows continue the messages before it.
+    fn bridge(&mut self, summary: &Record) {
+        let Some((number, mut root, before)) = self.root.take() else { return };
+        if root.node.json(Field::Id) == summary.node.json(Field::Parent) {
+            root.node.put(Field::Parent, before);
+            self.passed.insert(number, passed(&root));
+        }
     }
 
     /// Whether a message is one that the open summary keeps: the words of a turn, from its question

@@ -5,8 +5,8 @@ use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::Result;
 use crate::format::Cx;
 use crate::formats::Spec;
+use crate::origin::file_records::FileRecords;
 use crate::origin::matching::outcomes::Match;
-use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Node, block};
 use std::collections::HashMap;
 

@@ -1,5 +1,8 @@
 //! Copies of earlier entries that an agent writes when it resumes a session.
 //!
+//! Releases of pi before 0.87 write a session without an answer again, header and entries, as soon
+//! as it has one: <https://github.com/earendil-works/pi/issues/3930>.
+//!
 //! Release 2.0.53 of Claude Code writes every block of an answer that stood with others on one line
 //! on a line of its own, and again what follows it, with new identifiers and the old times. What
 //! was added behind a copy follows the earlier entry.
@@ -8,10 +11,10 @@ use crate::error::Result;
 use crate::formats::Spec;
 use crate::ids::hash;
 use crate::json::Json;
+use crate::origin::file_records::FileRecords;
 use crate::origin::matching::align::shown_blocks;
 use crate::origin::matching::outcomes::RecordKey;
 use crate::origin::merge::new_turns::renamed;
-use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Record};
 use std::collections::HashMap;
 
@@ -31,11 +34,15 @@ pub fn find(names: &[RecordKey], now: &mut FileRecords, source_format: Option<Sp
     if file_format.is_none_or(|spec| !spec.version().tree || !foreign(&spec)) {
         return Ok(());
     }
+    find_repeated_beginning(now)?;
     let mut known: HashMap<u64, u32> = HashMap::new();
     names.iter().for_each(|name| *known.entry(name.hash).or_default() += 1);
     let (mut earlier, mut copies) = (HashMap::<u64, Vec<u32>>::new(), HashMap::new());
     for number in 0..now.names.len() as u32 {
         let record = now.record(number)?;
+        if now.again.contains(&number) {
+            continue;
+        }
         let Some(time) = record.node.json(Field::Time).filter(|_| is_entry(&record)) else {
             continue;
         };
@@ -58,6 +65,28 @@ pub fn find(names: &[RecordKey], now: &mut FileRecords, source_format: Option<Sp
         }
     }
     if copies.is_empty() { Ok(()) } else { rename(now, &copies) }
+}
+
+/// Finds the entries that stand again, with their identifiers, behind a further header of the
+/// session.
+fn find_repeated_beginning(now: &mut FileRecords) -> Result<()> {
+    let (mut earlier, mut is_repeated) = (HashMap::new(), false);
+    for number in 0..now.names.len() as u32 {
+        let record = now.record(number)?;
+        if record.kind == Kind::Notice {
+            is_repeated = record.node.is(Field::Subtype, Kind::Session.name());
+            continue;
+        }
+        let Some(id) = record.node.json(Field::Id).filter(|_| record.is_node()) else { continue };
+        let name = now.names.get(number as usize).map(|name| name.hash);
+        is_repeated = is_repeated && earlier.get(id) == Some(&name);
+        if is_repeated {
+            now.again.insert(number);
+        } else {
+            earlier.insert(id.detached(), name);
+        }
+    }
+    Ok(())
 }
 
 fn is_entry(record: &Record) -> bool {

@@ -4,9 +4,9 @@ use crate::error::Result;
 use crate::ids::hash;
 use crate::json::Json;
 use crate::origin::base::{Base, NOT_EDITED};
+use crate::origin::file_records::FileRecords;
 use crate::origin::matching::align::{Tag, matched};
 use crate::origin::record_hash;
-use crate::origin::restore::FileRecords;
 use crate::record::{Field, Record};
 use std::collections::{BTreeMap, HashSet};
 

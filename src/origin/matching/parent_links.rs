@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::format::Context;
 use crate::formats::Spec;
 use crate::json::Json;
-use crate::origin::restore::FileRecords;
+use crate::origin::file_records::FileRecords;
 use crate::record::{Field, Kind, Record};
 use std::collections::HashMap;
 

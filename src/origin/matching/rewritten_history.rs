@@ -11,13 +11,13 @@ use crate::format::{Context, Cx};
 use crate::formats::Spec;
 use crate::ids::hash;
 use crate::json::Json;
+use crate::origin::file_records::FileRecords;
 use crate::origin::matching::align::matched;
 use crate::origin::matching::branches;
 use crate::origin::matching::outcomes::{Match, RecordKey, in_order};
 use crate::origin::merge::native_form::{placed, words_of};
 use crate::origin::merge::new_turns::renamed;
 use crate::origin::record_hash;
-use crate::origin::restore::FileRecords;
 use crate::record::{Field, Record};
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -4,6 +4,7 @@
 
 use super::Merger;
 use crate::diagnostic::{Code, FieldOutcome, plural};
+use crate::error::Result;
 use crate::formats::Spec;
 use crate::json::Json;
 use crate::record::{Field, Kind, Record};
@@ -38,6 +39,22 @@ impl Merger<'_> {
         let beside = OWN.contains(&record.kind) || (BESIDE.contains(&record.kind) && !held);
         let name = file_format.format.additions.and_then(|name| name(record));
         beside.then(|| name.unwrap_or(record.kind.name()))
+    }
+
+    /// Returns the record of the source format for a new entry that names the session.
+    pub(super) fn title(&self, record: &Record) -> Option<Record> {
+        let rename = self.source_format.filter(|_| !self.is_native())?.format.rename?;
+        let name = record.node.json(Field::Name).filter(|_| record.kind == Kind::SessionInfo)?;
+        let has_text = name.text().is_some_and(|name| !name.is_empty());
+        has_text.then(|| rename(self.new_turns.session(), name))
+    }
+
+    /// Adds the record of the source format for an entry that the source has no place for.
+    pub(super) fn put_for(&mut self, entry: &Record, record: Record) -> Result<()> {
+        self.parent_links.pass(entry);
+        self.changed = true;
+        let alone = self.new_turns.behind(record);
+        alone.iter().try_for_each(|record| self.store.add(record))
     }
 
     /// Leaves out a new record: entries that follow it follow the entry before it.

@@ -2,10 +2,10 @@
 
 use crate::error::Result;
 use crate::json::Json;
+use crate::origin::file_records::FileRecords;
 use crate::origin::matching::align::Tag;
 use crate::origin::merge::message_edits::set_text;
 use crate::origin::merge::restored_texts::{Turn, number};
-use crate::origin::restore::FileRecords;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::{BTreeMap, HashMap};
 

@@ -58,6 +58,11 @@ impl Merger<'_> {
             if is_nothing(&mut record) {
                 continue;
             }
+            if fresh && let Some(title) = self.title(&record) {
+                self.report(Code::OriginAdded, "the name of the session is new", Some(number));
+                self.put_for(&record, title)?;
+                continue;
+            }
             if fresh && let Some(name) = self.addition(&record) {
                 self.models.note_file(&record);
                 self.leave_out(&record, name);
@@ -167,7 +172,9 @@ impl Merger<'_> {
     fn place_of(&self, record: &Record) -> Place {
         let Some(source_format) = self.source_format else { return Place::Source };
         let held = source_format.version().kinds.contains(&record.kind);
-        if record.kind == Kind::Compaction && !held {
+        // Other formats than the file's cannot list what a compaction keeps.
+        let lists = record.node.get(Field::Kept).is_some() && !self.is_native();
+        if record.kind == Kind::Compaction && (!held || lists) {
             return Place::SummedUp;
         }
         let own = record.is_node() || matches!(record.kind, Kind::Session | Kind::Turn);

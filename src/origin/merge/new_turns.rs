@@ -215,14 +215,16 @@ impl NewTurns {
     ) -> Option<Vec<(Record, usize)>> {
         let asks = is_question(shown.first()?);
         let around = [Kind::Turn, Kind::Run, Kind::Event];
-        let tells = around.iter().any(|kind| self.has_records_of(*kind, source_format));
-        if !tells || (!asks && self.over == Some(true)) {
+        if !around.iter().any(|kind| self.has_records_of(*kind, source_format)) {
             return None;
         }
         let session = self.further_session(&made.first()?.0);
-        let first = self.before(asks);
+        let is_behind_run = !asks && self.over == Some(true);
+        let first = self.before(asks || is_behind_run);
         let alone = read_back(source_format, session.clone(), first.clone())?;
-        let all = read_back(source_format, session, first.into_iter().chain(shown))?;
+        // Messages behind the end of a run, without a question, are in a run with an empty input.
+        let input = is_behind_run.then(run_without_question);
+        let all = read_back(source_format, session, first.into_iter().chain(input).chain(shown))?;
         let (from, to) = (state(&alone), state(&all));
         let written_id = all.first().and_then(|session| session.node.text(Field::Id));
         let new = behind(&alone, all);
@@ -256,7 +258,7 @@ impl NewTurns {
             self.note(&record);
             out.push((record, behind));
         }
-        self.remember(from, to, asks);
+        self.remember(from, to, asks || is_behind_run);
         Some(out)
     }
 
@@ -320,9 +322,9 @@ impl NewTurns {
     }
 
     /// Keeps the fields of the state that the new run changes.
-    fn remember(&mut self, from: Option<Node>, to: Option<Node>, asks: bool) {
+    fn remember(&mut self, from: Option<Node>, to: Option<Node>, has_run: bool) {
         let (Some(from), Some(to)) = (from, to) else { return };
-        let fields = if asks { &[Field::Updated, Field::Run][..] } else { &[Field::Updated] };
+        let fields = if has_run { &[Field::Updated, Field::Run][..] } else { &[Field::Updated] };
         for field in fields {
             self.state.put(*field, to.json(*field).cloned());
         }
@@ -346,6 +348,13 @@ fn is_empty_text(value: &Value) -> bool {
         Value::Node(node) => node.iter().all(|(_, value)| is_empty_text(value)),
         Value::Nodes(nodes) => nodes.is_empty(),
     }
+}
+
+/// Returns the record with which a run begins that no question of the user began.
+fn run_without_question() -> Record {
+    let mut run = Record::new(Kind::Run);
+    run.node.set(Field::Layout, Json::constant("\"start\""));
+    run
 }
 
 /// The state among a session's records.

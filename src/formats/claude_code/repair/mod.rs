@@ -11,11 +11,11 @@ mod refused;
 mod resume;
 
 use super::about::About;
-use super::files::is_lines;
+use super::files::{head, is_lines};
 use super::foreign::uuid_of;
 use super::wire;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::format::{Cx, FoundRecord, Mend, Reach, Records, RepairIo, RepairOptions, Repaired};
 use crate::ids::hash;
 use crate::json::{Cursor, Json, Span, text};
@@ -29,7 +29,6 @@ use line::Members;
 use links::{Links, Plan, key};
 use resume::{Added, Parent, Resume};
 use std::collections::{HashMap, HashSet};
-use std::io::Read;
 
 /// Recognition of lines, and restoration of torn ones.
 static RECORDS: Records =
@@ -40,10 +39,7 @@ static RECORDS: Records =
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
 pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
-    let mut head = Vec::new();
-    let read = bench.parts().main()?.take(About::HEAD).read_to_end(&mut head);
-    read.map_err(|error| Error::io("cannot read", error))?;
-    let agent = About::of(&head).agent;
+    let agent = About::of(&head(&mut *bench.parts().main()?)?).agent;
     let mut mend = Lines::new(agent, wanted, cx);
     mend.resume = wanted.resumable.then(|| Resume::new(agent));
     let mut walk = Walk::new("", &RECORDS, wanted, cx);

@@ -1,0 +1,152 @@
+//! Edits of a session's files as patches: what was edited is changed in the source's text, and
+//! every other byte stays.
+//!
+//! An edit is known as two texts that one writer made: of the session as it was, and as it is now.
+//! Their difference is applied to the source.
+
+pub mod json;
+mod lines;
+mod plan;
+
+use crate::error::{Error, Result};
+use crate::format::{Format, Parts, Sink};
+use crate::parts::room::Room;
+use crate::stage::Staged;
+use bytes::Bytes;
+use std::io::{self, Read, Write};
+
+/// Content of a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Lines, most of them one JSON value.
+    Lines,
+    /// One JSON value.
+    Json,
+    /// Anything else.
+    Other,
+}
+
+impl Kind {
+    /// Returns the content of a part: by the ending of its name, or else by the format's usual one.
+    fn of(format: &Format, parts: &dyn Parts, name: &str) -> Self {
+        let file = parts.file_name().filter(|_| name.is_empty()).unwrap_or_default();
+        let usual = format.extensions.first().filter(|_| name.is_empty());
+        let names = [name, &file, usual.copied().unwrap_or_default()];
+        names.into_iter().find_map(Self::named).unwrap_or(Self::Other)
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        let kinds = [(".jsonl", Self::Lines), (".json", Self::Json)];
+        kinds.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, kind)| kind)
+    }
+}
+
+/// Returns the parts of the source with the changes that lead from `before` to `after`, which are
+/// sessions of its format. `None` if the source's text has no place for a change. Lines longer than
+/// `limit` bytes are an error.
+///
+/// # Errors
+/// If a part cannot be read, or there is no room.
+pub fn merged(
+    format: &Format,
+    source: &mut dyn Parts,
+    (before, after): (&mut dyn Parts, &mut dyn Parts),
+    limit: usize,
+    sink: &mut dyn Sink,
+) -> Result<Option<Staged>> {
+    let (own, old, new) = (source.names(), before.names(), after.names());
+    let room = Room::of(sink.spool()?);
+    let mut merged = Vec::new();
+    for name in &own {
+        let mut part = room.part();
+        match (old.contains(name), new.contains(name)) {
+            // The session lost the part.
+            (true, false) => continue,
+            (_, false) => copy(source, name, &mut part)?,
+            (false, true) => copy(after, name, &mut part)?,
+            (true, true) if are_same(before, after, name)? => copy(source, name, &mut part)?,
+            (true, true) => match Kind::of(format, source, name) {
+                Kind::Lines => {
+                    lines::merge((source, before, after), name, limit, &mut part)?;
+                }
+                Kind::Json if merge_json((source, before, after), name, &mut part)? => {}
+                Kind::Json | Kind::Other => return Ok(None),
+            },
+        }
+        merged.push((name.clone(), part));
+    }
+    for name in new.iter().filter(|name| !own.contains(name)) {
+        if old.contains(name) && are_same(before, after, name)? {
+            continue;
+        }
+        let mut part = room.part();
+        copy(after, name, &mut part)?;
+        merged.push((name.clone(), part));
+    }
+    let mut staged = Staged::of(merged);
+    staged.name(source.file_name(), source.session());
+    Ok(Some(staged))
+}
+
+/// Writes a part that is one JSON value with the changes that lead from `before` to `after`.
+/// Returns false if one of the parts is anything else.
+fn merge_json(
+    (source, before, after): (&mut dyn Parts, &mut dyn Parts, &mut dyn Parts),
+    name: &str,
+    to: &mut dyn Write,
+) -> Result<bool> {
+    let texts = [contents(source, name)?, contents(before, name)?, contents(after, name)?];
+    let [Some(own), Some(old), Some(new)] = texts.each_ref().map(json::parsed) else {
+        return Ok(false);
+    };
+    let [text, ..] = &texts;
+    let start = own.as_bytes().as_ptr().addr() - text.as_ptr().addr();
+    let around = |range| text.get(range).unwrap_or_default();
+    let merged = json::merged(&own, &old, &new);
+    let end = start + own.as_bytes().len();
+    let pieces = [around(0..start), merged.as_bytes(), around(end..text.len())];
+    to.write_all(&pieces.concat()).map_err(|error| Error::io("cannot copy", error))?;
+    Ok(true)
+}
+
+fn contents(parts: &mut dyn Parts, name: &str) -> Result<Bytes> {
+    let mut contents = Vec::new();
+    let read = parts.open(name)?.read_to_end(&mut contents);
+    read.map_err(|error| Error::io("cannot read", error))?;
+    Ok(contents.into())
+}
+
+fn copy(parts: &mut dyn Parts, name: &str, to: &mut dyn Write) -> Result<()> {
+    let copied = io::copy(&mut parts.open(name)?, to);
+    copied.map(drop).map_err(|error| Error::io("cannot copy", error))
+}
+
+/// Whether a part has the same bytes in two sessions.
+fn are_same(a: &mut dyn Parts, b: &mut dyn Parts, name: &str) -> Result<bool> {
+    let (mut a, mut b) = (a.open(name)?, b.open(name)?);
+    let [mut of_a, mut of_b] = [vec![0; PIECE], vec![0; PIECE]];
+    loop {
+        let (of_a, of_b) = (fill(&mut *a, &mut of_a)?, fill(&mut *b, &mut of_b)?);
+        if of_a != of_b {
+            return Ok(false);
+        }
+        if of_a.is_empty() {
+            return Ok(true);
+        }
+    }
+}
+
+const PIECE: usize = 64 << 10;
+
+/// Reads until the buffer is full or the part ends. Returns what was read.
+fn fill<'b>(from: &mut dyn Read, buffer: &'b mut [u8]) -> Result<&'b [u8]> {
+    let mut filled = 0;
+    while let Some(room) = buffer.get_mut(filled..).filter(|room| !room.is_empty()) {
+        let read = from.read(room).map_err(|error| Error::io("cannot read", error))?;
+        if read == 0 {
+            break;
+        }
+        filled += read;
+    }
+    Ok(buffer.get(..filled).unwrap_or_default())
+}

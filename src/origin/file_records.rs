@@ -1,0 +1,100 @@
+//! The records of a file beside which an origin is.
+
+use super::matching::outcomes::RecordKey;
+use super::record_store::RecordStore;
+use crate::error::Result;
+use crate::format::{Cx, Format, Parts, Reader};
+use crate::formats::canonical;
+use crate::position::Position;
+use crate::record::{Field, Kind, Record};
+use std::collections::{BTreeMap, HashSet};
+
+/// The records of a file as it is now.
+pub struct FileRecords {
+    /// The records.
+    pub store: RecordStore,
+    /// Key of each record.
+    pub names: Vec<RecordKey>,
+    /// Position of each record, if the user can look there.
+    pub places: Vec<Position>,
+    /// Records that a model reads in the place of the file's records.
+    pub replacements: BTreeMap<u32, Record>,
+    /// Numbers of records that repeat others, and contain nothing of their own.
+    pub again: HashSet<u32>,
+    /// Numbers of records that the reader added: they are nowhere in the file.
+    pub put_in: HashSet<u32>,
+    /// Whether a message follows another one than the one before it.
+    pub branches: bool,
+}
+
+impl FileRecords {
+    /// Returns a file without records.
+    pub fn on(store: RecordStore) -> Self {
+        Self {
+            store,
+            names: Vec::new(),
+            places: Vec::new(),
+            replacements: BTreeMap::new(),
+            again: HashSet::new(),
+            put_in: HashSet::new(),
+            branches: false,
+        }
+    }
+
+    /// Returns a record as a model reads it.
+    ///
+    /// # Errors
+    /// If it cannot be read back.
+    pub fn record(&mut self, number: u32) -> Result<Record> {
+        match self.replacements.get(&number) {
+            _ if self.again.contains(&number) => Ok(Record::new(Kind::Opaque)),
+            Some(record) => Ok(record.clone()),
+            None => canonical::record(&self.store.line(number)?),
+        }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of(
+        format: &Format,
+        parts: &mut dyn Parts,
+        store: RecordStore,
+        cx: &Cx<'_>,
+    ) -> Result<Self> {
+        Self::read((format.read)(parts, cx)?, format.links(), store, cx)
+    }
+
+    /// Collects the records of a reader. `links` states whether the entries of the format have
+    /// links.
+    ///
+    /// # Errors
+    /// If one cannot be read.
+    pub fn read(reader: Reader<'_>, links: bool, store: RecordStore, cx: &Cx<'_>) -> Result<Self> {
+        let (mut now, mut last) = (Self::on(store), None);
+        for item in reader {
+            let mut located = item?;
+            // Playback follows the record that it repeats.
+            if located.value.is_repetition() {
+                continue;
+            }
+            if !cx.options.spelling {
+                located.value.node.take(Field::Raw);
+            }
+            if located.value.is_node() && !located.value.is_aside() {
+                let node = &located.value.node;
+                let parent = node.json(Field::Parent).filter(|parent| !parent.is_null());
+                now.branches |= parent != last.as_ref();
+                last = node.json(Field::Id).cloned();
+            }
+            if located.value.is_restored() {
+                now.put_in.insert(now.names.len() as u32);
+            }
+            now.names.push(RecordKey::of(&located.value, links));
+            now.places.push(located.at);
+            now.store.add(&located.value)?;
+        }
+        Ok(now)
+    }
+}
