@@ -359,6 +359,7 @@ fn merged(
     anew.leave_out(now, (&mut outcomes, &mut added), cx);
     match_turns(base, now, (&mut outcomes, &mut added))?;
     let unsaved = unsaved_run::taken(now, &mut added, source_format, cx)?;
+    let linked = compactions::relink(now, &added, source_format)?;
     let parent_links = ParentLinks::of(now, &added)?;
     let branching = parent_links.file_format.is_some_and(|file_format| file_format.version().tree);
     let linear = source_format.is_some_and(|source_format| !source_format.version().tree);
@@ -375,6 +376,9 @@ fn merged(
         source_format,
     )?;
     summed.replacements.extend(unsaved);
+    for (number, record) in linked {
+        summed.replacements.entry(number).or_insert(record);
+    }
     summed.open_calls = open_calls;
     let store = RecordStore::new(sink.spool()?);
     let back = Merger::new((&mut *now, base), parent_links, (outcomes, added), summed, store, cx);

@@ -550,7 +550,12 @@ fn a_new_compaction_keeps_the_messages_of_the_source() {
 /// Claude Code compacts behind a line without a parent, and sends none of the lines before it.
 #[test]
 fn a_new_compaction_of_claude_code_keeps_the_messages_of_the_source() {
-    for (was, source) in [(harbour(), "pi")] {
+    let of = |case: &str| session(&main_of(&testdata().join(case).join("in")));
+    for (was, source) in [
+        (harbour(), "pi"),
+        (of("codex/v2/polish"), "codex"),
+        (of("connectonion/v3/tides"), "connectonion"),
+    ] {
         let there = away(&was, "claude-code");
         let mut new = resumed("claude-code", &files_of(&there)[0].1);
         let last = |lines: &[Value]| {

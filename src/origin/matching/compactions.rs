@@ -1,6 +1,5 @@
 //! Compactions that the file's agent writes as messages in the place of all others: a summary, and
-//! behind it copies of the messages that it keeps. A line without a parent may stand between the
-//! messages and their summary. In the source format, that is a compaction
+//! behind it copies of the messages that it keeps. In the source format, that is a compaction
 //! behind the earlier messages, and the kept messages are already in place.
 
 use crate::error::Result;
@@ -147,6 +146,59 @@ pub fn find_new(
     Ok(summed)
 }
 
+/// Links the entries around new summaries in their order, where a summary begins a tree of its own:
+/// behind an entry without a parent, and with messages before it that now follow it. Returns the
+/// entries with their new parents.
+///
+/// # Errors
+/// If the records cannot be read back.
+pub fn relink(
+    now: &mut FileRecords,
+    added: &[u32],
+    source_format: Option<Spec>,
+) -> Result<BTreeMap<u32, Record>> {
+    let mut linked = BTreeMap::new();
+    if added.is_empty() {
+        return Ok(linked);
+    }
+    let session = now.record(0)?;
+    let file_format = session.node.text(Field::Source).and_then(|source| Spec::parse(&source).ok());
+    let foreign = |spec: &Spec| source_format.is_none_or(|own| own.format.name != spec.format.name);
+    let open = file_format.filter(foreign).and_then(|spec| spec.format.context);
+    let Some(rules) = open.map(|open| open(&session)) else { return Ok(linked) };
+    for summary in added {
+        let record = now.record(*summary)?;
+        let root = summary.checked_sub(1);
+        let Some(root) = root.filter(|_| rules.summary(&record).is_some()) else { continue };
+        let begins = now.record(root)?;
+        let id = record.node.json(Field::Id).cloned();
+        let is_root = begins.node.json(Field::Parent).is_none_or(Json::is_null);
+        if !is_root || begins.node.json(Field::Id) != record.node.json(Field::Parent) {
+            continue;
+        }
+        let (mut before, mut behind) = (None, None);
+        for number in 0..now.names.len() as u32 {
+            let mut record = now.record(number)?;
+            if !record.is_node() || record.is_aside() {
+                continue;
+            }
+            let kept = number < root && record.node.json(Field::Parent) == id.as_ref();
+            let follows = number > *summary && behind.is_none();
+            if kept || number == root {
+                record.node.put(Field::Parent, before.clone());
+                linked.insert(number, record.clone());
+            } else if follows {
+                behind = Some(number);
+                record.node.put(Field::Parent, id.clone());
+                linked.insert(number, record.clone());
+            }
+            before = record.node.json(Field::Id).cloned();
+        }
+    }
+    now.replacements.extend(linked.iter().map(|(number, record)| (*number, record.clone())));
+    Ok(linked)
+}
+
 /// Walk through the records of a file.
 #[derive(Default)]
 struct Walk {
@@ -160,9 +212,6 @@ struct Walk {
     alias: HashMap<u64, u64>,
     /// Identifier of the last node.
     tip: Option<Json>,
-    /// The last new entry without a parent that is no message, with its number and the node before
-    /// it.
-    root: Option<(u32, Record, Option<Json>)>,
     /// Total number of tokens of the last answer, with all messages before it.
     tokens: Option<Json>,
     open: Option<Summary>,
@@ -212,10 +261,6 @@ impl Walk {
         let summary = rules.summary(record).filter(|_| self.new.contains(&number));
         let before = self.tip.clone();
         self.tip = record.node.json(Field::Id).cloned();
-        let is_root = record.node.json(Field::Parent).is_none_or(Json::is_null);
-        if is_root && record.kind != Kind::Message && self.new.contains(&number) {
-            self.root = Some((number, record.clone(), before.clone()));
-        }
         match summary {
             Some(text) if self.open.is_some() || !self.path.is_empty() => {
                 self.sum_up(number, record, &text, before);
@@ -240,7 +285,6 @@ impl Walk {
             None => {
                 self.close();
                 own.node.put(Field::Parent, before);
-                self.bridge(record);
             }
         }
         // Messages behind the summary continue from the last message before it.
@@ -254,15 +298,6 @@ impl Walk {
         compaction.node.set(Field::TokensBefore, tokens);
         self.passed.insert(number, passed);
         self.open = Some(Summary { number, record: compaction, next: None, first: None });
-    }
-
-    /// Lets the entry without a parent that a summary follows continue the messages before it.
-    fn bridge(&mut self, summary: &Record) {
-        let Some((number, mut root, before)) = self.root.take() else { return };
-        if root.node.json(Field::Id) == summary.node.json(Field::Parent) {
-            root.node.put(Field::Parent, before);
-            self.passed.insert(number, passed(&root));
-        }
     }
 
     /// Whether a message is one that the open summary keeps: the words of a turn, from its question
