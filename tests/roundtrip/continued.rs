@@ -697,6 +697,8 @@ fn a_stump_never_takes_the_place_of_its_source() {
     for (what, bytes, code) in [
         ("cut", &whole_origin[..whole_origin.len() / 2], "CY0624"),
         ("foreign", &foreign[..], "CY0626"),
+        ("empty", &[][..], "CY0624"),
+        ("no archive", &b"no archive"[..], "CY0624"),
     ] {
         std::fs::write(&origin, bytes).expect("a file");
         for force in [&[][..], &["--force"]] {
