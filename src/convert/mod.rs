@@ -46,9 +46,7 @@ pub fn run(
     if copies(from, version, to) {
         return plainly(from, version, to, parts, sink, cx);
     }
-    let restored =
-        if is_stream(from) { None } else { origin::restore(from, parts, sink, again, cx)? };
-    if let Some(restored) = restored {
+    if let Some(restored) = origin::restore(from, parts, sink, again, cx)? {
         let done = restore(restored, to, sink, cx)?;
         // The source is another session than the file, in any target format.
         return Ok(Outcome { from: version, changed: true, restored: true, ..done });
@@ -213,7 +211,7 @@ fn written_as(
         return stage.finish(name).map(|()| done);
     }
     let home = source.as_deref() == Some(&to.format.at(target));
-    let header = header(source.as_deref(), from.at(version), to, sink, cx);
+    let header = header(source.as_deref(), (from, version), to, sink, cx);
     let ways = (from, to);
     let records = match () {
         // Sessions that are named by their software go to their places one after the other, at the
@@ -281,7 +279,7 @@ pub fn take_along(
 /// that the target holds completely.
 fn header(
     source: Option<&str>,
-    read: String,
+    (from, version): (&'static Format, u32),
     to: Spec,
     sink: &dyn Sink,
     cx: &Cx<'_>,
@@ -290,12 +288,12 @@ fn header(
     let is_home = home.is_some_and(|home| {
         home.format.name == to.format.name && home.version().number == to.version().number
     });
-    if !cx.options.origin || is_home || is_stream(to.format) {
+    if !cx.options.origin || is_home || is_stream(from) && is_stream(to.format) {
         return None;
     }
     let source = source.unwrap_or(canonical::FORMAT.name).to_owned();
     let target = to.format.at(to.version().number);
-    Some(Header::new(source, read, target, Like::of(sink), cx))
+    Some(Header::new(source, from.at(version), target, Like::of(sink), cx))
 }
 
 /// Whether other sessions share a part, so that only the records of this session may be copied.

@@ -47,11 +47,17 @@ pub fn patched(
         return Ok(None);
     }
     let home = Spec { format: source.format, version: source.format.version(source.version) };
-    let (log, options) = (Log::default(), cx.options.unspelled());
+    let complete = edit.is_of_stream;
+    let (log, options) = (Log::default(), Options { complete, ..cx.options.unspelled() });
     let quiet = Cx { options: &options, log: &log };
     let mut before = Stage::trial(sink);
     written((&canonical::FORMAT, 1), home, &mut edit.before, &mut before, None, &quiet)?;
     let mut before = before.whole()?;
+    if edit.is_of_stream
+        && let Some(linked) = stream::linked(&mut edit.after, sink, &quiet)?
+    {
+        edit.after = linked;
+    }
     let losing = Cx { options: &options, log: cx.log };
     let mut after = Stage::trial(sink);
     written((&canonical::FORMAT, 1), home, &mut edit.after, &mut after, None, &losing)?;

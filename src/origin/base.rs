@@ -11,6 +11,7 @@ use crate::format::{Cx, Format, Parts, Reader};
 use crate::formats::canonical;
 use crate::position::Located;
 use crate::record::{Field, Kind, Record};
+use crate::stage::Staged;
 use std::collections::HashSet;
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -91,6 +92,14 @@ impl Base {
     /// If it cannot be read back.
     pub fn record(&mut self, number: u32) -> Result<Record> {
         canonical::record(&self.store.line(number)?)
+    }
+
+    /// Returns the records of the base as a stream.
+    ///
+    /// # Errors
+    /// If they cannot be read back.
+    pub fn parts(&mut self) -> Result<Staged> {
+        self.store.parts()
     }
 
     /// Replaces the records of the base by others of the same numbers.

@@ -10,7 +10,7 @@ use super::guard;
 use super::keep::Digesting;
 use super::matching::call_names::CallNames;
 use super::matching::compactions;
-use super::matching::outcomes::{RecordKey, aligned, match_turns, renumbered};
+use super::matching::outcomes::{Match, RecordKey, aligned, match_turns, renumbered};
 use super::matching::parent_links::ParentLinks;
 use super::matching::rewritten_history::RewrittenHistory;
 use super::matching::{branches, context_edits, copies, unsaved_run};
@@ -42,6 +42,9 @@ pub struct Edit {
     pub before: Staged,
     /// The stream with the edits of the file.
     pub after: Staged,
+    /// Whether the file is a stream. Records that a user adds to a stream may lack fields that the
+    /// source's software requires.
+    pub is_of_stream: bool,
 }
 
 /// Function that writes the source in an origin in the format and version of its file, and traces
@@ -95,8 +98,10 @@ pub fn restore(
             let message = "the origin beside the file is of another session, and is not used";
             Err(unusable(Code::OriginOfAnother, message))
         }
-        Ok(Changed::Merged(Merged { stream })) => {
-            let edit = Some(Edit { before: unedited.parts, after: stream });
+        Ok(Changed::Merged(Merged { base, stream })) => {
+            let is_of_stream = base.is_some();
+            let before = base.unwrap_or(unedited.parts);
+            let edit = Some(Edit { before, after: stream, is_of_stream });
             Ok(Some(Restored { source, edit, findings: log, header }))
         }
         Err(error) if error.code() == Code::OriginRejected => Err(rejected_for(error, log)),
@@ -236,6 +241,8 @@ enum Changed {
 
 /// File merged with its origin.
 pub struct Merged {
+    /// The stream without the edits, where it is not the stream of the source.
+    pub base: Option<Staged>,
     /// Stream of the source, with the edits of the file.
     pub stream: Staged,
 }
@@ -255,7 +262,16 @@ fn changed(
     let is_cut = is_cut(&mut written, parts)?;
     let reading = Cx { options: &options, log: found };
     let mut now = FileRecords::of(from, parts, RecordStore::new(sink.spool()?), &reading)?;
-    if base.names.iter().map(|name| name.hash).eq(now.names.iter().map(|name| name.hash)) {
+    let is_stream = from.name == canonical::FORMAT.name;
+    let is_same = match is_stream {
+        true => are_same_streams(&mut base, &mut now)?,
+        false => {
+            let hashes =
+                |names: &[RecordKey]| -> Vec<u64> { names.iter().map(|name| name.hash).collect() };
+            hashes(&base.names) == hashes(&now.names)
+        }
+    };
+    if is_same {
         return Ok(Changed::Not);
     }
     let is_one = is_of_one_session(&mut base, &mut now)?;
@@ -274,9 +290,54 @@ fn changed(
         let stores = [RecordStore::new(sink.spool()?), RecordStore::new(sink.spool()?)];
         now = healed((&mut base, &mut now), &damage, from, stores, cx)?.unwrap_or(now);
     }
+    if is_stream {
+        // A stream holds all data of the source, so the file is the edited session.
+        report_stream_edits(&base, &now, cx);
+        let (base, stream) = (Some(base.parts()?), now.store.parts()?);
+        return Ok(Changed::Merged(Merged { base, stream }));
+    }
     let source_format = Spec::parse(&header.source).ok();
     let merged = merged(&mut base, &mut now, (source_format, &mut stream.parts), sink, cx)?;
     Ok(merged.map_or(Changed::Not, Changed::Merged))
+}
+
+/// Whether two streams have the same records, in any spelling. In a stream a user may edit any
+/// field.
+fn are_same_streams(base: &mut Base, now: &mut FileRecords) -> Result<bool> {
+    if base.names.len() != now.names.len() {
+        return Ok(false);
+    }
+    let [mut was, mut is] = [Vec::new(), Vec::new()];
+    for number in 0..base.names.len() as u32 {
+        was.clear();
+        is.clear();
+        canonical::normal_line_of(&base.record(number)?, &|_| true, &mut was);
+        canonical::normal_line_of(&now.record(number)?, &|_| true, &mut is);
+        if was != is {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Reports the edits of a stream.
+fn report_stream_edits(base: &Base, now: &FileRecords, cx: &Cx<'_>) {
+    let (outcomes, added) = aligned(&base.names, &now.names);
+    let report = |code, message: &str, number: Option<u32>| {
+        let at = number.and_then(|number| now.places.get(number as usize)).copied();
+        let found = Diagnostic::new(code, message);
+        cx.report(at.map_or(found.clone(), |at| found.at(at)));
+    };
+    for outcome in outcomes {
+        match outcome {
+            Match::Same(_) => {}
+            Match::Edited(number) => {
+                report(Code::OriginEdited, "a record was edited", Some(number));
+            }
+            Match::Deleted => report(Code::OriginDeleted, "a record was deleted", None),
+        }
+    }
+    added.into_iter().for_each(|new| report(Code::OriginAdded, "a record was added", Some(new)));
 }
 
 /// Writes the base of an origin, and reads it. Returns its records and its parts.
@@ -405,7 +466,7 @@ fn merged(
         let differs = guard::differing((format, &mut says), (format, &mut shown), cx);
         return Err(rejected(&differs.map_or(why.to_owned(), |it| format!("{why}: {it}"))));
     }
-    Ok(Some(Merged { stream: merged }))
+    Ok(Some(Merged { base: None, stream: merged }))
 }
 
 /// Copies records, with others in the place of some.

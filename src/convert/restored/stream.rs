@@ -94,7 +94,7 @@ fn adapted(
     let via = through(to);
     let mut founded = founded(to, parts, sink, cx)?;
     let (mut shown, again) = through_third_format(to, via, &mut founded, parts, sink, cx)?;
-    if let Some((Merged { stream: mut again }, findings)) = again
+    if let Some((Merged { stream: mut again, .. }, findings)) = again
         && let Some(done) = finish_if_same(to, &mut again, findings, sink, cx)?
     {
         return Ok(done);
@@ -222,7 +222,7 @@ fn closed(
 
 /// Returns the stream in which each entry whose parent is missing follows the entry before it: a
 /// user who deletes an entry means no other entry.
-fn linked(parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Option<Staged>> {
+pub fn linked(parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Option<Staged>> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let (mut ids, mut parents) = (HashSet::new(), HashSet::new());
