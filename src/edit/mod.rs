@@ -7,6 +7,7 @@
 pub mod json;
 mod lines;
 mod plan;
+pub mod yaml;
 
 use crate::error::{Error, Result};
 use crate::format::{Format, Parts, Sink};
@@ -22,6 +23,8 @@ enum Kind {
     Lines,
     /// One JSON value.
     Json,
+    /// One YAML document.
+    Yaml,
     /// Anything else.
     Other,
 }
@@ -36,7 +39,12 @@ impl Kind {
     }
 
     fn named(name: &str) -> Option<Self> {
-        let kinds = [(".jsonl", Self::Lines), (".json", Self::Json)];
+        let kinds = [
+            (".jsonl", Self::Lines),
+            (".json", Self::Json),
+            (".yaml", Self::Yaml),
+            (".yml", Self::Yaml),
+        ];
         kinds.into_iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, kind)| kind)
     }
 }
@@ -70,7 +78,8 @@ pub fn merged(
                     lines::merge((source, before, after), name, limit, &mut part)?;
                 }
                 Kind::Json if merge_json((source, before, after), name, &mut part)? => {}
-                Kind::Json | Kind::Other => return Ok(None),
+                Kind::Yaml if merge_yaml((source, before, after), name, &mut part)? => {}
+                Kind::Json | Kind::Yaml | Kind::Other => return Ok(None),
             },
         }
         merged.push((name.clone(), part));
@@ -96,17 +105,25 @@ fn merge_json(
     to: &mut dyn Write,
 ) -> Result<bool> {
     let texts = [contents(source, name)?, contents(before, name)?, contents(after, name)?];
-    let [Some(own), Some(old), Some(new)] = texts.each_ref().map(json::parsed) else {
-        return Ok(false);
-    };
-    let [text, ..] = &texts;
-    let start = own.as_bytes().as_ptr().addr() - text.as_ptr().addr();
-    let around = |range| text.get(range).unwrap_or_default();
-    let merged = json::merged(&own, &old, &new);
-    let end = start + own.as_bytes().len();
-    let pieces = [around(0..start), merged.as_bytes(), around(end..text.len())];
-    to.write_all(&pieces.concat()).map_err(|error| Error::io("cannot copy", error))?;
+    let [own, old, new] = &texts;
+    let Some(merged) = json::merged_text(own, old, new) else { return Ok(false) };
+    to.write_all(&merged).map_err(|error| Error::io("cannot copy", error))?;
     Ok(true)
+}
+
+/// Writes a part that is a YAML document with the changes that lead from `before` to `after`.
+/// Returns false if a change has no place in it.
+fn merge_yaml(
+    (source, before, after): (&mut dyn Parts, &mut dyn Parts, &mut dyn Parts),
+    name: &str,
+    to: &mut dyn Write,
+) -> Result<bool> {
+    yaml::merge(
+        &mut |at| source.open_at(name, at),
+        &mut |at| before.open_at(name, at),
+        &mut |at| after.open_at(name, at),
+        to,
+    )
 }
 
 fn contents(parts: &mut dyn Parts, name: &str) -> Result<Bytes> {
