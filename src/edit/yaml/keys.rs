@@ -113,7 +113,7 @@ fn renamed(trees: &Trees<'_>, old: &Keys<'_>, new: &Keys<'_>) -> HashMap<usize, 
     let mut added: HashMap<Hash, Vec<usize>> = HashMap::new();
     for (at, entry) in new.entries.iter().enumerate().rev() {
         let key = entry.key.map(|key| trees.after.node(key));
-        if lacks(old, &trees.after, entry) && key.is_some_and(|key| is_plain_key(key)) {
+        if lacks(old, &trees.after, entry) && key.is_some_and(is_plain_key) {
             added.entry(trees.after.value(entry).hash).or_default().push(at);
         }
     }
