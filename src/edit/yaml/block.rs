@@ -125,7 +125,7 @@ impl Merge<'_> {
         let (id, own) = (own, self.trees.source.node(own));
         let node = tree.node(after);
         for inner in id + 1..=own.last {
-            self.gone_one(inner);
+            self.drop_one(inner);
         }
         let lines = self.lines();
         let (start, anchor) = if own.anchored {
@@ -158,9 +158,9 @@ impl Merge<'_> {
         Some(node.hash)
     }
 
-    fn gone_one(&mut self, id: Id) {
+    fn drop_one(&mut self, id: Id) {
         if self.trees.source.node(id).anchored {
-            self.gone(id);
+            self.drop_anchors(id);
         }
     }
 

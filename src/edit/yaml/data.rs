@@ -1,4 +1,4 @@
-//! What nodes say, as PyYAML reads them.
+//! Meaning of nodes, as PyYAML reads them.
 
 use super::tree::{Kind, Node, Tree};
 use crate::ids::fingerprint;
@@ -10,8 +10,8 @@ use std::collections::HashMap;
 /// A hash of what a node says: no two nodes that say something else have the same.
 pub type Hash = [u8; 16];
 
-/// What a scalar says.
-pub struct Said {
+/// Meaning of a scalar.
+pub struct Meaning {
     pub hash: Hash,
     pub loose: u64,
     /// Content.
@@ -21,7 +21,7 @@ pub struct Said {
 }
 
 /// Returns what a scalar says.
-pub fn scalar(text: Text<'static>, style: ScalarStyle, tag: Option<&str>) -> Said {
+pub fn scalar(text: Text<'static>, style: ScalarStyle, tag: Option<&str>) -> Meaning {
     let text = match style {
         ScalarStyle::SingleQuoted => restore_breaks(text),
         ScalarStyle::Literal => end_lines(text),
@@ -37,7 +37,7 @@ pub fn scalar(text: Text<'static>, style: ScalarStyle, tag: Option<&str>) -> Sai
         None if typed => (value(bytes), false),
         None => (text_hash(bytes), true),
     };
-    Said { hash, loose, text, is_text }
+    Meaning { hash, loose, text, is_text }
 }
 
 /// Returns the hash of a scalar that is text.
@@ -117,11 +117,14 @@ impl Items {
     /// Returns the items of a collection, and whether they differ from its entries: where keys
     /// occur twice or merge.
     pub fn of(tree: &Tree<'_>, node: &Node) -> (Self, bool) {
-        let said = |id| (tree.node(id).hash, tree.node(id).loose);
+        let meanings = |id| (tree.node(id).hash, tree.node(id).loose);
         if !matches!(node.kind, Kind::Mapping(_)) {
-            return (Self::Sequence(node.entries.iter().map(|e| said(e.value)).collect()), false);
+            return (
+                Self::Sequence(node.entries.iter().map(|e| meanings(e.value)).collect()),
+                false,
+            );
         }
-        let pairs = node.entries.iter().filter_map(|e| Some((said(e.key?), said(e.value))));
+        let pairs = node.entries.iter().filter_map(|e| Some((meanings(e.key?), meanings(e.value))));
         let pairs: Vec<_> = pairs.collect();
         if merges(tree, node).next().is_none() && !has_twice(&pairs) {
             return (Self::Mapping(pairs), false);
@@ -136,8 +139,8 @@ impl Items {
             }
         }
         for entry in node.entries.iter().filter(|entry| !is_merge(tree, entry)) {
-            if let Some(key) = entry.key.map(said) {
-                found.insert(key.0, (key, said(entry.value)));
+            if let Some(key) = entry.key.map(meanings) {
+                found.insert(key.0, (key, meanings(entry.value)));
             }
         }
         (Self::Mapping(found.into_values().collect()), true)

@@ -61,8 +61,8 @@ struct Level {
     mapping: bool,
     flow: bool,
     tag: Option<String>,
-    /// What its keys and values say, in turn.
-    said: Vec<Pair>,
+    /// Hashes of its keys and values, in turn.
+    hashes: Vec<Pair>,
     /// Begin of the last entry.
     start: u64,
 }
@@ -124,13 +124,13 @@ impl Index {
                     self.gaps.skip_colon()?;
                     self.end = self.gaps.at;
                 }
-                let said = scalar(text, style, node.tag.as_deref());
-                let merges = style == ScalarStyle::Plain && said.text == "<<";
-                let key = self.open.last().is_some_and(|l| l.mapping && l.said.len() % 2 == 0);
+                let hashes = scalar(text, style, node.tag.as_deref());
+                let merges = style == ScalarStyle::Plain && hashes.text == "<<";
+                let key = self.open.last().is_some_and(|l| l.mapping && l.hashes.len() % 2 == 0);
                 if key && merges || self.open.is_empty() {
                     return Ok(None);
                 }
-                self.said((said.hash, said.loose), None);
+                self.add_hashes((hashes.hash, hashes.loose), None);
             }
         }
         Ok(Some(()))
@@ -140,7 +140,7 @@ impl Index {
     fn enter(&mut self) {
         let depth = self.open.len();
         if let Some(level) = self.open.last().filter(|_| (1..=DEEP).contains(&depth)) {
-            let entry = !level.mapping || level.said.len() % 2 == 0;
+            let entry = !level.mapping || level.hashes.len() % 2 == 0;
             if entry && !level.flow {
                 self.begins = Some(depth - 1);
             }
@@ -152,7 +152,7 @@ impl Index {
         let Some(level) = self.begins.take().and_then(|level| self.open.get_mut(level)) else {
             return;
         };
-        level.start = self.gaps.entry(level.said.is_empty());
+        level.start = self.gaps.entry(level.hashes.is_empty());
     }
 
     fn begin(
@@ -163,7 +163,7 @@ impl Index {
         at: &crate::position::Position,
     ) -> Result<Option<()>> {
         let flow = layout == Layout::Flow;
-        let key = self.open.last().is_some_and(|l| l.mapping && l.said.len() % 2 == 0);
+        let key = self.open.last().is_some_and(|l| l.mapping && l.hashes.len() % 2 == 0);
         if self.open.is_empty() && (flow || !mapping) || key {
             return Ok(None);
         }
@@ -172,7 +172,7 @@ impl Index {
             self.gaps.take(at.byte)?;
             self.entry_begins();
         }
-        self.open.push(Level { mapping, flow, tag: node.tag, said: Vec::new(), start: 0 });
+        self.open.push(Level { mapping, flow, tag: node.tag, hashes: Vec::new(), start: 0 });
         Ok(Some(()))
     }
 
@@ -184,37 +184,37 @@ impl Index {
         }
         let items = if level.mapping {
             let pairs: Vec<_> =
-                level.said.as_chunks::<2>().0.iter().map(|[key, value]| (*key, *value)).collect();
+                level.hashes.as_chunks::<2>().0.iter().map(|[key, value]| (*key, *value)).collect();
             if has_twice(&pairs) {
                 return None;
             }
             Items::Mapping(pairs)
         } else {
-            Items::Sequence(level.said)
+            Items::Sequence(level.hashes)
         };
         let kind = (!level.flow).then_some(level.mapping);
-        self.said(items.hashes(level.tag.as_deref()), kind);
+        self.add_hashes(items.hashes(level.tag.as_deref()), kind);
         Some(())
     }
 
-    /// Notes what a node says that ended.
-    fn said(&mut self, said: Pair, kind: Option<bool>) {
+    /// Notes the hashes of a node that ended.
+    fn add_hashes(&mut self, hashes: Pair, kind: Option<bool>) {
         let depth = self.open.len();
         let Some(level) = self.open.last_mut() else { return };
-        let key = level.said.last().copied().filter(|_| level.said.len() % 2 == 1);
-        level.said.push(said);
+        let key = level.hashes.last().copied().filter(|_| level.hashes.len() % 2 == 1);
+        level.hashes.push(hashes);
         let item = |(hash, loose), end| Item { start: level.start, end, hash, loose };
         match (depth, level.mapping, key) {
             (1, true, Some(key)) => {
                 let items = std::mem::take(&mut self.items);
-                let whole = item(said, self.end);
+                let whole = item(hashes, self.end);
                 self.members.push(Member { key, whole, items, mapping: kind });
             }
             (DEEP, true, Some(key)) if !level.flow => {
-                let loose = key.1.rotate_left(1) ^ said.1;
-                self.items.push(item((pair_hash(&key.0, &said.0), loose), self.end));
+                let loose = key.1.rotate_left(1) ^ hashes.1;
+                self.items.push(item((pair_hash(&key.0, &hashes.0), loose), self.end));
             }
-            (DEEP, false, _) if !level.flow => self.items.push(item(said, self.end)),
+            (DEEP, false, _) if !level.flow => self.items.push(item(hashes, self.end)),
             _ => {}
         }
     }

@@ -7,9 +7,9 @@ use crate::edit::plan::{Items, Level};
 use crate::ids::fingerprint;
 use std::collections::{HashMap, HashSet};
 
-/// Fate of an entry of the source.
+/// Match of an entry of the source.
 #[derive(Clone, Copy, Debug)]
-pub enum Fate {
+pub enum Match {
     Kept,
     Removed,
     /// It gets the value of an entry of `after`; `before` has no such entry.
@@ -19,10 +19,10 @@ pub enum Fate {
     Edited(Entry, Entry),
 }
 
-/// The fates of a mapping's entries, and the new ones.
+/// The matches of a mapping's entries, and the new ones.
 #[derive(Debug)]
 pub struct Matched {
-    pub fates: Vec<Fate>,
+    pub matches: Vec<Match>,
     pub new: Vec<New>,
 }
 
@@ -56,7 +56,7 @@ pub fn matched(trees: &Trees<'_>, three: Three) -> Matched {
     let old = Keys::of(&trees.before, three.before);
     let new = Keys::of(&trees.after, three.after);
     let renamed = renamed(trees, &old, &new);
-    let mut fates = Vec::with_capacity(own.entries.len());
+    let mut matches = Vec::with_capacity(own.entries.len());
     // The places in the source of the entries of `after`.
     let mut places = HashMap::new();
     for (place, entry) in own.entries.iter().enumerate() {
@@ -74,11 +74,11 @@ pub fn matched(trees: &Trees<'_>, three: Three) -> Matched {
         };
         places.extend(after.map(|after| (after, place)));
         let pick = |keys: &Keys<'_>, at: Option<usize>| keys.entries.get(at?).copied();
-        fates.push(match (pick(&old, before), pick(&new, after)) {
-            (Some(before), Some(after)) => Fate::Edited(before, after),
-            (Some(_), None) => Fate::Removed,
-            (None, Some(after)) => Fate::Replaced(after),
-            (None, None) => Fate::Kept,
+        matches.push(match (pick(&old, before), pick(&new, after)) {
+            (Some(before), Some(after)) => Match::Edited(before, after),
+            (Some(_), None) => Match::Removed,
+            (None, Some(after)) => Match::Replaced(after),
+            (None, None) => Match::Kept,
         });
     }
     let mut behind = None;
@@ -91,12 +91,12 @@ pub fn matched(trees: &Trees<'_>, three: Three) -> Matched {
         // What the writer adds by itself is not new.
         let old = entry.key.and_then(|key| old.strict.get(&trees.after.node(key).hash));
         let old = old.and_then(|old| trees.before.node(three.before).entries.get(*old));
-        let said = trees.after.value(entry).hash;
-        if old.is_none_or(|old| trees.before.value(old).hash != said) {
+        let meanings = trees.after.value(entry).hash;
+        if old.is_none_or(|old| trees.before.value(old).hash != meanings) {
             added.push(New { behind, what: What::After(*entry) });
         }
     }
-    Matched { fates, new: added }
+    Matched { matches, new: added }
 }
 
 /// Whether a key can get another name.

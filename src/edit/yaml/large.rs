@@ -45,7 +45,7 @@ pub fn merge(
     Ok(true)
 }
 
-/// What is left out of the three texts, in order.
+/// Parts that are left out of the three texts, in order.
 #[derive(Debug, Default)]
 struct Cuts {
     own: Vec<Range<u64>>,

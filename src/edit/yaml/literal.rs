@@ -121,7 +121,8 @@ pub fn in_quotes(lines: Lines<'_>, node: &Node, new: &[u8]) -> Option<Vec<u8>> {
             let pieces: Vec<_> = new.split(|b| *b == b'\'').collect();
             Some([b"'", pieces.join(&b"''"[..]).as_slice(), b"'"].concat())
         }
-        Some(b'"') => Some(quoted(new)),
+        // Quotes that were needed for escapes are no style.
+        Some(b'"') if memchr::memchr(b'\\', spelling).is_none() => Some(quoted(new)),
         _ => None,
     }
 }

@@ -66,10 +66,10 @@ pub struct Slots {
 /// Work on a merge.
 pub struct Merge<'t> {
     pub trees: &'t Trees<'t>,
-    /// What is to be replaced in the source, in the order in which it was found.
+    /// Replacements in the source's text, in the order in which they were found.
     pub edits: Vec<(Range<usize>, Vec<u8>)>,
     pub line_break: &'static [u8],
-    /// Anchored nodes that changed, with what they say now; `None` if they are gone.
+    /// Anchored nodes that changed, with what they say now; `None` if they are dropped.
     anchors: HashMap<Id, Option<Hash>>,
 }
 
@@ -94,7 +94,14 @@ impl<'t> Merge<'t> {
         let (edits, anchors) = (self.edits.len(), self.anchors.clone());
         let merged = match (own.kind, before.kind, after.kind) {
             (Kind::Alias(target), ..) => self.alias(target, unchanged, (own, after)),
-            _ if depth == 0 || own.odd || before.odd || after.odd || own.tag != after.tag => None,
+            _ if depth == 0
+                || own.irregular
+                || before.irregular
+                || after.irregular
+                || own.tag != after.tag =>
+            {
+                None
+            }
             (Kind::Scalar(_), Kind::Scalar(_), Kind::Scalar(_)) => self.text(own, before, after),
             (Kind::Mapping(_), Kind::Mapping(_), Kind::Mapping(_)) => {
                 self.mapping(three, place, depth - 1)
@@ -133,11 +140,11 @@ impl<'t> Merge<'t> {
     /// Returns what an alias says, if that is what it has to say.
     fn alias(&self, target: Id, unchanged: bool, (own, after): (&Node, &Node)) -> Option<Hash> {
         let wanted = if unchanged { own.hash } else { after.hash };
-        let says = match self.anchors.get(&target) {
-            Some(says) => *says,
+        let meaning = match self.anchors.get(&target) {
+            Some(meaning) => *meaning,
             None => Some(self.trees.source.node(target).hash),
         };
-        says.filter(|says| *says == wanted)
+        meaning.filter(|meaning| *meaning == wanted)
     }
 
     /// Merges texts in the style of the source.
@@ -170,28 +177,28 @@ impl<'t> Merge<'t> {
         let mut pairs = Vec::new();
         let mut slots = Slots { kept: Vec::new(), new: matched.new.clone() };
         let columns = self.columns(own, after);
-        for (entry, fate) in own.entries.iter().zip(&matched.fates) {
+        for (entry, found_match) in own.entries.iter().zip(&matched.matches) {
             let key = trees.source.node(entry.key?);
             let (mut name, mut value) = (key.hash, trees.source.value(entry).hash);
-            match fate {
-                keys::Fate::Kept => {
+            match found_match {
+                keys::Match::Kept => {
                     if self.is_touched(entry.value) {
                         return None;
                     }
                 }
-                keys::Fate::Removed => {
-                    self.gone(entry.value);
+                keys::Match::Removed => {
+                    self.drop_anchors(entry.value);
                     slots.kept.push(false);
                     continue;
                 }
-                keys::Fate::Replaced(new) => {
-                    let (said, old) = (trees.after.value(new).hash, value);
-                    if said != old {
+                keys::Match::Replaced(new) => {
+                    let (meanings, old) = (trees.after.value(new).hash, value);
+                    if meanings != old {
                         let place = self.place_of(place, own, (entry, new), columns);
                         value = self.replaced(entry.value, new.value, place)?;
                     }
                 }
-                keys::Fate::Edited(before, new) => {
+                keys::Match::Edited(before, new) => {
                     let new_key = trees.after.node(new.key?);
                     if trees.before.node(before.key?).hash != new_key.hash {
                         name = new_key.hash;
@@ -227,7 +234,7 @@ impl<'t> Merge<'t> {
         let pieces = plan(&mut list, &mut old, &mut new);
         let mut slots = Slots { kept: vec![false; own.entries.len()], new: Vec::new() };
         let columns = self.columns(own, after);
-        let (mut said, mut behind) = (Vec::new(), None);
+        let (mut meanings, mut behind) = (Vec::new(), None);
         let mut edited = Vec::new();
         for piece in pieces {
             match piece {
@@ -238,17 +245,17 @@ impl<'t> Merge<'t> {
                     *slots.kept.get_mut(at as usize)? = true;
                     behind = Some(at as usize);
                     let hash = trees.source.value(entry).hash;
-                    edited.push((at as usize, said.len(), piece));
-                    said.push((hash, 0));
+                    edited.push((at as usize, meanings.len(), piece));
+                    meanings.push((hash, 0));
                 }
                 Piece::Own(at) => {
                     let entry = *own.entries.get(at as usize)?;
-                    said.push((trees.source.value(&entry).hash, 0));
+                    meanings.push((trees.source.value(&entry).hash, 0));
                     slots.new.push(New { behind, what: What::Own(entry) });
                 }
                 Piece::Edited(_, _, at) | Piece::New(at) => {
                     let entry = *after.entries.get(at as usize)?;
-                    said.push((trees.after.value(&entry).hash, 0));
+                    meanings.push((trees.after.value(&entry).hash, 0));
                     slots.new.push(New { behind, what: What::After(entry) });
                 }
             }
@@ -257,7 +264,7 @@ impl<'t> Merge<'t> {
         let mut edited = edited.into_iter().peekable();
         for (at, entry) in own.entries.iter().enumerate() {
             let Some((_, place_in, piece)) = edited.next_if(|(own, ..)| *own == at) else {
-                self.gone(entry.value);
+                self.drop_anchors(entry.value);
                 continue;
             };
             let Piece::Edited(_, old, new) = piece else {
@@ -270,17 +277,17 @@ impl<'t> Merge<'t> {
             let three = Three { source: entry.value, before: old.value, after: new.value };
             let place = self.place_of(place, own, (entry, new), columns);
             let hash = self.node(three, place, depth)?;
-            said.get_mut(place_in)?.0 = hash;
+            meanings.get_mut(place_in)?.0 = hash;
         }
         self.slots(own, after, &slots, place, columns)?;
-        Some(Items::Sequence(said).hashes(own.tag.as_deref()).0)
+        Some(Items::Sequence(meanings).hashes(own.tag.as_deref()).0)
     }
 
-    /// Notes that the anchored nodes in a node are gone.
-    pub fn gone(&mut self, id: Id) {
+    /// Notes that the anchored nodes in a node are dropped.
+    pub fn drop_anchors(&mut self, id: Id) {
         let source = &self.trees.source;
-        let gone = (id..=source.node(id).last).filter(|id| source.node(*id).anchored);
-        self.anchors.extend(gone.map(|id| (id, None)));
+        let dropped = (id..=source.node(id).last).filter(|id| source.node(*id).anchored);
+        self.anchors.extend(dropped.map(|id| (id, None)));
     }
 
     /// Returns the columns of two collections that are not in brackets.

@@ -90,7 +90,7 @@ fn merged_text(source: &[u8], before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
         return appended(trees, before, after);
     }
     let mut merge = Merge::of(&trees, line_break(source));
-    let says = merge.document()?;
+    let meaning = merge.document()?;
     let edits = merge.edits;
     if edits.is_empty() {
         return Some(source.to_vec());
@@ -98,14 +98,14 @@ fn merged_text(source: &[u8], before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
     let merged = applied(source, edits)?;
     let parsed = Tree::parse(&merged)?;
     let root = parsed.root.map(|root| parsed.node(root).hash);
-    (root == Some(says)).then_some(merged)
+    (root == Some(meaning)).then_some(merged)
 }
 
 /// Returns the source, which has no document, with the whole new one.
 fn appended(trees: Trees<'_>, before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
     let source = trees.source.text;
-    let said = |tree: &Tree<'_>| tree.root.map(|root| tree.node(root).hash);
-    let (old, new) = (said(&trees.before), said(&trees.after));
+    let meanings = |tree: &Tree<'_>| tree.root.map(|root| tree.node(root).hash);
+    let (old, new) = (meanings(&trees.before), meanings(&trees.after));
     if before == after || old == new {
         return Some(source.to_vec());
     }
@@ -114,8 +114,8 @@ fn appended(trees: Trees<'_>, before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
         Some(_) => line_break(source),
     };
     let merged = [source, line_break, after].concat();
-    let says = said(&Tree::parse(&merged)?);
-    (says == new).then_some(merged)
+    let meaning = meanings(&Tree::parse(&merged)?);
+    (meaning == new).then_some(merged)
 }
 
 /// Returns the line break of a text's first line.

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::io::{Cursor, Read};
 use std::rc::Rc;
 
-/// What a document says.
+/// Data of a document.
 #[derive(Clone, Debug, PartialEq)]
 enum Data {
     Null,
@@ -285,7 +285,7 @@ fn by_hand(data: &Data, dice: &mut Dice) -> String {
     }
 }
 
-fn says(text: &str) -> Option<[u8; 16]> {
+fn meaning(text: &str) -> Option<[u8; 16]> {
     let tree = Tree::parse(text.as_bytes())?;
     tree.root.map(|root| tree.node(root).hash)
 }
@@ -299,7 +299,7 @@ fn check(seed: u64, edits: usize) -> std::result::Result<(), TestCaseError> {
     }
     let source = by_hand(&old, &mut dice);
     let (before, after) = (by_writer(&old), by_writer(&new));
-    prop_assert_eq!(says(&source), says(&before), "{}\n{}", source, before);
+    prop_assert_eq!(meaning(&source), meaning(&before), "{}\n{}", source, before);
     for found in [in_memory(&source, &before, &after), by_parts(&source, &before, &after)] {
         let Some(found) = found else {
             return Err(TestCaseError::fail(format!("no result\n{source}\n{before}\n{after}")));
@@ -332,7 +332,7 @@ fn check_merged(texts: [&str; 4], edits: usize) -> std::result::Result<(), TestC
     let [source, before, after, found] = texts;
     let shown =
         || format!("source:\n{source}\nbefore:\n{before}\nafter:\n{after}\nfound:\n{found}");
-    prop_assert_eq!(says(found), says(after), "{}", shown());
+    prop_assert_eq!(meaning(found), meaning(after), "{}", shown());
     if edits == 0 {
         prop_assert_eq!(found, source);
     }
@@ -372,7 +372,7 @@ fn check_members(
 }
 
 #[test]
-fn edits_of_random_documents_say_what_they_are_to_say_and_no_more() {
+fn edits_of_random_documents_change_what_was_edited_and_no_more() {
     let config = Config { cases: 2000, failure_persistence: None, ..Config::default() };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(config, rng);

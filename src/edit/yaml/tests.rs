@@ -42,7 +42,7 @@ messages:
 ...
 ";
 
-/// What the format's writer makes of the same data.
+/// The same data as the format's writer spells it.
 const WRITTEN: &str = "\
 name: oo
 n: 31
@@ -82,6 +82,7 @@ fn what_is_the_same_keeps_its_bytes() {
 #[test]
 fn an_edited_scalar_is_changed_in_its_own_place() {
     check_hand_made(("name: oo", "name: it's"), ("\"oo\" #", "\"it's\" #"));
+    check("a: \"x\\ny\"\n", "a: \"x\\ny\"\n", "a: z\n", "a: z\n");
     check_hand_made(("n: 31", "n: 32"), ("0x1F", "32"));
     check_hand_made(("'2024-01-01'", "'2025-01-01'"), ("2024-01-01 ", "'2025-01-01' "));
     check("- 1\n- '2'\n", "- 1\n- 2\n", "- '1'\n- 2\n", "- '1'\n- '2'\n");
@@ -241,7 +242,7 @@ fn a_renamed_key_keeps_its_value() {
 }
 
 #[test]
-fn anchors_and_aliases_say_what_they_are_to_say() {
+fn aliases_mean_what_they_are_to_mean() {
     check_hand_made(("again: thanks", "again: bye"), ("*n", "bye"));
     check_hand_made(
         ("note: thanks\n  again: thanks", "note: bye\n  again: bye"),

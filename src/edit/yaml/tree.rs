@@ -31,7 +31,7 @@ pub struct Node {
     pub end: usize,
     pub anchored: bool,
     pub tag: Option<Box<str>>,
-    /// What the node says.
+    /// Hash of the node's meaning.
     pub hash: Hash,
     /// A hash that is equal for nodes that differ only in the types of scalars and in tags.
     pub loose: u64,
@@ -42,7 +42,7 @@ pub struct Node {
     pub entries: Vec<Entry>,
     /// Whether the entries of a collection are not what they seem: merge keys, keys that occur
     /// twice or are not scalars, a pair without braces.
-    pub odd: bool,
+    pub irregular: bool,
     /// The last node in this one.
     pub last: Id,
 }
@@ -188,7 +188,7 @@ impl<'t> Builder<'t> {
                 let (hash, loose) = (self.tree.node(target).hash, self.tree.node(target).loose);
                 let node = self.tree.nodes.get_mut(id)?;
                 (node.hash, node.loose, node.end) = (hash, loose, event.end.byte as usize);
-                node.odd = false;
+                node.irregular = false;
                 self.at = node.end;
                 self.tree.aliases.push(id);
                 self.enter(place, id);
@@ -246,7 +246,7 @@ impl<'t> Builder<'t> {
                     self.at += 1;
                 } else {
                     self.at = end;
-                    self.mark_odd(id);
+                    self.mark_irregular(id);
                 }
                 Place::Value { key, start, head: self.at }
             }
@@ -264,8 +264,8 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn mark_odd(&mut self, id: Id) {
-        self.tree.nodes.get_mut(id).into_iter().for_each(|node| node.odd = true);
+    fn mark_irregular(&mut self, id: Id) {
+        self.tree.nodes.get_mut(id).into_iter().for_each(|node| node.irregular = true);
     }
 
     /// Adds a node, behind its anchor and tag.
@@ -296,7 +296,7 @@ impl<'t> Builder<'t> {
             text: Text::default(),
             is_text: false,
             entries: Vec::new(),
-            odd: false,
+            irregular: false,
             last: id,
         });
         if let Some(anchor) = given.anchor {
@@ -331,8 +331,8 @@ impl<'t> Builder<'t> {
         given: &Given,
         end: usize,
     ) -> Option<()> {
-        let said = scalar(text, style, given.tag.as_deref());
-        let empty = style == ScalarStyle::Plain && said.text.as_bytes().is_empty();
+        let meanings = scalar(text, style, given.tag.as_deref());
+        let empty = style == ScalarStyle::Plain && meanings.text.as_bytes().is_empty();
         if !empty {
             self.skip_to_content(id);
         }
@@ -340,12 +340,12 @@ impl<'t> Builder<'t> {
         let content = self.tree.node(id).content;
         let end = match (empty, block) {
             (true, _) => content,
-            (_, true) => self.end_of_block(content, end, &said.text),
+            (_, true) => self.end_of_block(content, end, &meanings.text),
             _ => end,
         };
         let node = self.tree.nodes.get_mut(id)?;
-        (node.hash, node.loose, node.is_text) = (said.hash, said.loose, said.is_text);
-        (node.end, node.text) = (end, said.text);
+        (node.hash, node.loose, node.is_text) = (meanings.hash, meanings.loose, meanings.is_text);
+        (node.end, node.text) = (end, meanings.text);
         self.at = end;
         Some(())
     }
@@ -385,7 +385,7 @@ impl<'t> Builder<'t> {
             if self.byte(self.at) == Some(bracket) {
                 self.at += 1;
             } else {
-                self.mark_odd(id);
+                self.mark_irregular(id);
             }
         }
         self.enter(place, id);
@@ -408,7 +408,7 @@ impl<'t> Builder<'t> {
                     open.key = Some((id, start));
                     let around = open.id;
                     if !matches!(self.tree.node(id).kind, Kind::Scalar(_)) {
-                        self.mark_odd(around);
+                        self.mark_irregular(around);
                     }
                 }
                 return;
@@ -429,12 +429,12 @@ impl<'t> Builder<'t> {
             (true, _) => event.end.byte as usize,
             (_, last) => last.unwrap_or(node.content),
         };
-        let (items, odd) = Items::of(&self.tree, node);
+        let (items, irregular) = Items::of(&self.tree, node);
         let (hash, loose) = items.hashes(node.tag.as_deref());
         let last = self.tree.nodes.len() - 1;
         if let Some(node) = self.tree.nodes.get_mut(open.id) {
             (node.end, node.last, node.hash, node.loose) = (end, last, hash, loose);
-            node.odd |= odd;
+            node.irregular |= irregular;
         }
         self.at = self.at.max(end);
     }
