@@ -42,7 +42,7 @@ messages:
 ...
 ";
 
-/// The same data as the format's writer spells it.
+/// Spelling of the same data by the format's writer.
 const WRITTEN: &str = "\
 name: oo
 n: 31
