@@ -79,7 +79,8 @@ pub fn restore(
         }
         return Ok(Some(Restored { source, edit: None, findings: log, header }));
     }
-    let spelling = !source.format.has_lines();
+    // Rows of a database are no text that could be patched.
+    let spelling = source.parts.names().iter().any(|name| source.format.is_shared(name));
     let options = Options { spelling, ..cx.options.clone() };
     let unspelled = Cx { options: &options, log: cx.log };
     let mut unedited = stream_of((&mut source, &header), sink, &unspelled)?;
