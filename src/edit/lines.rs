@@ -177,7 +177,7 @@ impl Merge<'_> {
 fn edited([source, before, after]: &[Bytes; 3]) -> Vec<u8> {
     let ending = source.len() - source.trim_ascii_end().len();
     let ending = source.get(source.len() - ending..).unwrap_or_default();
-    let [own, old, new] = [source, before, after].map(|line| json::parsed(line));
+    let [own, old, new] = [source, before, after].map(json::parsed);
     let (Some(own), Some(old), Some(new)) = (own, old, new) else {
         return [after.trim_ascii_end(), ending].concat();
     };

@@ -99,7 +99,8 @@ pub fn restore(
             let message = "the origin beside the file is of another session, and is not used";
             Err(unusable(Code::OriginOfAnother, message))
         }
-        Ok(Changed::Merged(Merged { base, stream })) => {
+        Ok(Changed::Merged(merged)) => {
+            let Merged { base, stream } = *merged;
             let is_of_stream = base.is_some();
             let before = base.unwrap_or(unedited.parts);
             let edit = Some(Edit { before, after: stream, is_of_stream });
@@ -237,7 +238,7 @@ enum Changed {
     /// Change to another session.
     Another,
     /// Edit of the session, merged with the origin.
-    Merged(Merged),
+    Merged(Box<Merged>),
 }
 
 /// File merged with its origin.
@@ -295,11 +296,11 @@ fn changed(
         // A stream holds all data of the source, so the file is the edited session.
         report_stream_edits(&base, &now, cx);
         let (base, stream) = (Some(base.parts()?), now.store.parts()?);
-        return Ok(Changed::Merged(Merged { base, stream }));
+        return Ok(Changed::Merged(Box::new(Merged { base, stream })));
     }
     let source_format = Spec::parse(&header.source).ok();
     let merged = merged(&mut base, &mut now, (source_format, &mut stream.parts), sink, cx)?;
-    Ok(merged.map_or(Changed::Not, Changed::Merged))
+    Ok(merged.map_or(Changed::Not, |merged| Changed::Merged(Box::new(merged))))
 }
 
 /// Whether two streams have the same records, in any spelling. In a stream a user may edit any
