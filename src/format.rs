@@ -1,5 +1,6 @@
 //! Definition of a format, and of the facilities that the program lends it.
 
+mod at;
 mod context;
 mod head;
 mod map;
@@ -8,6 +9,7 @@ mod named;
 mod options;
 mod repair;
 
+pub use at::At;
 pub use context::{Api, Context, Corrections, Interface, Mends, Prompt, Resent};
 pub use head::{Confidence, Head, Sniffed};
 pub use map::Map;
@@ -25,8 +27,6 @@ pub use crate::parts::{
 };
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record, turns};
-use serde::{Serialize, Serializer};
-use std::fmt;
 use std::ops::ControlFlow;
 
 /// Description of one format: one row of the table.
@@ -73,6 +73,10 @@ pub struct Format {
     pub folders: &'static [&'static str],
     /// The folder in which the software keeps all sessions of the user.
     pub home: Option<HomeFn>,
+    /// Further folders with sessions of the user, as paths from [`home`](Self::home).
+    pub archives: &'static [&'static str],
+    /// Folders with sessions of a project, as paths from the project's folder.
+    pub in_projects: &'static [&'static str],
     /// Returns the name of an output from the name of its input, both without their endings.
     pub stem: fn(&str) -> String,
     /// Returns how certainly the beginning of a file is of this format, and of which version.
@@ -350,6 +354,8 @@ impl Format {
             roster: None,
             folders: &[],
             home: None,
+            archives: &[],
+            in_projects: &[],
             stem: str::to_owned,
             sniff,
             read,
@@ -449,27 +455,6 @@ impl Format {
         } else {
             format!("{}@{number}", self.name)
         }
-    }
-}
-
-/// A version of a format; its text is made only when it is written.
-#[derive(Clone, Copy, Debug)]
-pub struct At {
-    /// The format.
-    pub format: &'static Format,
-    /// The version.
-    pub number: u32,
-}
-
-impl fmt::Display for At {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.format.at(self.number))
-    }
-}
-
-impl Serialize for At {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }
 

@@ -5,6 +5,8 @@ use crate::json::Json;
 /// Rules by which a program finds its sessions by name and judges them.
 #[derive(Debug)]
 pub struct Named {
+    /// The name of the format of its sessions.
+    pub format: &'static str,
     /// The environment variable for the project's folder.
     pub project_variable: &'static str,
     /// The environment variable for the sessions' folder.

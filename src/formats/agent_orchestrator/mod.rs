@@ -42,6 +42,7 @@ const NAME: &str = "agent-orchestrator";
 /// Entry of the format in the table of formats.
 pub static FORMAT: Format = Format {
     aliases: &["ao"],
+    in_projects: &[SESSIONS],
     beside: &[".jsonl", meta::ENDING, meta::TEMPORARY],
     stem,
     pieces: Some(pieces),
@@ -82,12 +83,16 @@ pub static FORMAT: Format = Format {
 
 const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Result, Kind::Opaque];
 
+/// The sessions' folder, below the project's folder.
+const SESSIONS: &str = ".agent-orchestrator/agent-sessions";
+
 /// Rules by which the scripts find sessions by name.
 pub static NAMED: named::Named = named::Named {
+    format: NAME,
     project_variable: "AGENT_ORCHESTRATOR_PROJECT_DIR",
     sessions_variable: "AGENT_ORCHESTRATOR_SESSIONS_DIR",
     agents_variable: "AGENT_ORCHESTRATOR_AGENTS_DIR",
-    sessions_below: ".agent-orchestrator/agent-sessions",
+    sessions_below: SESSIONS,
     agents_below: ".agent-orchestrator/agents",
     log: ".jsonl",
     metadata: meta::ENDING,

@@ -55,6 +55,7 @@ pub static FORMAT: Format = Format {
     aliases: &["codex-cli"],
     usual: Some(2),
     home: Some(home),
+    archives: &["../archived_sessions"],
     folders: &["cwd"],
     steps: &[
         Step { from: 1, to: 2, summary: "lines get a time, a type and a payload, and events" },

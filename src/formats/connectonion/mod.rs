@@ -40,6 +40,7 @@ const EXPANSION: u64 = 8 << 20;
 pub static FORMAT: Format = Format {
     aliases: &["co"],
     index: Some(run::summary_of),
+    in_projects: &[".co/sessions", ".co/evals"],
     pieces: Some(pieces),
     steps: &[
         Step {
