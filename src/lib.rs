@@ -64,7 +64,7 @@
 //! `mapping`, `parts`, `format`, `framing`, `memory`, `stage`, `edit`, `named`, `tree`, `context_rules`,
 //! `dialect`, `repair`, `formats`, `detect`, `session`, `context`, `origin`, the operations
 //! (`migrate`, `diff`, `convert`, `join`, `validate`, `inspect`), and then the modules that access
-//! the system: `store`, `batch`, `manager`, `cli`. All modules before `store` take bytes and return
+//! the system: `store`, `batch`, `home`, `manager`, `cli`. All modules before `store` take bytes and return
 //! records. They use no paths, clock or terminal, and no threads but those that [`migrate`] borrows
 //! for a large input.
 
@@ -122,6 +122,8 @@ pub mod validate;
 pub mod store;
 
 pub mod batch;
+
+pub mod home;
 
 pub mod manager;
 

@@ -33,7 +33,7 @@ pub use account::{Account, Earlier, OpenedJournal, root};
 pub use commit::{Commit, Done, Over};
 pub use copies::Copies;
 pub use filter::{Filter, Pattern};
-pub use found::{Found, Opened, ReadOptions};
+pub use found::{Found, Opened, ReadOptions, ruin};
 pub use group::{Gather, group};
 pub use inputs::{Job, JobSource, Listed, Passed, Whole, stem};
 pub use join::{Joining, join};

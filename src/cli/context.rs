@@ -17,7 +17,8 @@ use std::path::PathBuf;
 /// one.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session's file; `-` is standard input
+    /// The session's file, its identifier or the first six or more characters of it, or `latest`; `-`
+    /// is standard input
     #[arg(value_name = "INPUT", required_unless_present = "session")]
     path: Option<PathBuf>,
     /// Stop at this entry; the default is the session's leaf

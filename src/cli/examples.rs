@@ -112,10 +112,11 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "list",
         &[
-            ("list", "the sessions of this project"),
+            ("list --project . --since 7d", "the sessions of this folder in the last week"),
+            ("list --grep tides --json", "as JSON for programs, by what was said"),
             (
-                "list --json --sessions-dir DIR",
-                "the sessions of another folder, as JSON for programs",
+                "list --agent agent-orchestrator --sessions-dir DIR",
+                "a folder as ao-list-sessions lists it",
             ),
         ],
     ),

@@ -2,6 +2,7 @@
 
 use super::Stop;
 use super::config;
+use super::machine;
 use super::show::printable;
 use crate::batch::{self, Filter, Gather, Joining, Listed, Pattern, Written};
 use crate::formats::FORMATS;
@@ -12,7 +13,9 @@ use std::path::{Path, PathBuf};
 /// Options for the inputs of a command that takes several.
 #[derive(Debug, Args)]
 pub struct Batch {
-    /// Files and folders to read; `-` is standard input. Links in folders are not followed
+    /// Files and folders to read; `-` is standard input. Links in folders are not followed. Where no
+    /// file has this path, it can be a session's identifier, six or more characters of one, or
+    /// `latest`
     #[arg(value_name = "PATH", required_unless_present_any = ["files_from", "session"])]
     paths: Vec<PathBuf>,
     /// Take only files of a folder that match GLOB; may be given several times
@@ -65,13 +68,25 @@ impl Sessions {
 
     /// Returns the session at `path` as the input of a command that takes one.
     pub fn one(&self, path: Option<PathBuf>, command: &str) -> Result<Inputs, Stop> {
+        if let Some(path) = &path
+            && self.session.is_none()
+            && let Some(found) = machine::named(path)?
+        {
+            let gather = Gather { session: found.id, ..self.gather() };
+            return Ok(Inputs { paths: vec![found.path], gather, ..self.only() });
+        }
         let paths = path.map_or_else(homes, |path| Ok(vec![path]))?;
         if paths.iter().any(|path| path.is_dir()) && self.session.is_none() {
             let message = format!("`{command}` takes one session, not a folder");
             return Err(Stop::usage(format!("{message}; `--session ID` names one of a folder")));
         }
-        let filter = Filter::default();
-        Ok(Inputs { paths, filter, jobs: 1, gather: self.gather(), one: true, join: None })
+        Ok(Inputs { paths, ..self.only() })
+    }
+
+    /// Returns the inputs of a command that takes one session, without its path.
+    fn only(&self) -> Inputs {
+        let (paths, filter) = (Vec::new(), Filter::default());
+        Inputs { paths, filter, jobs: 1, gather: self.gather(), one: true, join: None }
     }
 }
 
@@ -93,6 +108,22 @@ pub struct Inputs {
 }
 
 impl Inputs {
+    /// Replaces names of sessions by their paths.
+    fn name_sessions(&mut self) -> Result<(), Stop> {
+        let alone = self.paths.len() == 1;
+        for path in &mut self.paths {
+            let Some(found) = machine::named(path)? else { continue };
+            if found.id.is_some() && !alone {
+                let message = "is in a folder with others; name it alone";
+                let name = printable(&path.to_string_lossy());
+                return Err(Stop::usage(format!("the session {name} {message}")));
+            }
+            self.gather.session = found.id;
+            *path = found.path;
+        }
+        Ok(())
+    }
+
     /// Lists the files and sessions, and the paths that could not be read. Files that runs have
     /// `written` into folders are not processed.
     pub fn list(&self, written: &Written) -> Result<Listed, Stop> {
@@ -151,6 +182,9 @@ impl Batch {
         if self.paths.is_empty() && self.files_from.is_none() {
             inputs.paths = homes()?;
         }
+        if self.sessions.session.is_none() {
+            inputs.name_sessions()?;
+        }
         if let Some(list) = &self.files_from {
             inputs.paths.extend(names(&contents(list)?, self.null)?);
             if is_stdin(list) && inputs.stdin() {
@@ -177,7 +211,8 @@ fn homes() -> Result<Vec<PathBuf>, Stop> {
     Ok(there)
 }
 
-fn is_stdin(path: &Path) -> bool {
+/// Whether a path means standard input.
+pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 

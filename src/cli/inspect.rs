@@ -17,7 +17,8 @@ use std::path::PathBuf;
 /// session is not valid.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The session's file; `-` is standard input
+    /// The session's file, its identifier or the first six or more characters of it, or `latest`; `-`
+    /// is standard input
     #[arg(value_name = "INPUT", required_unless_present = "session")]
     path: Option<PathBuf>,
     /// Draw a row for every entry

@@ -1,198 +1,200 @@
 //! The command `copyist list`.
 
-use super::sessions::{Folders, Where, aside, names};
+use super::list_named::Listing;
+use super::list_table::table;
+use super::machine::{cache, folders};
+use super::sessions::aside;
 use super::show::printable;
-use super::{Stop, print};
-use crate::lines::Lines;
-use crate::named::{About, Counts};
+use super::{Stop, names, print};
+use crate::batch::ReportedPath;
+use crate::formats::{NAMED, Spec};
+use crate::home::{Listed, Mention, Place, Selection, Sort, Summary, since, survey};
+use crate::times;
+use clap::ValueEnum;
+use jiff::Timestamp;
 use serde_json::json;
-use std::fs::File;
-use std::io::ErrorKind;
-use std::path::Path;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 
-/// List the sessions of claude-agent-orchestrator in a folder, as ao-list-sessions does
+/// List the sessions of all agents, or those in files and folders
 ///
-/// The list contains status, times, turns and cost. Errors in a session are reported, and the list
-/// continues.
+/// Without PATH, the sessions of Claude Code, Codex, pi and Codelia in the agents' own folders are
+/// listed, and those of ConnectOnion and claude-agent-orchestrator in the current folder and the
+/// folders above it. Files of sub-agents are parts of their sessions. The newest session is first.
+/// A damaged session is listed with its state.
+///
+/// Summaries are kept in the user's cache folder and read again when a file has changed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Print the rule that decided on each status, and the results of older rules
-    #[arg(long)]
-    why: bool,
+    /// Files and folders with sessions; the default is the folders of all agents
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// List only the sessions of this agent, which is the name of a format
+    ///
+    /// For claude-agent-orchestrator without PATH, the list is that of ao-list-sessions.
+    #[arg(long, value_name = "NAME", value_parser = names::format(), hide_possible_values = true)]
+    agent: Option<Spec>,
+    /// List only the sessions of this project folder, and of folders below it
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// List only sessions with activity since then: an age such as 90m, 12h, 7d or 2w, or a date
+    #[arg(long, value_name = "WHEN", value_parser = at)]
+    since: Option<Timestamp>,
+    /// List only sessions in which the user or the agent wrote this text; small letters match
+    /// capital letters, too
+    #[arg(long, value_name = "TEXT")]
+    grep: Option<String>,
+    /// Choose the order; the highest value is first
+    #[arg(long, value_name = "BY", value_enum, default_value = "time")]
+    sort: By,
+    /// List only the first N sessions
+    #[arg(short = 'n', value_name = "N")]
+    most: Option<usize>,
     /// Print one line of JSON for each session
     #[arg(long)]
     json: bool,
+    /// Width of the table; the default is the terminal's width; without a terminal, titles are not
+    /// cropped
+    #[arg(long, value_name = "COLUMNS", env = "COPYIST_WIDTH")]
+    width: Option<u16>,
     #[command(flatten)]
-    place: Where,
+    listing: Listing,
+}
+
+/// Values of `--sort`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// Last activity
+    Time,
+    /// Size of the files
+    Size,
+    /// Number of messages
+    Messages,
+    /// Number of tokens
+    Tokens,
+    /// Cost
+    Cost,
+}
+
+/// Parses a value of `--since`.
+fn at(text: &str) -> Result<Timestamp, String> {
+    since(text, Timestamp::now())
 }
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let folders = self.place.folders()?;
-        let files = match names(&folders.sessions.path) {
-            Ok(files) => files,
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                aside(&format!("there is no folder {}", folders.sessions.path.display()));
-                Vec::new()
+        let format = self.agent.map(|agent| agent.format);
+        let by_name = format.is_some_and(|of| NAMED.iter().any(|named| named.format == of.name));
+        if self.listing.is_wanted() || (by_name && self.paths.is_empty()) {
+            if format.is_some() && !by_name || self.selects() {
+                let message = "the list of claude-agent-orchestrator takes no conditions; name its \
+                               folder as PATH to use them";
+                return Err(Stop::usage(message));
             }
-            Err(error) => {
-                let path = printable(&folders.sessions.path.display().to_string());
-                return Err(Stop::usage(format!("the sessions' folder {path}: {error}")));
-            }
+            return self.listing.run(self.json);
+        }
+        let places = self.places()?;
+        let mut cache = cache();
+        let (sessions, errors) = survey(&places, &|_| true, &mut cache);
+        for (path, error) in errors {
+            aside(&format!("{}: {}", path.display(), error.message()));
+        }
+        // Without the cache the next list takes longer.
+        let _ = cache.save();
+        let selection = Selection {
+            format,
+            projects: self.project.as_deref().map(folders_of).unwrap_or_default(),
+            since: self.since,
+            mention: self.grep.as_deref().map(Mention::new),
+            sort: self.sort.into(),
+            most: self.most,
         };
-        let ending = folders.named.metadata;
-        let sessions: Vec<_> = files.iter().filter_map(|file| file.strip_suffix(ending)).collect();
-        let mut rows = vec![HEAD.map(str::to_owned)];
-        let mut lines = String::new();
-        for name in &sessions {
-            let session = Session::of(name, &folders);
-            for fault in &session.about.faults {
-                aside(&format!("{name}: {fault}"));
+        let any = !sessions.is_empty();
+        let sessions = selection.of(sessions);
+        if sessions.is_empty() && !self.json {
+            aside(&nothing(any, &places));
+        }
+        if self.json {
+            let lines: String = sessions.iter().map(|one| format!("{}\n", object(one))).collect();
+            return print(lines.as_bytes());
+        }
+        let fits = self.width.is_some() || std::io::stdout().is_terminal();
+        let width = fits.then(|| super::show::width(self.width));
+        print(table(&sessions, Timestamp::now(), width).as_bytes())
+    }
+
+    /// Whether an option selects or orders sessions.
+    fn selects(&self) -> bool {
+        let options = [self.project.is_some(), self.since.is_some(), self.grep.is_some()];
+        options.contains(&true)
+            || self.most.is_some()
+            || self.sort != By::Time
+            || !self.paths.is_empty()
+    }
+
+    /// Returns the places of the sessions.
+    fn places(&self) -> Result<Vec<Place>, Stop> {
+        if self.paths.is_empty() {
+            return folders(self.agent.map(|agent| agent.format));
+        }
+        for path in &self.paths {
+            if let Err(error) = std::fs::metadata(path) {
+                let path = printable(&path.to_string_lossy());
+                return Err(Stop::usage(format!("{path}: cannot open: {error}")));
             }
-            if self.json {
-                lines.push_str(&format!("{}\n", session.json(&folders)));
-            } else {
-                rows.push(session.row());
-                rows.extend(self.why.then(|| session.reasons()).into_iter().flatten());
-            }
         }
-        let log = folders.named.log;
-        for name in files.iter().filter_map(|file| file.strip_suffix(log)) {
-            if !sessions.contains(&name) {
-                aside(&format!("{name}{log} has no {name}{ending}; ao-new would append to it"));
-            }
-        }
-        print(if self.json { lines } else { table(&rows) }.as_bytes())
+        Ok(self.paths.iter().cloned().map(Place::named).collect())
     }
 }
 
-const HEAD: [&str; 8] =
-    ["name", "status", "created", "last resumed", "turns", "cost", "session id", "project"];
-
-/// A session of the list.
-struct Session {
-    name: String,
-    seen: super::sessions::Seen,
-    about: About,
-    counts: Counts,
-}
-
-impl Session {
-    fn of(name: &str, folders: &Folders) -> Self {
-        let about = contents(&folders.file(name, folders.named.metadata));
-        let about = about
-            .and_then(|text| (folders.named.about)(&text))
-            .map_err(|why| format!("{name}{}: {why}", folders.named.metadata));
-        let mut about = about.unwrap_or_else(|why| About { faults: vec![why], ..About::default() });
-        let seen = folders.look(name);
-        about.faults.extend(seen.fatal().map(str::to_owned));
-        if let Some(other) = about.name.as_ref().filter(|other| *other != name) {
-            about.faults.push(format!("its metadata contain the name {other:?}"));
-        }
-        if !(folders.named.is_name)(name) {
-            about.faults.push(folders.named.rule.to_owned());
-        }
-        let mut counts = Counts::default();
-        if let Err(why) = count(name, folders, &mut counts) {
-            about.faults.push(why);
-        }
-        Self { name: name.to_owned(), seen, about, counts }
-    }
-
-    fn row(&self) -> [String; 8] {
-        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".to_owned());
-        let cost = self.counts.cost.map_or("-".to_owned(), |cost| format!("{cost:.4}"));
-        [
-            self.name.clone(),
-            self.seen.status.name().to_owned(),
-            text(&self.about.created),
-            text(&self.about.resumed),
-            self.counts.turns().to_string(),
-            cost,
-            text(&self.about.id),
-            text(&self.about.project),
-        ]
-        .map(|text| printable(&text))
-    }
-
-    /// Returns the reasons for the status, as rows with one cell.
-    fn reasons(&self) -> Vec<[String; 8]> {
-        let row = |reason: String| {
-            let mut row = [const { String::new() }; 8];
-            row[7] = format!("  {reason}");
-            row
-        };
-        self.seen.reasons().into_iter().map(row).collect()
-    }
-
-    fn json(&self, folders: &Folders) -> serde_json::Value {
-        let About { id, agent, project, created, resumed, faults, .. } = &self.about;
-        let mut answer = self.seen.json(&self.name, folders);
-        let more = json!({
-            "session_id": id,
-            "project_dir": project,
-            "agent": agent,
-            "created_at": created,
-            "last_resumed_at": resumed,
-            "turns": self.counts.turns(),
-            "total_cost_usd": self.counts.cost,
-            "faults": faults,
-        });
-        if let (Some(answer), Some(more)) = (answer.as_object_mut(), more.as_object()) {
-            answer.extend(more.clone());
-        }
-        answer
-    }
-}
-
-/// Reads a regular file. Other files are refused, because opening a pipe would wait for a writer.
-fn contents(path: &Path) -> Result<Vec<u8>, String> {
-    let failed = |error| format!("cannot read: {error}");
-    if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err("it is not a regular file".to_owned());
-    }
-    std::fs::read(path).map_err(failed)
-}
-
-/// Counts over a session's log. The memory need is that of its longest line.
-fn count(name: &str, folders: &Folders, counts: &mut Counts) -> Result<(), String> {
-    let path = folders.file(name, folders.named.log);
-    if !std::fs::metadata(&path).is_ok_and(|meta| meta.is_file()) {
-        return Ok(());
-    }
-    let failed = |error: &dyn std::fmt::Display| format!("{name}{}: {error}", folders.named.log);
-    let file = File::open(&path).map_err(|error| failed(&error))?;
-    let mut lines = Lines::new(file, folders.max_line);
-    lines.skip_bom().map_err(|error| failed(&error))?;
-    loop {
-        match lines.next() {
-            Ok(Some(line)) => (folders.named.count)(line.bytes, counts),
-            Ok(None) => return Ok(()),
-            Err(error) if error.is_recoverable() => {}
-            Err(error) => return Err(failed(&error)),
+impl From<By> for Sort {
+    fn from(by: By) -> Self {
+        match by {
+            By::Time => Self::Time,
+            By::Size => Self::Size,
+            By::Messages => Self::Messages,
+            By::Tokens => Self::Tokens,
+            By::Cost => Self::Cost,
         }
     }
 }
 
-/// Formats rows as a table. A column is as wide as its widest cell. A row that has only its last
-/// cell spans all columns.
-fn table(rows: &[[String; 8]]) -> String {
-    let mut widths = [0; 8];
-    let is_note = |row: &[String; 8]| row[0].is_empty();
-    for row in rows.iter().filter(|row| !is_note(row)) {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
+/// Returns the paths by which sessions may name a folder: as the user does, and without links.
+fn folders_of(folder: &Path) -> Vec<PathBuf> {
+    std::path::absolute(folder).into_iter().chain(folder.canonicalize()).collect()
+}
+
+/// Returns the message for an empty list.
+fn nothing(any: bool, places: &[Place]) -> String {
+    if any {
+        return "no session meets the conditions".to_owned();
     }
-    let mut out = String::new();
-    for row in rows {
-        if is_note(row) {
-            out.push_str(&row[7]);
-        } else {
-            let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
-            out.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-        }
-        out.push('\n');
+    let paths: Vec<_> = places.iter().map(|place| place.path.display().to_string()).collect();
+    match paths.is_empty() {
+        true => "there are no sessions: no agent has a folder for them here".to_owned(),
+        false => format!("there are no sessions in {}", paths.join(" or ")),
     }
-    out
+}
+
+/// Returns a session as JSON.
+fn object(session: &Listed) -> serde_json::Value {
+    let Summary { agent, id, project, title, messages, tokens, cost, state, fault, .. } =
+        &session.summary;
+    let mut object = json!({
+        "agent": agent,
+        "id": id,
+        "path": ReportedPath::from(&session.path),
+        "project": project,
+        "title": title,
+        "updated": session.updated.map(times::with_millis),
+        "messages": messages,
+        "size": session.size,
+        "tokens": tokens,
+        "cost": cost,
+        "state": state.name(),
+    });
+    if let (Some(object), Some(fault)) = (object.as_object_mut(), fault) {
+        object.insert("error".to_owned(), json!(fault));
+    }
+    object
 }

@@ -82,6 +82,11 @@ pub struct Folders {
 }
 
 impl Where {
+    /// Whether an option names one of the folders.
+    pub fn is_given(&self) -> bool {
+        [&self.sessions_dir, &self.project_dir, &self.agents_dir].iter().any(|dir| dir.is_some())
+    }
+
     /// Returns the folders: from options, from variables, or the defaults. An empty value counts as
     /// not given.
     pub fn folders(&self) -> Result<Folders, Stop> {

@@ -44,6 +44,7 @@ const LAYERS: &[&[&str]] = &[
     &["inspect"],
     &["store"],
     &["batch"],
+    &["home"],
     &["manager"],
     &["cli"],
     &["main"],

@@ -15,6 +15,7 @@ mod foreign;
 mod interrupt;
 mod journal;
 mod kill;
+mod list;
 mod look;
 mod manager;
 mod meanwhile;

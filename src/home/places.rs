@@ -1,0 +1,65 @@
+//! Folders in which agents keep sessions.
+
+use crate::format::Format;
+use crate::formats::FORMATS;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+/// A folder or file in which sessions are looked for.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The path.
+    pub path: PathBuf,
+    /// The format of the agent that keeps its sessions there, if that is known.
+    pub format: Option<&'static Format>,
+    /// The project to which all sessions belong that name none.
+    pub project: Option<PathBuf>,
+}
+
+impl Place {
+    /// Creates the place of a path that the user named.
+    #[must_use]
+    pub fn named(path: PathBuf) -> Self {
+        Self { path, format: None, project: None }
+    }
+}
+
+/// Returns the existing folders with sessions: `home` returns the folder of a format's agent, and
+/// folders of projects are looked for in `current` and the folders above it.
+#[must_use]
+pub fn places(
+    home: &dyn Fn(&'static Format) -> Option<PathBuf>,
+    current: Option<&Path>,
+    only: Option<&'static Format>,
+) -> Vec<Place> {
+    let formats = || FORMATS.iter().copied().filter(|f| only.is_none_or(|only| *f == only));
+    let mut all = Vec::new();
+    for format in formats() {
+        let Some(home) = home(format) else { continue };
+        let archives = format.archives.iter().map(|archive| below(&home, archive));
+        let paths = std::iter::once(home.clone()).chain(archives);
+        all.extend(paths.map(|path| Place { path, format: Some(format), project: None }));
+    }
+    for project in current.into_iter().flat_map(Path::ancestors) {
+        for format in formats() {
+            let paths = format.in_projects.iter().map(|folder| project.join(folder));
+            let project = Some(project.to_owned());
+            all.extend(paths.map(|path| Place {
+                path,
+                format: Some(format),
+                project: project.clone(),
+            }));
+        }
+    }
+    let mut seen = HashSet::new();
+    all.retain(|place| place.path.canonicalize().is_ok_and(|real| seen.insert(real)));
+    all
+}
+
+/// Returns the path that leads from a folder over `..` to another one.
+fn below(folder: &Path, path: &str) -> PathBuf {
+    path.split('/').fold(folder.to_owned(), |folder, piece| match (piece, folder.parent()) {
+        ("..", Some(above)) => above.to_owned(),
+        (piece, _) => folder.join(piece),
+    })
+}
