@@ -38,8 +38,69 @@ fn merged_at(source: &Json, before: &Json, after: &Json, depth: usize) -> Json {
         [Some(b'['), Some(b'['), Some(b'[')] if depth > 0 => {
             merged_elements(source, before, after, depth - 1)
         }
+        [Some(b'"'), Some(b'"'), Some(b'"')] if source.normal() == before.normal() => {
+            merged_strings(source, before, after)
+        }
         _ => after.clone(),
     }
+}
+
+/// Returns a string of the source in which only the characters are replaced that differ in `before`
+/// and `after`. The source and `before` have the same characters.
+fn merged_strings(source: &Json, before: &Json, after: &Json) -> Json {
+    // The same character is one place in any spelling.
+    let [own, new] = [source, after].map(|json| characters(json.as_bytes()));
+    let normal = [before, after].map(Json::normal);
+    let [old, normal_new] = normal.each_ref().map(|text| characters(text));
+    let [old_text, new_text] = &normal;
+    let count = old.len().min(normal_new.len());
+    let character = |list: &[Span], text: &[u8], place: usize| {
+        list.get(place).map(|span| span.of(text).to_vec())
+    };
+    let same =
+        |a: usize, b: usize| character(&old, old_text, a) == character(&normal_new, new_text, b);
+    let start = (0..count).take_while(|place| same(*place, *place)).count();
+    let rest = 0..count - start;
+    let end = rest.take_while(|back| same(old.len() - 1 - back, new.len() - 1 - back)).count();
+    let at = |list: &[Span], place: usize, json: &Json| {
+        list.get(place).map_or(json.as_bytes().len() - 1, |span| span.start)
+    };
+    let part = |json: &Json, from: usize, to: usize| {
+        json.as_bytes().get(from..to).unwrap_or_default().to_vec()
+    };
+    let lead = part(source, 0, at(&own, start, source));
+    let replaced = part(after, at(&new, start, after), at(&new, new.len() - end, after));
+    let tail = part(source, at(&own, own.len() - end, source), source.as_bytes().len());
+    Json::checked([lead, replaced, tail].concat().into())
+}
+
+/// Returns the places of the characters of a string as they are spelled. Two escapes of one
+/// character are one place.
+fn characters(string: &[u8]) -> Vec<Span> {
+    let mut places = Vec::new();
+    let (mut at, end) = (1, string.len().saturating_sub(1));
+    while at < end {
+        let length = match string.get(at..).unwrap_or_default() {
+            [b'\\', b'u', rest @ ..] if is_half(rest, b"89abAB") => {
+                let low = rest.get(4..).and_then(|rest| rest.strip_prefix(b"\\u"));
+                if low.is_some_and(|low| is_half(low, b"cdefCDEF")) { 12 } else { 6 }
+            }
+            [b'\\', b'u', ..] => 6,
+            [b'\\', ..] => 2,
+            [0xf0..=0xff, ..] => 4,
+            [0xe0..=0xef, ..] => 3,
+            [0xc0..=0xdf, ..] => 2,
+            _ => 1,
+        };
+        places.push(Span { start: at, end: (at + length).min(end) });
+        at += length;
+    }
+    places
+}
+
+/// Whether four digits are a half of a surrogate pair, by their second digit.
+fn is_half(digits: &[u8], second: &[u8]) -> bool {
+    matches!(digits, [b'd' | b'D', digit, ..] if second.contains(digit))
 }
 
 /// Member or element of a merged object or list.
@@ -343,6 +404,23 @@ mod tests {
         let before = r#"[{"type":"thinking","x":1,"signature":"s"},{"type":"text","text":"a"}]"#;
         let after = r#"[{"type":"text","text":"b"},{"type":"image"}]"#;
         check(source, before, after, r#"[{"type":"text","text":"b","own":1},{"type":"image"}]"#);
+    }
+
+    #[test]
+    fn of_a_text_only_the_edited_characters_are_replaced() {
+        let check = |source: &str, before: &str, after: &str, wanted: &str| {
+            check(&format!("\"{source}\""), before, after, &format!("\"{wanted}\""));
+        };
+        check(r"caf\u00e9 \/ x", r#""café / x""#, r#""café / yz""#, r"caf\u00e9 \/ yz");
+        check(
+            r"\ud83c\udf0d a \uD83D",
+            "\"🌍 a \\ud83d\"",
+            "\"🌍 \\ud83d\"",
+            r"\ud83c\udf0d \uD83D",
+        );
+        check(r"\u0061", r#""a""#, r#""aa""#, r"\u0061a");
+        check("", r#""""#, r#""a""#, "a");
+        check(r"\u0061b", r#""ab""#, r#""""#, "");
     }
 
     #[test]

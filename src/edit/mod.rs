@@ -11,6 +11,7 @@ pub mod yaml;
 
 use crate::error::{Error, Result};
 use crate::format::{Format, Parts, Sink};
+use crate::lines::Lines;
 use crate::parts::room::Room;
 use crate::stage::Staged;
 use bytes::Bytes;
@@ -74,6 +75,11 @@ pub fn merged(
             (false, true) => copy(after, name, &mut part)?,
             (true, true) if are_same(before, after, name)? => copy(source, name, &mut part)?,
             (true, true) => match Kind::of(format, source, name) {
+                Kind::Lines if is_one_value(source, name, limit)? => {
+                    if !merge_json((source, before, after), name, &mut part)? {
+                        return Ok(None);
+                    }
+                }
                 Kind::Lines => {
                     lines::merge((source, before, after), name, limit, &mut part)?;
                 }
@@ -95,6 +101,20 @@ pub fn merged(
     let mut staged = Staged::of(merged);
     staged.name(source.file_name(), source.session());
     Ok(Some(staged))
+}
+
+/// Whether a part is one JSON value on several lines: a file may have no ending that shows it.
+fn is_one_value(parts: &mut dyn Parts, name: &str, limit: usize) -> Result<bool> {
+    let mut lines = Lines::new(parts.open(name)?, limit);
+    lines.skip_bom()?;
+    let first = lines.next_owned()?.map(|line| line.bytes).unwrap_or_default();
+    let text = first.trim_ascii();
+    Ok(text.starts_with(b"{") && json::parsed(&first).is_none() && is_json(parts, name)?)
+}
+
+/// Whether a part is one JSON value.
+fn is_json(parts: &mut dyn Parts, name: &str) -> Result<bool> {
+    Ok(json::parsed(&contents(parts, name)?).is_some())
 }
 
 /// Writes a part that is one JSON value with the changes that lead from `before` to `after`.

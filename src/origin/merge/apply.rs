@@ -156,12 +156,7 @@ impl Merger<'_> {
         for field in [Field::Raw, Field::RawBytes] {
             source.node.take(field);
         }
-        let said = source.node.get(Field::Content).cloned();
         let held = self.agree(&mut source, &bases, last);
-        // The tokens of an answer are those of its content.
-        if !edits.is_empty() || source.node.get(Field::Content) != said.as_ref() {
-            source.node.take(Field::Usage);
-        }
         self.mend(&mut source, held.as_deref());
         let all = of.iter().map(|number| self.base.record(*number)).collect::<Result<Vec<_>>>()?;
         self.answer = Answer::of(&all, &bases);

@@ -103,6 +103,8 @@ struct Pairs<'b> {
     /// Whether each block of the source stays as it is: the file has no place for it, or has joined
     /// it with others.
     unchanged: Vec<bool>,
+    /// A text that was edited where the file has joined it with others, and its place.
+    joined: Option<(usize, Node)>,
 }
 
 impl<'b> Pairs<'b> {
@@ -113,7 +115,7 @@ impl<'b> Pairs<'b> {
         let thinks = file.iter().any(|block| block.is(block::THINKING));
         let unsaid = |b: &Block<'_>| b.hash.is_empty() || (b.is(block::THINKING) && !thinks);
         let unchanged = own.iter().map(unsaid).collect();
-        Self { by: vec![None; own.len()], own, file, unchanged }
+        Self { by: vec![None; own.len()], own, file, unchanged, joined: None }
     }
 
     /// Pairs blocks that are alike and not paired yet, in their order.
@@ -127,7 +129,8 @@ impl<'b> Pairs<'b> {
         }
     }
 
-    /// Keeps texts that the file has joined into one, if the joined text is unchanged.
+    /// Keeps texts that the file has joined into one, if the joined text is unchanged or was edited
+    /// within one of them.
     fn join(&mut self) {
         let is_free = |block: &Block<'_>| !block.paired && block.is(block::TEXT);
         let places = |list: &[Block<'_>]| -> Vec<usize> {
@@ -140,7 +143,11 @@ impl<'b> Pairs<'b> {
         let joined = block::all_text(&texts).map(|text| text.normal());
         let Some(file) = self.file.get_mut(*one) else { return };
         if joined != file.node.json(Field::Text).map(Json::normal) {
-            return;
+            let Some((nth, text)) = edited_part(&texts, file.node) else { return };
+            let place = several.get(nth).copied().unwrap_or_default();
+            let Some(mut node) = texts.get(nth).cloned() else { return };
+            node.set(Field::Text, Json::string(&text));
+            self.joined = Some((place, node));
         }
         file.paired = true;
         self.by.get_mut(*first).into_iter().for_each(|by| *by = Some(*one));
@@ -152,12 +159,20 @@ impl<'b> Pairs<'b> {
 
     fn met(&self) -> Met {
         let (mut met, mut begun) = (Met::default(), false);
-        for ((own, by), unchanged) in self.own.iter().zip(&self.by).zip(&self.unchanged) {
+        let all = self.own.iter().zip(&self.by).zip(&self.unchanged);
+        for (place, ((own, by), unchanged)) in all.enumerate() {
             if by.is_some() && !begun {
                 begun = true;
                 self.put_new(0, &mut met.blocks);
             }
+            let joined = self.joined.as_ref().filter(|(joined, _)| *joined == place);
             match by.and_then(|by| self.file.get(by)) {
+                _ if joined.is_some() => {
+                    let node = joined.map(|(_, node)| node.clone()).unwrap_or_default();
+                    let signed = own.node.get(Field::Signature).is_some();
+                    met.unsigned += usize::from(signed);
+                    met.hold(unsigned(node));
+                }
                 Some(file) if !*unchanged && own.hash != file.hash => {
                     let edited = edited(own.node, file.node, &mut met.unsigned);
                     met.hold(edited);
@@ -190,6 +205,37 @@ impl<'b> Pairs<'b> {
     }
 }
 
+/// Returns the only one of the texts that was edited, and how it reads now, where the file has all
+/// of them joined. `None` if the edit is not within one of them.
+fn edited_part(texts: &[Node], file: &Node) -> Option<(usize, String)> {
+    let texts: Vec<_> =
+        texts.iter().map(|text| text.json(Field::Text)?.text()).collect::<Option<_>>()?;
+    let (was, is) = (texts.concat(), file.json(Field::Text)?.text()?);
+    let pairs = was.char_indices().zip(is.chars());
+    let start =
+        pairs.take_while(|((_, was), is)| was == is).map(|((at, was), _)| at + was.len_utf8());
+    let start = start.last().unwrap_or(0);
+    let rest = was.get(start..)?.chars().rev().zip(is.get(start..)?.chars().rev());
+    let end: usize = rest.take_while(|(was, is)| was == is).map(|(was, _)| was.len_utf8()).sum();
+    let (mut from, behind) = (0, was.len() - end);
+    for (nth, text) in texts.iter().enumerate() {
+        let to = from + text.len();
+        if from <= start && behind <= to {
+            let parts =
+                [was.get(from..start)?, is.get(start..is.len() - end)?, was.get(behind..to)?];
+            return Some((nth, parts.concat()));
+        }
+        from = to;
+    }
+    None
+}
+
+/// Returns a block without its signature.
+fn unsigned(mut block: Node) -> Node {
+    block.take(Field::Signature);
+    block
+}
+
 /// Returns a block of the source with the edits of the file.
 fn edited(own: &Node, file: &Node, unsigned: &mut usize) -> Node {
     let mut node = own.clone();
@@ -197,6 +243,9 @@ fn edited(own: &Node, file: &Node, unsigned: &mut usize) -> Node {
     for (field, value) in file.iter() {
         match (field, value, own.get(field)) {
             (Field::Arguments, ..) if same_call => {}
+            // A result that says nothing of an error is none.
+            (Field::IsError, Value::Json(new), held)
+                if new.as_bytes() == b"false" && !held.is_some_and(is_true) => {}
             (Field::Arguments, Value::Json(new), Some(Value::Json(held))) => {
                 node.set(Field::Arguments, in_form_of(held, new));
             }
@@ -215,6 +264,10 @@ fn edited(own: &Node, file: &Node, unsigned: &mut usize) -> Node {
         *unsigned += usize::from(node.take(Field::Signature).is_some());
     }
     node
+}
+
+fn is_true(value: &Value) -> bool {
+    matches!(value, Value::Json(json) if json.as_bytes() == b"true")
 }
 
 /// Returns arguments as a text where the source has a text, spelled as Python or JavaScript would
