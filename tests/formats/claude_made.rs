@@ -8,10 +8,13 @@ pub const SESSION: &str = "5b1d0000-0000-4000-8000-000000000001";
 /// A transcript from lines such as `4:2 r a`: the line's number and its parent's, its kind and
 /// words. Kinds: `u` prompt, `m` text of the program, `a` text of an answer (its name first), `c`
 /// call of an answer, `r` result of a call, `p` progress, `s` system, `x` unknown, `d` line of a
-/// sub-agent.
+/// sub-agent. Lines of one number have one time, as releases copy them.
 pub fn transcript(notation: &str) -> String {
-    let lines = notation.split(';').map(str::trim).filter(|line| !line.is_empty());
-    lines.enumerate().map(|(nth, line)| made(nth, line)).collect()
+    let lines: Vec<_> =
+        notation.split(';').map(str::trim).filter(|line| !line.is_empty()).collect();
+    let number = |line: &str| line.split(':').next().map(str::to_owned);
+    let first = |line: &str| lines.iter().position(|other| number(other) == number(line));
+    lines.iter().map(|line| made(first(line).unwrap_or_default(), line)).collect()
 }
 
 fn made(nth: usize, line: &str) -> String {
