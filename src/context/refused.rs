@@ -17,7 +17,7 @@ use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Node, block};
 use crate::session::Session;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Reports what a model's interface would refuse if the session continued.
 ///
@@ -37,10 +37,14 @@ pub fn check(mut session: Session<'_>, cx: &Cx<'_>) -> Result<()> {
     let api = if interface == Interface::AnthropicMessages { Api::Anthropic } else { Api::OpenAi };
     let mut sending = Sending::new(Some(api), messages.context.as_ref(), format);
     let mut checking = Checking::new(cx, format.mends, interface);
+    let omits = messages.context.corrections().is_some();
     let mut ready = Vec::new();
     while let Some(message) = messages.next() {
         let message = message?;
         let at = message.at;
+        if omits {
+            checking.omitted(&message.value.node, at);
+        }
         let seen = &mut |sent: &Node| checking.message(sent, at);
         sending.message(messages.context.as_mut(), &message, seen, &mut ready);
         ready.drain(..).for_each(|whole| checking.pairs(&whole));
@@ -63,8 +67,11 @@ struct Checking<'a> {
     interface: Interface,
     /// Calls of the last answer that have no result yet.
     open: Vec<(Option<Json>, Position)>,
-    /// Hashes of the identifiers of all calls.
+    /// Hashes of the identifiers of all calls that are sent.
     calls: HashSet<u64>,
+    /// For each call of the conversation, the number of results before it.
+    first_uses: HashMap<u64, u64>,
+    results: u64,
     images: usize,
     /// Images that are too large where there are many.
     large: Vec<Position>,
@@ -72,8 +79,17 @@ struct Checking<'a> {
 
 impl<'a> Checking<'a> {
     fn new(cx: &'a Cx<'a>, mends: Mends, interface: Interface) -> Self {
-        let (open, calls, large) = (Vec::new(), HashSet::new(), Vec::new());
-        Self { cx, mends, interface, open, calls, images: 0, large }
+        Self {
+            cx,
+            mends,
+            interface,
+            open: Vec::new(),
+            calls: HashSet::new(),
+            first_uses: HashMap::new(),
+            results: 0,
+            images: 0,
+            large: Vec::new(),
+        }
     }
 
     /// Checks the content of a message.
@@ -92,6 +108,22 @@ impl<'a> Checking<'a> {
             for block in blocks {
                 let inner = block.nodes(Field::Content).unwrap_or_default();
                 std::iter::once(block).chain(inner).for_each(|block| self.image(block, at));
+            }
+        }
+    }
+
+    /// Reports calls that are left out, because calls of earlier answers have their identifiers.
+    fn omitted(&mut self, message: &Node, at: Position) {
+        for block in message.nodes(Field::Content).unwrap_or_default() {
+            if block.is(Field::Type, block::TOOL_RESULT) {
+                self.results += 1;
+            }
+            let id = block.json(Field::Id).filter(|_| block.is(Field::Type, block::TOOL_CALL));
+            let Some(id) = id else { continue };
+            let before = *self.first_uses.entry(hash(&id.normal())).or_insert(self.results);
+            if before < self.results {
+                self.cx
+                    .report(Diagnostic::new(Code::CallOmitted, Code::CallOmitted.title()).at(at));
             }
         }
     }

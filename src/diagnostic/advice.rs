@@ -24,6 +24,7 @@ impl Code {
                 | Self::EventOrder
                 | Self::OldBranch
                 | Self::Refused
+                | Self::CallOmitted
         );
         self.severity() == Severity::Error || shape && !read
     }
@@ -120,6 +121,9 @@ impl Code {
             Self::Unreached => Some("`copyist repair` links it"),
             Self::Refused => {
                 Some("`copyist repair --resumable` repairs it, and reports what it cannot repair")
+            }
+            Self::CallOmitted => {
+                Some("`copyist repair --resumable` gives it an identifier of its own")
             }
             Self::RepairNeeded => Some("`copyist repair -n` shows what would be changed"),
             Self::LineDropped => Some("run `copyist repair` on the output"),

@@ -348,6 +348,23 @@ fn generated_transcripts_come_back_and_repair_keeps_their_context() {
 }
 
 #[test]
+fn a_call_whose_identifier_was_used_gets_another_one() {
+    let text = transcript(
+        "1:0 u read; 2:1 c A x; 3:2 r x one; 4:3 a B again; 5:4 c C x; 6:5 r x two; 7:6 a D end",
+    );
+    let dir = Dir::in_memory();
+    dir.write("in.jsonl", text.as_bytes());
+    let (code, printed) = dir.exit(&["validate", "in.jsonl"]);
+    assert_eq!((code, printed.matches("CY0419").count()), (0, 1), "{printed}");
+    let (code, printed) = dir.exit(&["repair", "--resumable", "-o", "out.jsonl", "in.jsonl"]);
+    assert_eq!((code, printed.matches("CY0884").count()), (0, 2), "{printed}");
+    let (code, printed) = dir.exit(&["validate", "out.jsonl"]);
+    assert_eq!((code, printed.contains("CY0419")), (0, false), "{printed}");
+    let after = String::from_utf8(read(&dir.path("out.jsonl"))).expect("UTF-8");
+    assert_eq!(context(&after), "u[read] a[x] u[x=one] a[again x_2] u[x_2=two] a[end]", "{after}");
+}
+
+#[test]
 #[ignore = "takes minutes, and installs the real program"]
 fn the_real_program_judges_generated_transcripts() {
     let Some(corpus) = corpus("the_real_program_judges_generated_transcripts") else { return };

@@ -7,6 +7,7 @@
 
 pub mod line;
 mod links;
+mod names;
 mod refused;
 mod resume;
 
@@ -289,7 +290,7 @@ impl<'a> Lines<'a> {
             fixes.note(Code::ContentListed, Some(("content", content)));
             return Some(Code::ContentListed);
         }
-        if let Some((new, changes)) = refused::accepted(content) {
+        if let Some((new, changes)) = refused::accepted(content, resume.renamed(ordinal)) {
             fixes.edits.replace(place, &new);
             for (code, name, old) in &changes {
                 fixes.note(*code, Some((name, old)));

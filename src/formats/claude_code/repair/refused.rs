@@ -12,18 +12,19 @@ use crate::json::{Json, Span};
 pub type Change = (Code, &'static str, Vec<u8>);
 
 /// Returns the content of a message without what the interface refuses, and the changes; `None`
-/// where nothing changes.
-pub fn accepted(content: &[u8]) -> Option<(Vec<u8>, Vec<Change>)> {
+/// where nothing changes. `names` has new identifiers of calls, by the places of their blocks.
+pub fn accepted(content: &[u8], names: &[(usize, Json)]) -> Option<(Vec<u8>, Vec<Change>)> {
     if !content.starts_with(b"[") {
         return None;
     }
     let (list, mut changes) = (Json::checked(content.to_vec().into()), Vec::new());
     let mut blocks = Vec::new();
-    for block in list.elements() {
+    for (at, block) in list.elements().enumerate() {
+        let name = names.iter().find(|(place, _)| *place == at).map(|(_, name)| name);
         if is_unsigned(&block) {
             changes.push((Code::ThoughtRemoved, "block", block.as_bytes().to_vec()));
         } else {
-            blocks.push(accepted_block(&block, &mut changes));
+            blocks.push(accepted_block(&block, name, &mut changes));
         }
     }
     let list = || [b"[", blocks.join(&b","[..]).as_slice(), b"]"].concat();
@@ -45,14 +46,14 @@ fn is_of(block: &Json, kind: &str) -> bool {
 /// Values that replace others, by their places in the block.
 type Edits = Vec<(Span, Vec<u8>)>;
 
-fn accepted_block(block: &Json, changes: &mut Vec<Change>) -> Vec<u8> {
+fn accepted_block(block: &Json, new: Option<&Json>, changes: &mut Vec<Change>) -> Vec<u8> {
     let mut edits = Edits::new();
     if is_of(block, "tool_use") {
-        identifier(block, "id", &mut edits, changes);
+        identifier(block, "id", new, &mut edits, changes);
         name(block, &mut edits, changes);
         input(block, &mut edits, changes);
     } else if is_of(block, "tool_result") {
-        identifier(block, "tool_use_id", &mut edits, changes);
+        identifier(block, "tool_use_id", new, &mut edits, changes);
         for inner in block.member("content").iter().flat_map(Json::elements) {
             image(block, &inner, &mut edits, changes);
         }
@@ -67,11 +68,22 @@ fn accepted_block(block: &Json, changes: &mut Vec<Change>) -> Vec<u8> {
     bytes
 }
 
-/// Gives an identifier the form of the interface: the same one in the call and in its result.
-fn identifier(block: &Json, key: &'static str, edits: &mut Edits, changes: &mut Vec<Change>) {
+/// Sets a new identifier, or gives the old one the form of the interface: the same one in the call
+/// and in its result.
+fn identifier(
+    block: &Json,
+    key: &'static str,
+    new: Option<&Json>,
+    edits: &mut Edits,
+    changes: &mut Vec<Change>,
+) {
     let Some(old) = block.member(key) else { return };
-    let Some(given) = old.text().filter(|id| !is_call_id(id)) else { return };
-    let new = Json::string(&tool_name(&given)).as_bytes().to_vec();
+    let fit = || {
+        let given = old.text().filter(|id| !is_call_id(id))?;
+        Some(Json::string(&tool_name(&given)))
+    };
+    let Some(new) = new.cloned().or_else(fit) else { return };
+    let new = new.as_bytes().to_vec();
     changes.push((Code::CallRenamed, key, old.as_bytes().to_vec()));
     edits.push((block.place_of(&old), new));
 }
@@ -129,8 +141,8 @@ mod tests {
     use super::*;
 
     fn changed(content: &str) -> String {
-        let (new, _) = accepted(content.as_bytes()).expect("a change");
-        assert_eq!(accepted(&new), None, "{content}");
+        let (new, _) = accepted(content.as_bytes(), &[]).expect("a change");
+        assert_eq!(accepted(&new, &[]), None, "{content}");
         String::from_utf8(new).expect("UTF-8")
     }
 
@@ -139,7 +151,7 @@ mod tests {
         let call = |rest: &str| format!(r#"[{{"type":"tool_use","id":"a","name":"b"{rest}}}]"#);
         assert_eq!(changed(&call("")), call(r#","input":{}"#));
         assert_eq!(changed(&call(r#","input":"{\"x\":1}""#)), call(r#","input":{"x":1}"#));
-        assert_eq!(accepted(call(r#","input":[1]"#).as_bytes()), None);
+        assert_eq!(accepted(call(r#","input":[1]"#).as_bytes(), &[]), None);
         let image = |rest: &str| {
             format!(
                 r#"[{{"type":"tool_result","tool_use_id":"a","content":[{{"type":"image","source":{{"type":"base64","data":"iVBORw0KGgoA"{rest}}}}}]}}]"#

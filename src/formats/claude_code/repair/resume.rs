@@ -10,6 +10,7 @@ use super::super::links::Lines;
 use super::super::{line, wire};
 use super::line::Members;
 use super::links::{Plan, key};
+use super::names::Names;
 use super::refused::is_unsigned;
 use crate::diagnostic::Code;
 use crate::json::{Json, text};
@@ -77,6 +78,7 @@ struct Calls {
     removed: BTreeMap<u32, Code>,
     /// Blocks that are removed from lines.
     blocks: HashMap<u32, Vec<usize>>,
+    names: Names,
     /// Lines of the last answer: those without content, and those whose thoughts have no text.
     silent: Vec<u32>,
     hollow: Vec<u32>,
@@ -226,6 +228,7 @@ impl Resume {
         !self.parents.is_empty()
             || !calls.added.is_empty()
             || !calls.blocks.is_empty()
+            || !calls.names.is_empty()
             || self.removes()
             || self.late().is_some()
     }
@@ -243,6 +246,11 @@ impl Resume {
     /// Returns the places of the blocks that are removed from a line.
     pub fn removed_blocks(&self, ordinal: u32) -> &[usize] {
         self.calls.blocks.get(&ordinal).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the new identifiers of calls in a line, by the places of their blocks.
+    pub fn renamed(&self, ordinal: u32) -> &[(usize, Json)] {
+        self.calls.names.of(ordinal)
     }
 
     /// Returns the results that are added behind a line.
@@ -353,7 +361,9 @@ impl Calls {
             self.forget_end();
             self.group = message.group.clone();
         }
-        for call in message.blocks.iter().filter_map(|block| call_of(block, "tool_use", "id")) {
+        for (at, block) in message.blocks.iter().enumerate() {
+            let Some(call) = call_of(block, "tool_use", "id") else { continue };
+            let call = self.names.call(call, (ordinal, at), &self.open);
             self.open.push(key(call.as_bytes()), call);
         }
         self.has_text |= message.has_text;
@@ -367,8 +377,11 @@ impl Calls {
     }
 
     fn user(&mut self, ordinal: u32, message: &Spoken) {
-        let result = |block: &Json| call_of(block, "tool_result", "tool_use_id");
-        let results: Vec<_> = message.blocks.iter().map(result).collect();
+        let result = |(at, block): (usize, &Json)| {
+            let call = call_of(block, "tool_result", "tool_use_id")?;
+            Some(self.names.result(call, (ordinal, at), &self.open))
+        };
+        let results: Vec<_> = message.blocks.iter().enumerate().map(result).collect();
         let orphans: Vec<usize> = results
             .iter()
             .enumerate()
