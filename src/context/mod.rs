@@ -233,7 +233,7 @@ fn look(
     };
     let mut context = open(session.header());
     let mut walk = Walk::over(session.records(quiet)?, route);
-    while let Some(item) = walk.next() {
+    while let Some(item) = walk.next_past(&mut |record| context.pass(record)) {
         let (position, located) = item?;
         if let Some(id) = located.value.node.json(Field::Id).filter(|_| !walk.route.lost_leaf) {
             seen(id.clone());

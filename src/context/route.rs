@@ -17,6 +17,8 @@ pub struct Route {
     pub lost_leaf: bool,
     /// The place of the last entry that counts, if those behind it do not.
     pub until: Option<u32>,
+    /// Whether the route leads to the session's own leaf.
+    pub newest: bool,
 }
 
 impl Route {
@@ -28,7 +30,8 @@ impl Route {
         let path = session.path(leaf.map(Json::string).as_ref())?;
         let empty = |id: &Json| id.as_bytes() == b"\"\"";
         let lost = leaf.is_none() && session.leaf().is_none_or(empty);
-        Ok(Self { path, lost_leaf: lost && session.entries() > 0, until: None })
+        let lost_leaf = lost && session.entries() > 0;
+        Ok(Self { path, lost_leaf, until: None, newest: leaf.is_none() })
     }
 
     /// Returns the route to the last entry that has an identifier, where the session's last entry
@@ -40,7 +43,7 @@ impl Route {
         let stands = session.leaf().is_some_and(|leaf| session.tree().ordinal(leaf).is_some());
         let last = || session.tree().path(None).filter(|path| path.cycle().is_none());
         let path = if stands { session.path(None)? } else { last().unwrap_or_default() };
-        Ok(Self { path, lost_leaf: false, until: None })
+        Ok(Self { path, lost_leaf: false, until: None, newest: true })
     }
 }
 
@@ -81,10 +84,11 @@ impl<'a> Walk<'a> {
     }
 }
 
-impl Iterator for Walk<'_> {
-    type Item = Result<Step>;
-
-    fn next(&mut self) -> Option<Self::Item> {
+impl Walk<'_> {
+    /// Returns the next record of the route; shows the records of the session up to it to `pass`, if
+    /// the route has all of the session's newest context.
+    pub fn next_past(&mut self, pass: &mut dyn FnMut(&Record)) -> Option<Result<Step>> {
+        let newest = self.route.newest && self.route.until.is_none();
         loop {
             if let Some(step) = self.order.next() {
                 return Some(Ok(step));
@@ -92,6 +96,9 @@ impl Iterator for Walk<'_> {
             match self.reader.next() {
                 Some(Err(error)) => return Some(Err(error)),
                 Some(Ok(located)) => {
+                    if newest {
+                        pass(&located.value);
+                    }
                     if let Some(position) = self.position(&located.value) {
                         self.order.add(position, located);
                     }
@@ -102,5 +109,13 @@ impl Iterator for Walk<'_> {
                 }
             }
         }
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Result<Step>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_past(&mut |_| {})
     }
 }

@@ -199,6 +199,7 @@ impl Branch {
             if look.rules.is_none() {
                 break;
             }
+            look.pass(&located.value);
             if located.value.is_node() {
                 if let Some(position) = self.path.position(nodes) {
                     order.add(position, (number, located));

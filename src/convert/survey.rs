@@ -80,6 +80,7 @@ impl Survey {
         let key = |field| node.json(field).map(|id| key_of(id.as_bytes()));
         self.first_kept.extend(key(Field::FirstKept));
         self.aside.extend(key(Field::Id).filter(|_| located.value.is_aside()));
+        self.look.iter_mut().for_each(|look| look.pass(&located.value));
         if located.value.is_node() {
             self.shape.record(&located);
             self.look.iter_mut().for_each(|look| look.at(number, self.nodes, &located));
@@ -145,6 +146,13 @@ impl Look {
         let kinds =
             if rules.as_ref().is_some_and(|(_, other)| !other) { to.version().kinds } else { &[] };
         Self { session, rules, kinds, summed_up: 0, edits: false }
+    }
+
+    /// Shows a record of the session, on the branch or not, to the rules.
+    pub fn pass(&mut self, record: &Record) {
+        if let Some((context, _)) = &mut self.rules {
+            context.pass(record);
+        }
     }
 
     /// Shows node `number` of all records to the rules, at this position of the branch.

@@ -19,6 +19,10 @@ pub trait Context {
         Ok(())
     }
 
+    /// First showing, for the newest context of a session only: notes a record, which may be on no
+    /// path, before its node is looked at.
+    fn pass(&mut self, _record: &Record) {}
+
     /// Between the showings: returns the records before the messages of the path. `place` finds the
     /// position of a node by its identifier.
     fn begin(&mut self, _place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {

@@ -1,6 +1,7 @@
 //! Links the items of a rollout as a tree: a list, in which turns that were taken back are
 //! branches.
 
+use super::turns::Turns;
 use crate::format::Cx;
 use crate::ids::Maker;
 use crate::json::Json;
@@ -15,8 +16,7 @@ pub struct Chain {
     last: Option<u64>,
     /// Number of the last node of the conversation itself.
     talk: Option<u64>,
-    /// For each turn since the last compaction, the node before it.
-    turns: Vec<Option<u64>>,
+    turns: Turns,
     /// Whether the last node is not the one behind which the next one would come.
     moved: bool,
 }
@@ -27,14 +27,20 @@ impl Chain {
     pub fn of(session: &Node, cx: &Cx<'_>) -> Self {
         let id = session.text(Field::Id).unwrap_or_default();
         let maker = Maker::new(cx.options.ids, id.as_bytes());
-        Self { maker, made: 0, last: None, talk: None, turns: Vec::new(), moved: false }
+        let turns = Turns::default();
+        Self { maker, made: 0, last: None, talk: None, turns, moved: false }
     }
 
     /// Links a record that is a node behind those before it, and follows an event that takes turns
     /// back.
     pub fn link(&mut self, record: &mut Record) {
+        // Codex also takes back its own messages before the turn, but not at the very beginning.
+        let before = if self.turns.is_empty() { self.last } else { self.talk };
+        if let Some(end) = self.turns.take(record, before, Some(self.made + 1)) {
+            (self.last, self.talk) = (end, end);
+            self.moved = true;
+        }
         match record.kind {
-            Kind::Event => return self.roll_back(&record.node),
             Kind::Message | Kind::Extension | Kind::Compaction | Kind::ModelChange => {}
             Kind::Opaque if super::line::is_item(record) => {}
             // An object that is not a line is on no path.
@@ -48,34 +54,11 @@ impl Chain {
         record.node.set(Field::Id, self.name(Some(self.made)));
         record.node.set(Field::Parent, self.name(self.last));
         record.node.set(Field::IdMade, Json::constant("true"));
-        let prompt = record.kind == Kind::Message && record.node.is(Field::Role, "user");
-        if prompt {
-            // Codex also takes back its own messages before the turn, but not at the very
-            // beginning.
-            self.turns.push(if self.turns.is_empty() { self.last } else { self.talk });
-        }
-        if record.kind == Kind::Compaction {
-            self.turns.clear();
-        }
         self.last = Some(self.made);
         if !matches!(record.kind, Kind::Extension | Kind::ModelChange) {
             self.talk = self.last;
         }
         self.moved = false;
-    }
-
-    fn roll_back(&mut self, event: &Node) {
-        let Some(data) = event.json(Field::Data) else { return };
-        if data.member("type").is_none_or(|wire| wire.text().as_deref() != Some(ROLLED_BACK)) {
-            return;
-        }
-        let turns = data.member("num_turns").and_then(|turns| turns.float()).unwrap_or(0.0);
-        let place = self.turns.len().saturating_sub(turns as usize);
-        if let Some(before) = self.turns.get(place).copied() {
-            self.turns.truncate(place);
-            (self.last, self.talk) = (before, before);
-            self.moved = true;
-        }
     }
 
     /// Returns the leaf of the session, if it is not the last node.
@@ -89,5 +72,3 @@ impl Chain {
         Json::string(&String::from_utf8_lossy(&self.maker.id(number)))
     }
 }
-
-const ROLLED_BACK: &str = "thread_rolled_back";

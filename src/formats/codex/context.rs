@@ -3,6 +3,7 @@
 //! Source: `reconstruct_history_from_rollout` and `normalize_history` of openai/codex, and requests
 //! of releases 0.34.0 to 0.169.0.
 
+use super::turns::{Turns, new_history};
 use super::twin::is_harness;
 use super::{items, line};
 use crate::dialect::responses;
@@ -13,7 +14,7 @@ use crate::json::Json;
 use crate::mapping::{Extra, Object};
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block};
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// Begins a context.
 #[must_use]
@@ -24,31 +25,72 @@ pub fn open(_session: &Record) -> Box<dyn Context> {
 /// The history at the end of a rollout.
 #[derive(Default)]
 struct History {
-    /// Position of the last compaction with a new history, and that history.
-    replaced: Option<(u32, Json)>,
+    turns: Turns,
+    /// The compactions so far.
+    compactions: Vec<Compaction>,
+    /// Size in bytes of their new histories.
+    size: usize,
+    /// Position of the last compaction with a new history that counts.
+    replaced: Option<u32>,
     /// Position of the last compaction with a summary only, behind that one.
     summed_up: Option<u32>,
-    /// Hashes of the calls and results that count.
-    calls: HashSet<u64>,
-    results: HashSet<u64>,
+    /// Number of the user's messages that count of those before that position, if turns among them
+    /// were taken back.
+    kept: Option<usize>,
+    /// Position of the last compaction that counts, and the last ones of calls and results.
+    begin: Option<u32>,
+    calls: HashMap<u64, u32>,
+    results: HashMap<u64, u32>,
 }
 
+/// Compaction on the path.
+struct Compaction {
+    position: u32,
+    /// Its number among those with a new history, and that history.
+    list: Option<(u32, Json)>,
+}
+
+/// Largest size in bytes of the new histories that are held in case that later ones do not count.
+const LARGEST: usize = 64 << 20;
+
+/// Position of an item of a new history.
+const LISTED: u32 = u32::MAX;
+
 impl History {
-    fn note(&mut self, record: &Record) {
+    fn note(&mut self, position: u32, record: &Record) {
         let Some(first) = first_block(record) else { return };
-        for (field, kind, set) in [
+        for (field, kind, places) in [
             (Field::Id, block::TOOL_CALL, &mut self.calls),
             (Field::Call, block::TOOL_RESULT, &mut self.results),
         ] {
             if let Some(name) = first.json(field).filter(|_| first.is(Field::Type, kind)) {
-                set.insert(name_of(name));
+                places.insert(name_of(name), position);
             }
         }
     }
 
-    fn reset(&mut self) {
-        self.calls.clear();
-        self.results.clear();
+    /// Whether a call or result is in the part of the conversation that counts.
+    fn has(&self, places: &HashMap<u64, u32>, name: &Json) -> bool {
+        let place = places.get(&name_of(name));
+        place.is_some_and(|place| self.begin.is_none_or(|begin| *place > begin))
+    }
+
+    /// Finds the compactions that count; returns the new history.
+    fn decide(&mut self) -> Option<Json> {
+        let base = self.turns.base();
+        let counts = |number: u32| self.turns.compactions() == 0 || number <= base;
+        let found = self.compactions.iter().rev().find_map(|compaction| {
+            let (number, list) = compaction.list.as_ref()?;
+            counts(*number).then(|| (compaction.position, list.clone()))
+        });
+        self.replaced = found.as_ref().map(|(position, _)| *position);
+        let mut summaries = self.compactions.iter().rev().filter(|one| one.list.is_none());
+        let summed_up = summaries.next().map(|one| one.position);
+        self.summed_up = summed_up.filter(|at| self.replaced.is_none_or(|base| base < *at));
+        self.kept = self.turns.kept();
+        self.begin = self.summed_up.or(self.replaced);
+        self.compactions.clear();
+        found.map(|(_, list)| list)
     }
 
     /// Returns the item of a message; `None` for one that Codex drops when it sends the others: the
@@ -81,14 +123,22 @@ impl History {
     fn is_orphan(&self, message: &Record) -> bool {
         let result = first_block(message).filter(|b| b.is(Field::Type, block::TOOL_RESULT));
         let call = result.and_then(|result| result.json(Field::Call));
-        call.is_some_and(|call| !self.calls.contains(&name_of(call)))
+        call.is_some_and(|call| !self.has(&self.calls, call))
     }
 
     /// Returns the identifier of a message's call if nothing answers it: Codex itself puts a result
     /// behind it.
     fn unanswered<'m>(&self, message: &'m Record) -> Option<&'m Json> {
         let call = first_block(message).filter(|b| b.is(Field::Type, block::TOOL_CALL))?;
-        call.json(Field::Id).filter(|id| !self.results.contains(&name_of(id)))
+        call.json(Field::Id).filter(|id| !self.has(&self.results, id))
+    }
+
+    /// Whether the last compaction, which has a summary only, keeps the next message before it.
+    fn keeps(&mut self, record: &Record) -> bool {
+        let of_user = record.node.is(Field::Role, "user");
+        let left = self.kept.filter(|_| of_user).map(|kept| kept.checked_sub(1));
+        self.kept = left.flatten().or(self.kept);
+        of_user && left != Some(None)
     }
 
     /// Whether the position is before the last compaction.
@@ -109,27 +159,32 @@ impl Context for History {
     fn look(&mut self, position: u32, record: &Located<Record>) -> Result<()> {
         let record = &record.value;
         if record.kind != Kind::Compaction {
-            self.note(record);
+            self.note(position, record);
             return Ok(());
         }
-        self.reset();
-        let payload = record.node.json(Field::Extra).and_then(|extra| extra.member("payload"));
-        let list = payload.and_then(|payload| payload.member("replacement_history"));
-        match list.filter(|list| list.as_bytes().starts_with(b"[")) {
-            Some(list) => {
-                line::items(&list).for_each(|record| self.note(&record));
-                self.replaced = Some((position, list));
-                self.summed_up = None;
-            }
-            None => self.summed_up = Some(position),
+        let list = new_history(record);
+        self.size += list.as_ref().map_or(0, |list| list.as_bytes().len());
+        if list.is_some() && self.size > LARGEST {
+            self.compactions.clear();
+            self.size = 0;
         }
+        let list = list.map(|list| (self.turns.compactions(), list));
+        self.compactions.push(Compaction { position, list });
         Ok(())
     }
 
+    fn pass(&mut self, record: &Record) {
+        self.turns.take(record, None, None);
+    }
+
     fn begin(&mut self, _place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
-        let Some((_, list)) = &self.replaced else { return Vec::new() };
-        let of_user = |record: &Record| record.node.is(Field::Role, "user");
-        let items = line::items(list).filter(|item| self.summed_up.is_none() || of_user(item));
+        let Some(list) = self.decide() else { return Vec::new() };
+        let items = line::items(&list).take(self.turns.items().unwrap_or(usize::MAX));
+        let items = items.filter(|item| self.summed_up.is_none() || self.keeps(item));
+        let items: Vec<Record> = items.collect();
+        if self.summed_up.is_none() {
+            items.iter().for_each(|item| self.note(LISTED, item));
+        }
         let whole = hash(list.as_bytes());
         let named = |(number, mut item): (usize, Record)| {
             // A tree needs identifiers; these are as long as no others.
@@ -138,22 +193,20 @@ impl Context for History {
             item.node.set(Field::IdMade, Json::constant("true"));
             item
         };
-        items.enumerate().map(named).collect()
+        items.into_iter().enumerate().map(named).collect()
     }
 
     fn message(&mut self, position: u32, record: &Record) -> Option<Record> {
-        if self.replaced.as_ref().is_some_and(|(at, _)| position <= *at) {
+        if self.replaced.is_some_and(|at| position <= at) {
             return None;
         }
         match record.kind {
             Kind::Message if record.is_aside() => None,
-            Kind::Message if self.is_before(position) => {
-                record.node.is(Field::Role, "user").then(|| record.clone())
-            }
+            Kind::Message if self.is_before(position) => self.keeps(record).then(|| record.clone()),
             Kind::Message => Some(record.clone()),
             // A further compaction makes the summary before it one of the user's messages, which it
             // leaves out.
-            Kind::Compaction if self.summed_up == Some(position) => {
+            Kind::Compaction if self.summed_up == Some(position) && self.kept.is_none() => {
                 let mut message = Record::new(Kind::Message);
                 message.node.set(Field::Role, Json::constant("\"user\""));
                 let said = record.node.json(Field::Summary)?.clone();

@@ -35,6 +35,7 @@ mod line;
 mod read;
 mod repair;
 mod template;
+mod turns;
 mod twin;
 mod usage;
 mod wire;
