@@ -209,6 +209,10 @@ impl Context for History {
             Kind::Compaction if self.summed_up == Some(position) && self.kept.is_none() => {
                 let mut message = Record::new(Kind::Message);
                 message.node.set(Field::Role, Json::constant("\"user\""));
+                // What follows has the compaction as its parent.
+                for field in [Field::Id, Field::IdMade, Field::Parent, Field::Time] {
+                    message.node.put(field, record.node.json(field).cloned());
+                }
                 let said = record.node.json(Field::Summary)?.clone();
                 message.node.set(Field::Content, vec![block::text(said)]);
                 Some(message)

@@ -40,6 +40,35 @@ pub struct Summed {
 }
 
 impl Summed {
+    /// Takes the new compactions that are entries of the file. One that keeps no message before it
+    /// names none.
+    fn entries(&mut self, now: &mut FileRecords, added: &[u32]) -> Result<()> {
+        let mut firsts: HashMap<Json, u32> = HashMap::new();
+        for number in added.iter().copied() {
+            let mut record = now.record(number)?;
+            if record.kind != Kind::Compaction {
+                continue;
+            }
+            self.replacements.insert(number, passed(&record));
+            if let Some(Value::Json(first)) = record.node.take(Field::FirstKept) {
+                firsts.insert(first, number);
+            }
+            now.replacements.insert(number, record);
+        }
+        let last = firsts.values().max().copied().unwrap_or_default();
+        for number in 0..last {
+            let record = now.record(number)?;
+            let Some(id) = record.node.json(Field::Id) else { continue };
+            let Some((first, compaction)) = firsts.remove_entry(id) else { continue };
+            let compaction = now.replacements.get_mut(&compaction).filter(|_| number < compaction);
+            if let Some(compaction) = compaction {
+                compaction.node.set(Field::FirstKept, first.clone());
+                self.first_kept.insert(first, None);
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the merge must find the message of the source for each message of the file.
     pub fn needs_origins(&self) -> bool {
         !self.first_kept.is_empty()
@@ -106,6 +135,7 @@ pub fn find_new(
     let Some(open) = file_format.and_then(|spec| spec.format.context).filter(|_| !native) else {
         return Ok(summed);
     };
+    summed.entries(now, added)?;
     let rules = open(&now.record(0)?);
     let mut found = false;
     for number in added.iter() {
@@ -142,7 +172,7 @@ pub fn find_new(
         }
         now.replacements.insert(number, compaction);
     }
-    summed.replacements = walk.passed;
+    summed.replacements.extend(walk.passed);
     Ok(summed)
 }
 

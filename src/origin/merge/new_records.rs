@@ -173,7 +173,10 @@ impl Merger<'_> {
         let Some(source_format) = self.source_format else { return Place::Source };
         let held = source_format.version().kinds.contains(&record.kind);
         // Other formats than the file's cannot list what a compaction keeps.
-        let lists = record.node.get(Field::Kept).is_some() && !self.is_native();
+        let mut lists = record.node.get(Field::Kept).is_some();
+        // A list cannot name the first message that is kept.
+        lists |= record.node.get(Field::FirstKept).is_some() && !source_format.version().tree;
+        let lists = lists && !self.is_native();
         if record.kind == Kind::Compaction && (!held || lists) {
             return Place::SummedUp;
         }
