@@ -63,9 +63,10 @@ pub struct Format {
     /// that keep a session in several files there.
     pub member: Option<MemberFn>,
     /// Returns the path of the file with further data about a session at this path, and perhaps
-    /// about other sessions: it is only read, never copied with the session. Paths have `/` between
-    /// their pieces.
+    /// about others: it is only read, never copied. Paths have `/` between their pieces.
     pub index: Option<fn(&str) -> Option<String>>,
+    /// Returns the paths at which a session at this path may have been before its software moved it.
+    pub earlier: fn(&str) -> Vec<String>,
     /// Lists the sessions that the shared files among the parts contain.
     pub roster: Option<RosterFn>,
     /// Names of members whose values are folders and files of the session, at any depth in data for
@@ -351,6 +352,7 @@ impl Format {
             settle: None,
             member: None,
             index: None,
+            earlier: |_| Vec::new(),
             roster: None,
             folders: &[],
             home: None,

@@ -9,7 +9,7 @@ use super::copies::Copies;
 use super::family;
 use super::fingerprint::Fingerprint;
 use super::meter::{Reach, Tally};
-use super::origin::origin_of;
+use super::origin::origin_of_moved;
 use super::packed::{Packing, Tear, Unpacked, plain_name};
 use crate::error::{Error, Result, Torn};
 use crate::format::{Format, Opener, Parts};
@@ -168,7 +168,7 @@ impl Input {
         let main = format.main_of(&names);
         let part = self.places.get(main).and_then(|place| self.parts.get(*place));
         let beside = part.and_then(|part| match &part.source {
-            Source::File(path, ..) => Some((origin_of(path), false)),
+            Source::File(path, ..) => Some((origin_of_moved(path, format), false)),
             Source::Pipe(_) | Source::Spooled(_) => None,
         });
         self.origin = named.map(|path| (path, true)).or(beside);

@@ -7,12 +7,12 @@ use super::sealed::{Meets, Staged};
 use super::temporary::Temporary;
 use crate::diagnostic::Log;
 use crate::error::{Error, Result};
-use crate::format::{Cx, Opener, Options, Same};
+use crate::format::{Cx, Format, Opener, Options, Same};
 use crate::memory::Buffer;
 use crate::origin::{Origin, digest_of, rejected, write_stream};
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::rc::Rc;
 
 /// Ending that is appended to a file's name to form the name of its origin.
@@ -30,6 +30,22 @@ pub fn origin_of(file: &Path) -> PathBuf {
             file.with_file_name(name)
         }
     }
+}
+
+/// Returns the path of a file's origin, which its software may have left behind where the file was
+/// before.
+#[must_use]
+pub fn origin_of_moved(file: &Path, format: &Format) -> PathBuf {
+    let beside = origin_of(file);
+    let is_there = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
+    if is_there(&beside) {
+        return beside;
+    }
+    let file = std::path::absolute(file).ok();
+    let path = file.and_then(|file| Some(file.to_str()?.replace(MAIN_SEPARATOR, "/")));
+    let earlier = path.map(|path| (format.earlier)(&path)).unwrap_or_default();
+    let mut origins = earlier.into_iter().map(|path| origin_of(Path::new(&path)));
+    origins.find(is_there).unwrap_or(beside)
 }
 
 /// Returns the file that an origin belongs to, if it exists.

@@ -136,6 +136,62 @@ fn an_empty_transcript_is_of_the_session_of_its_sub_agents() {
     assert_eq!(names, [format!("{folder}/{ID}.jsonl"), format!("{folder}/agent-1a2b3c4d.jsonl")]);
 }
 
+/// A transcript without lines, or without a line of the session, is named by its file.
+#[test]
+fn transcripts_without_an_identifier_are_of_the_sessions_that_their_files_name() {
+    const IDS: [&str; 3] = [
+        "7d0c4a11-52be-4d19-8f20-b0c6a4e7d901",
+        "7d0c4a11-52be-4d19-8f20-b0c6a4e7d902",
+        "7d0c4a11-52be-4d19-8f20-b0c6a4e7d903",
+    ];
+    let summary =
+        r#"{"type":"summary","summary":"Warm","leafUuid":"00000004-11aa-4c22-9d33-44e55f667788"}"#;
+    for to in ["codex", "pi", "claude-code@2"] {
+        let dir = Dir::new();
+        dir.write(&format!("in/{}.jsonl", IDS[0]), b"");
+        dir.write(&format!("in/{}.jsonl", IDS[1]), format!("{summary}\n").as_bytes());
+        dir.write(&format!("in/{}.jsonl", IDS[2]), format!("{summary}\n").as_bytes());
+        let args = ["convert", "-t", to, "-f", "claude-code", "--layout", "native", "--no-origin"];
+        let (_, said) = dir.exit(&[&args[..], &["--out-dir", "out", "in"]].concat());
+        let mut names = dir.names();
+        names.retain(|name| name.starts_with("out/"));
+        for name in &names {
+            assert!(IDS.iter().any(|id| name.contains(id)), "{to}: {names:?} {said}");
+        }
+        let with = |id: &&&str| names.iter().filter(|name| name.contains(**id)).count() == 1;
+        assert!(IDS.iter().filter(with).count() >= 2, "{to}: {names:?} {said}");
+    }
+}
+
+/// Codex moves a rollout into a folder beside its sessions, and leaves the origin behind.
+#[test]
+fn an_archived_rollout_finds_its_origin() {
+    for moved in ["", ".zst"] {
+        let dir = Dir::new();
+        dir.write("s.jsonl", SESSION.as_bytes());
+        let native = ["convert", "-t", "codex", "--layout", "native", "--out-dir", "home/sessions"];
+        assert_eq!(dir.exit(&[&native[..], &["s.jsonl"]].concat()).0, 0);
+        let names = dir.names();
+        let rollout =
+            names.iter().find(|name| name.starts_with("home/") && name.ends_with(".jsonl"));
+        let rollout = rollout.expect("a rollout");
+        let (_, name) = rollout.rsplit_once('/').expect("a folder");
+        let archived = format!("home/archived_sessions/{name}{moved}");
+        let text = read(&dir.path(rollout));
+        let packed =
+            if moved.is_empty() { text } else { zstd::encode_all(&text[..], 1).expect("memory") };
+        dir.write(&archived, &packed);
+        std::fs::remove_file(dir.path(rollout)).expect("a file");
+        let (code, said) = dir.exit(&["convert", "-t", "pi", "-o", "back.jsonl", &archived]);
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(read(&dir.path("back.jsonl")), SESSION.as_bytes(), "{said}");
+        let away = format!("home/{name}");
+        dir.write(&away, &packed);
+        let (_, said) = dir.exit(&["convert", "-t", "pi", "-o", "alone.jsonl", &away]);
+        assert!(said.contains("CY0632"), "{said}");
+    }
+}
+
 #[test]
 fn a_session_moves_and_what_was_said_stays() {
     let dir = Dir::new();

@@ -674,17 +674,30 @@ fn new_compactions_of_pi_keep_the_messages_of_the_source() {
     }
 }
 
+/// A title that the user or a model gave is a name in pi.
 #[test]
 fn a_new_name_is_one_in_the_source() {
     let was = harbour();
     let there = away(&was, "claude-code");
-    let mut new = resumed("claude-code", &files_of(&there)[0].1);
-    new.push(json!({"type": "custom-title", "customTitle": "At the mole", "sessionId": "s"}));
-    let (now, _) = back(&with(&there, &new), "pi");
-    whole(&was, &now, &any_more()).expect("whole");
-    let all = lines(&now);
-    let name = all.iter().find(|line| line["type"] == "session_info");
-    assert_eq!(name.expect("a name")["name"], "At the mole", "{now:?}");
+    let lines_there = resumed("claude-code", &files_of(&there)[0].1);
+    let leaf = lines_there.iter().rev().find_map(|line| line.get("uuid"));
+    for title in [
+        json!({"type": "custom-title", "customTitle": "At the mole", "sessionId": "s"}),
+        json!({"type": "ai-title", "aiTitle": "At the mole", "sessionId": "s"}),
+        json!({"type": "summary", "summary": "At the mole", "leafUuid": leaf}),
+    ] {
+        let mut new = lines_there.clone();
+        new.push(title.clone());
+        let file = with(&there, &new);
+        let (now, _) = back(&file, "pi");
+        whole(&was, &now, &any_more()).expect("whole");
+        for session in [now, back(&files_of(&file)[0].1, "pi").0] {
+            let all = lines(&files_of(&session)[0].1);
+            let name = all.iter().find(|line| line["type"] == "session_info");
+            let name = name.unwrap_or_else(|| panic!("{title}: no name in {all:#?}"));
+            assert_eq!(name["name"], "At the mole");
+        }
+    }
 }
 
 /// A name that pi gives is the title of a transcript, also in turns and with files of sub-agents.

@@ -5,6 +5,7 @@ use super::older::Older;
 use super::{FORMAT, files, wire};
 use crate::error::Result;
 use crate::format::{Confidence, Head, Parts, Sniffed};
+use crate::ids::is_uuid;
 use crate::json::{Cursor, Json, text};
 use crate::lines::BOM;
 use crate::mapping::Object;
@@ -124,6 +125,14 @@ impl About {
             }
         }
         self.release = self.release.take().or(other.release.clone());
+    }
+
+    /// Takes the identifier from the name of the transcript, if its lines have none.
+    pub fn complete_name(&mut self, file: Option<&str>) {
+        let stem = file.and_then(|file| file.strip_suffix(".jsonl")).filter(|stem| is_uuid(stem));
+        if let Some(stem) = stem.filter(|_| self.session_id().is_none()) {
+            self.facts.set(Field::Id, Json::string(stem));
+        }
     }
 
     /// Returns the session's identifier.

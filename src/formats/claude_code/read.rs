@@ -43,6 +43,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     {
         about.complete(&About::of(&files::head(&mut *parts.open(side)?)?));
     }
+    about.complete_name(parts.file_name().as_deref());
     let (older, version) = about::older(parts, cx.options.max_line)?;
     let older = Some(older).filter(|_| version == FIRST);
     let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;

@@ -57,6 +57,7 @@ pub static FORMAT: Format = Format {
     usual: Some(2),
     home: Some(home),
     archives: &["../archived_sessions"],
+    earlier,
     folders: &["cwd"],
     steps: &[
         Step { from: 1, to: 2, summary: "lines get a time, a type and a payload, and events" },
@@ -123,6 +124,21 @@ fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let own = || set("HOME").or_else(|| set("USERPROFILE"));
     let home = set("CODEX_HOME").or_else(|| Some(format!("{}/.codex", own()?)))?;
     Some(format!("{home}/sessions"))
+}
+
+/// Returns the paths of an archived rollout among those that are not: in the folder of its day, by
+/// its name, or in none.
+fn earlier(path: &str) -> Vec<String> {
+    let Some((home, file)) = path.rsplit_once("archived_sessions/") else { return Vec::new() };
+    if file.contains('/') {
+        return Vec::new();
+    }
+    let day = file
+        .strip_prefix("rollout-")
+        .and_then(|rest| rest.get(..10))
+        .map(|day| format!("{}/", day.replace('-', "/")));
+    let folders = day.into_iter().chain([String::new()]);
+    folders.map(|folder| format!("{home}sessions/{folder}{file}")).collect()
 }
 
 /// Returns the path `YYYY/MM/DD/rollout-<time>-<uuid>`. Codex takes the local time; here it is UTC,
