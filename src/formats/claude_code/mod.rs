@@ -124,7 +124,12 @@ fn native(named: &Named<'_>) -> String {
         slug.truncate(LONGEST);
         slug = format!("{slug}-{}", ids::base36(djb2(&cwd)));
     }
-    format!("/{slug}/{}", foreign::session_id(named.session, named.question))
+    // A transcript whose lines name no session is of the one that its name contains.
+    let id = match named.session.json(Field::Id) {
+        None if ids::is_uuid(named.stem) => named.stem.to_owned(),
+        _ => foreign::session_id(named.session, named.question),
+    };
+    format!("/{slug}/{id}")
 }
 
 /// Maximum number of characters of a folder's name before its checksum.
