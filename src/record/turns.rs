@@ -33,6 +33,8 @@ pub const NO_RESULT: &str = "No result: the session was interrupted before the t
 
 /// Maximum number of messages among which the results of an open call are looked for.
 const LONGEST: usize = 100;
+/// Maximum number of messages that wait.
+const MOST: usize = 4 * LONGEST;
 
 /// Messages while calls among them have no results yet.
 #[derive(Debug)]
@@ -45,8 +47,8 @@ pub struct Turns<T> {
     last: Option<Json>,
     /// Number of messages among these.
     messages: usize,
-    /// Calls without a result.
-    open: Vec<Json>,
+    /// Calls without a result, and the number of messages that waited before each.
+    open: Vec<(Json, usize)>,
     /// Hashes of the identifiers of all calls.
     known: HashSet<u64>,
     /// Present identifiers of calls that were renamed, by the hashes of their old ones.
@@ -122,17 +124,22 @@ impl<T: Member> Turns<T> {
             return ready.push(item);
         }
         match part {
-            Part::Answer => self.open.extend(calls_of(item.node()).map(|(_, id)| id.detached())),
+            Part::Answer => {
+                let calls = calls_of(item.node()).map(|(_, id)| (id.detached(), self.messages));
+                self.open.extend(calls);
+            }
             Part::Result => {
                 let id = result_of(item.node()).and_then(|result| result.json(Field::Call));
-                let place = self.open.iter().rposition(|open| Some(open) == id);
+                let place = self.open.iter().rposition(|(open, _)| Some(open) == id);
                 place.map(|place| self.open.remove(place));
             }
             _ => {}
         }
         self.messages += usize::from(part != Part::Beside);
         self.held.push(item);
-        if self.open.is_empty() || self.messages > LONGEST {
+        // A call that is given up takes no later call along, whose result may be next.
+        self.open.retain(|(_, before)| self.messages - before <= LONGEST);
+        if self.open.is_empty() || self.messages > MOST {
             self.finish(ready);
         }
     }

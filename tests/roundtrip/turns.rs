@@ -188,3 +188,30 @@ fn turns_of_the_corpus_stay_valid_in_pi() {
         }
     }
 }
+
+/// A call without a result waits for it among a hundred messages. The call behind them has its own
+/// result.
+#[test]
+fn a_call_that_is_given_up_takes_no_later_call_along() {
+    let mut items = vec![user("Water all beds."), call("lost"), user("Go on.")];
+    for number in 0..120 {
+        items.push(call(&format!("c{number}")));
+        items.push(output(&format!("c{number}"), &format!("bed {number}")));
+    }
+    items.push(answer("Done."));
+    let dir = Dir::new();
+    dir.write("in.jsonl", rollout(&items).as_bytes());
+    for to in ["pi", "claude-code"] {
+        converted(&dir, "in.jsonl", to);
+        for file in ["in.jsonl".to_owned(), format!("{to}/s.jsonl")] {
+            let all = sent(&dir, &file).concat();
+            assert!(all.contains("bed 119"), "{all}");
+            for number in 0..120 {
+                let result = format!("result bed {number}");
+                let behind = all.split(&format!("call c{number}")).nth(1).expect("the call");
+                let next = behind.find("result").expect("a result");
+                assert!(behind[next..].starts_with(&result), "{file}: {number}: {all}");
+            }
+        }
+    }
+}
