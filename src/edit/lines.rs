@@ -14,7 +14,7 @@ use std::ops::Range;
 struct PartLines<'p> {
     parts: &'p mut dyn Parts,
     name: &'p str,
-    /// Where each line begins, and where the last one ends.
+    /// Beginning of each line, and the end of the last one.
     starts: Vec<u64>,
     hashes: Vec<u64>,
     /// Whether the last line has an ending.

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 pub mod codex;
+pub mod rollout;
 
 use copyist::context::{self, Request};
 use copyist::diagnostic::{Findings, Log};

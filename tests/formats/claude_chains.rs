@@ -420,7 +420,7 @@ fn the_real_program_judges_generated_transcripts() {
     assert!(different.is_empty() && changed.is_empty());
 }
 
-/// What is said, with the results of each message in the order of their calls.
+/// The messages, with the results of each in the order of their calls.
 fn ordered(messages: &Value) -> Vec<Value> {
     let mut said = said(messages);
     for content in said.iter_mut().filter_map(|message| message["content"].as_array_mut()) {

@@ -2,6 +2,7 @@
 //! --resumable` writes. Sessions that the agent itself makes acceptable are valid.
 
 use crate::common::Dir;
+use crate::common::rollout::{answer, call, output, rollout, user};
 use serde_json::{Value, json};
 
 /// First bytes of a PNG of 8 by 8 pixels.
@@ -27,39 +28,6 @@ fn transcript(messages: &[(&str, Value)]) -> String {
         .to_string()
     };
     messages.iter().enumerate().map(line).map(|line| line + "\n").collect()
-}
-
-/// A rollout of Codex with these items.
-fn rollout(items: &[Value]) -> String {
-    let line = |(n, (kind, payload)): (usize, (&str, Value))| {
-        json!({"timestamp": format!("2026-03-03T09:00:{n:02}.000Z"), "type": kind,
-            "payload": payload})
-        .to_string()
-    };
-    let meta = json!({"id": "019a3b52-0000-7000-8000-00000000c0aa",
-        "timestamp": "2026-03-03T09:00:00.000Z", "cwd": "/srv/garden",
-        "originator": "codex_cli_rs", "cli_version": "0.142.0", "source": "cli",
-        "model_provider": "openai"});
-    let items = items.iter().map(|item| ("response_item", item.clone()));
-    let all = std::iter::once(("session_meta", meta)).chain(items);
-    all.enumerate().map(line).map(|line| line + "\n").collect()
-}
-
-fn user(text: &str) -> Value {
-    json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
-}
-
-fn answer(text: &str) -> Value {
-    json!({"type": "message", "role": "assistant",
-        "content": [{"type": "output_text", "text": text}]})
-}
-
-fn call(id: &str) -> Value {
-    json!({"type": "function_call", "name": "shell", "arguments": "{}", "call_id": id})
-}
-
-fn output(id: &str, text: &str) -> Value {
-    json!({"type": "function_call_output", "call_id": id, "output": text})
 }
 
 /// Expects a session to be refused at a line for this reason.

@@ -35,7 +35,7 @@ fn contents(source: &[u8]) -> Vec<Value> {
     context(source).0.iter().skip(1).map(|message| message["content"].clone()).collect()
 }
 
-/// What PyYAML reads of files, in their order.
+/// Data that PyYAML reads of files, in their order.
 fn loaded(loader: &Path, files: &[PathBuf]) -> Vec<Value> {
     // A value that JSON cannot express is none that the agent could send.
     let script = "import sys, json; sys.path.insert(0, sys.argv[1]); import load\n\

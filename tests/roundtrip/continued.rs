@@ -612,7 +612,7 @@ fn later(lines: &[Value], round: u32) -> Vec<Value> {
     lines.iter().map(in_year).collect()
 }
 
-/// What the new lines of a round with a compaction say.
+/// Texts of the new lines of a round with a compaction.
 fn and_then() -> Vec<(String, String)> {
     let mut all = any_more();
     all.extend(

@@ -1,38 +1,9 @@
 //! Turns whose messages come in an order that only their own program accepts: a text of the user
 //! while a tool runs, an answer that goes on after its first result, calls without results.
 
+use crate::common::rollout::{answer, call, output, rollout, user};
 use crate::common::{Dir, corpus, read};
-use serde_json::{Value, json};
-
-fn rollout(items: &[Value]) -> String {
-    let line = |(n, (kind, payload)): (usize, (&str, Value))| {
-        let time = format!("2026-03-03T09:00:{n:02}.000Z");
-        json!({"timestamp": time, "type": kind, "payload": payload}).to_string() + "\n"
-    };
-    let meta = json!({"id": "019a3b52-0000-7000-8000-00000000c0bb",
-        "timestamp": "2026-03-03T09:00:00.000Z", "cwd": "/srv/garden",
-        "originator": "codex_cli_rs", "cli_version": "0.142.0", "source": "cli",
-        "model_provider": "openai"});
-    let items = items.iter().map(|item| ("response_item", item.clone()));
-    std::iter::once(("session_meta", meta)).chain(items).enumerate().map(line).collect()
-}
-
-fn user(text: &str) -> Value {
-    json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
-}
-
-fn answer(text: &str) -> Value {
-    json!({"type": "message", "role": "assistant",
-        "content": [{"type": "output_text", "text": text}]})
-}
-
-fn call(id: &str) -> Value {
-    json!({"type": "function_call", "name": "water", "arguments": "{}", "call_id": id})
-}
-
-fn output(id: &str, text: &str) -> Value {
-    json!({"type": "function_call_output", "call_id": id, "output": text})
-}
+use serde_json::Value;
 
 /// The messages of a context for Anthropic's interface, each as its role and its blocks in words.
 fn sent(dir: &Dir, file: &str) -> Vec<String> {
@@ -83,24 +54,11 @@ fn converted(dir: &Dir, source: &str, to: &str) -> String {
     target
 }
 
-#[test]
-fn a_text_between_call_and_result_is_behind_the_result() {
+/// Converts a rollout of these items to other formats. The rollout and pi's session are sent as
+/// `wanted`.
+fn sent_from_every_format(items: &[Value], wanted: &[&str]) {
     let dir = Dir::new();
-    let items = [
-        user("water the beds"),
-        call("c1"),
-        user("only those at the wall"),
-        output("c1", "done"),
-        answer("All were watered."),
-    ];
-    dir.write("s.jsonl", rollout(&items).as_bytes());
-    let wanted = [
-        "user: water the beds",
-        "assistant: call c1",
-        "user: result done",
-        "user: only those at the wall",
-        "assistant: All were watered.",
-    ];
+    dir.write("s.jsonl", rollout(items).as_bytes());
     assert_eq!(sent(&dir, "s.jsonl"), wanted);
     for to in ["pi", "connectonion", "claude-code"] {
         let target = converted(&dir, "s.jsonl", to);
@@ -111,8 +69,26 @@ fn a_text_between_call_and_result_is_behind_the_result() {
 }
 
 #[test]
+fn a_text_between_call_and_result_is_behind_the_result() {
+    let items = [
+        user("water the beds"),
+        call("c1"),
+        user("only those at the wall"),
+        output("c1", "done"),
+        answer("All were watered."),
+    ];
+    let wanted = [
+        "user: water the beds",
+        "assistant: call c1",
+        "user: result done",
+        "user: only those at the wall",
+        "assistant: All were watered.",
+    ];
+    sent_from_every_format(&items, &wanted);
+}
+
+#[test]
 fn an_answer_that_goes_on_after_a_result_is_one() {
-    let dir = Dir::new();
     let items = [
         user("read beds a, b and c"),
         call("a"),
@@ -123,20 +99,13 @@ fn an_answer_that_goes_on_after_a_result_is_one() {
         output("b", "soil b"),
         answer("All three are dry."),
     ];
-    dir.write("s.jsonl", rollout(&items).as_bytes());
     let wanted = [
         "user: read beds a, b and c",
         "assistant: call a, call b, call c",
         "user: result soil a, result soil c, result soil b",
         "assistant: All three are dry.",
     ];
-    assert_eq!(sent(&dir, "s.jsonl"), wanted);
-    for to in ["pi", "connectonion", "claude-code"] {
-        let target = converted(&dir, "s.jsonl", to);
-        if to == "pi" {
-            assert_eq!(sent(&dir, &target), wanted);
-        }
-    }
+    sent_from_every_format(&items, &wanted);
 }
 
 #[test]

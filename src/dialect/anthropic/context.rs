@@ -28,14 +28,19 @@ impl Context for Messages {
     }
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {
-        let mut object = Object::open(out);
-        let assistant = message.node.is(Field::Role, "assistant");
-        object.member("role", if assistant { b"\"assistant\"" } else { b"\"user\"" });
-        if let Some(content) = message.node.get(Field::Content) {
-            block::write(content, Types::Given, object.key("content"));
-        }
-        object.close();
+        own(message, out);
     }
+}
+
+/// Appends a message as the interface gets it.
+pub fn own(message: &Record, out: &mut Vec<u8>) {
+    let mut object = Object::open(out);
+    let assistant = message.node.is(Field::Role, "assistant");
+    object.member("role", if assistant { b"\"assistant\"" } else { b"\"user\"" });
+    if let Some(content) = message.node.get(Field::Content) {
+        block::write(content, Types::Given, object.key("content"));
+    }
+    object.close();
 }
 
 /// Returns the text of a message that is the summary of all messages before it.

@@ -3,13 +3,11 @@
 //! Source: what that release sends of transcripts with calls and results missing, late, repeated or
 //! out of order.
 
-use crate::dialect::anthropic::block::{self as blocks, Types};
-use crate::dialect::anthropic::context::summary;
+use crate::dialect::anthropic::context;
 use crate::error::Result;
 use crate::format::{Context, Corrections};
 use crate::ids::hash;
 use crate::json::Json;
-use crate::mapping::Object;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block, turns};
 use std::collections::HashSet;
@@ -51,17 +49,11 @@ impl Context for Messages {
     }
 
     fn summary(&self, message: &Record) -> Option<Json> {
-        summary(message)
+        context::summary(message)
     }
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {
-        let mut object = Object::open(out);
-        let assistant = message.node.is(Field::Role, "assistant");
-        object.member("role", if assistant { b"\"assistant\"" } else { b"\"user\"" });
-        if let Some(content) = message.node.get(Field::Content) {
-            blocks::write(content, Types::Given, object.key("content"));
-        }
-        object.close();
+        context::own(message, out);
     }
 
     fn corrections(&self) -> Option<Box<dyn Corrections>> {

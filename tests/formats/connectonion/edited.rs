@@ -34,16 +34,16 @@ fn a_torn_run_that_comes_home_closed_is_told() {
     for cut in [ends[1] + 3, ends[1] + 20, ends[0] + 1, list + 4, list, list - 1] {
         let torn = &source[..cut];
         let (format, version) = recognise(torn).expect("a known format");
-        for abroad in ["pi", "connectonion@2", "canonical"] {
-            let what = format!("{abroad} {cut}");
-            let (out, found) = converted(torn, format, version, abroad, &keep);
+        for target in ["pi", "connectonion@2", "canonical"] {
+            let what = format!("{target} {cut}");
+            let (out, found) = converted(torn, format, version, target, &keep);
             assert!(found.counts.contains_key(&Code::CutShort), "{what}: {found:?}");
             let out = out.expect("a session");
             let (from, of) = recognise(&out).expect("a known format");
             let (home, found) = converted(&out, from, of, "connectonion@3", &keep);
             let home = String::from_utf8(home.expect("a run")).expect("UTF-8");
             // An origin contains the torn file itself.
-            if abroad != "canonical" {
+            if target != "canonical" {
                 assert_eq!(home.as_bytes(), torn, "{what}");
                 continue;
             }
