@@ -117,6 +117,9 @@ pub struct Format {
     /// Names the place where the software keeps a session, for formats whose writers do not name
     /// the parts so themselves.
     pub native: Option<NativeFn>,
+    /// Returns the words of the command by which the software continues a session, from the session's
+    /// identifier and the path of its main file. `None` where there is no such command.
+    pub command: Option<CommandFn>,
     /// The layout of files that hold one run, where the next one is another file.
     pub one_run: Option<&'static str>,
     /// Whether an answer is one message, however many tools it calls.
@@ -208,6 +211,8 @@ pub type HomeFn = fn(&dyn Fn(&str) -> Option<String>) -> Option<String>;
 /// Returns the path of a session's main part below the folder of all sessions, without its ending;
 /// `/` is before and between its pieces, each of which must be a plain name.
 pub type NativeFn = fn(&Named<'_>) -> String;
+/// Returns the words of a command that continues the session with this identifier in this file.
+pub type CommandFn = fn(&str, &str) -> Vec<String>;
 /// Returns the place, among a session's parts by their names, of the part beside which its origin
 /// is.
 pub type MainFn = fn(&[String]) -> Option<usize>;
@@ -372,6 +377,7 @@ impl Format {
             prompt: None,
             repair,
             native: None,
+            command: None,
             one_run: None,
             whole_answers: false,
             ends_at_last: false,

@@ -198,6 +198,7 @@ impl Account {
             hash: None,
             backup: None,
             aside: false,
+            grown_from: None,
         }
     }
 

@@ -38,6 +38,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "continue",
+        &[
+            ("continue --in codex", "the newest session of this folder, in Codex"),
+            ("continue 1a2b3c4d --in claude-code", "and back: new messages go to the original"),
+            ("continue latest --in pi --run", "and start pi with it"),
+        ],
+    ),
+    (
         "undo",
         &[
             ("migrate --in-place --journal run.log sessions", "a run that can be undone"),

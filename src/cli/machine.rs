@@ -7,7 +7,7 @@ use super::show::printable;
 use crate::batch::JobSource;
 use crate::format::Format;
 use crate::formats::FORMATS;
-use crate::home::{Cache, Listed, Place, Search, could_name, find, places};
+use crate::home::{Cache, Listed, Place, Search, could_name, find, places, survey};
 use std::path::{Path, PathBuf};
 
 /// Returns the folders in which agents keep sessions.
@@ -66,6 +66,61 @@ impl Session {
     }
 }
 
+/// Returns the session that a command is about: a file, a session by its name, or without an
+/// argument the session of the current folder with the newest message.
+pub fn one(name: Option<&Path>, only: Option<&'static Format>) -> Result<Listed, Stop> {
+    let mut cache = cache();
+    let shown = || printable(&name.unwrap_or(Path::new("")).to_string_lossy());
+    let found = match name {
+        Some(path) if path.symlink_metadata().is_ok() => {
+            let (mut found, errors) =
+                survey(&[Place::named(path.to_owned())], &|_| true, &mut cache);
+            found.sort_by_key(|one| std::cmp::Reverse(one.updated));
+            match (found.len(), errors.first()) {
+                (0, Some((_, error))) => {
+                    return Err(Stop::usage(format!("{}: {}", shown(), error.message())));
+                }
+                (0, None) => return Err(Stop::usage(format!("{}: no session", shown()))),
+                (1, _) => found.pop().map_or(Search::Nothing, |one| Search::One(Box::new(one))),
+                _ => Search::Several(found),
+            }
+        }
+        Some(path) => {
+            let name = path.to_str().filter(|name| could_name(name));
+            match name {
+                Some(name) => find(name, &folders(only)?, &mut cache),
+                None => Search::Nothing,
+            }
+        }
+        None => {
+            let here = std::env::current_dir().unwrap_or_default();
+            let heres = [here.canonicalize().unwrap_or_else(|_| here.clone()), here];
+            let all = survey(&folders(only)?, &|_| true, &mut cache).0.into_iter();
+            let own = all.filter(|one| {
+                let project = one.summary.project.as_deref().map(Path::new);
+                project.is_some_and(|project| heres.iter().any(|here| here == project))
+            });
+            let newest = own.max_by_key(|one| one.updated);
+            let Some(newest) = newest else {
+                let message = "there is no session of the current folder; name one, such as \
+                               `latest`, or look with `copyist list`";
+                return Err(Stop::usage(message));
+            };
+            Search::One(Box::new(newest))
+        }
+    };
+    // Without the cache the next search takes longer.
+    let _ = cache.save();
+    match found {
+        Search::One(one) => Ok(*one),
+        Search::Several(all) => Err(Stop::usage(several(&shown(), &all))),
+        Search::Nothing => Err(Stop::usage(format!(
+            "{}: no file has this path, and no session this identifier; `copyist list` prints those that are there",
+            shown()
+        ))),
+    }
+}
+
 /// Maximum number of sessions in a message.
 const SHOWN: usize = 10;
 
@@ -85,7 +140,7 @@ fn several(name: &str, all: &[Listed]) -> String {
 }
 
 /// Quotes a word for a shell, where it needs that.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@+,=".contains(c);
     if word.chars().all(plain) {
         word.to_owned()

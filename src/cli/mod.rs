@@ -13,6 +13,7 @@ mod drawing;
 mod examples;
 mod explain;
 mod formats;
+mod go_on;
 mod inputs;
 mod inspect;
 mod interrupt;
@@ -77,6 +78,7 @@ enum Command {
     Status(status::Args),
     Result(result::Args),
     List(list::Args),
+    Continue(go_on::Args),
     Validate(validate::Args),
     Detect(detect::Args),
     Formats(formats::Args),
@@ -182,6 +184,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
         Command::Status(args) => args.run(),
         Command::Result(args) => args.run(),
         Command::List(args) => args.run(),
+        Command::Continue(args) => args.run(),
         Command::Validate(args) => args.run(),
         Command::Detect(args) => args.run(),
         Command::Formats(args) => args.run(),

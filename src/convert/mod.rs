@@ -139,7 +139,8 @@ fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Re
     let Unpacked { format, version, parts } = &mut source;
     let copied = copies(format, *version, to) && !shares(format, parts);
     // Defects of a source that is copied were reported when it was converted.
-    let options = Options { force_version: copied, ..header.reading(&options) };
+    let (folder, id) = (options.folder.clone(), options.id.clone());
+    let options = Options { force_version: copied, folder, id, ..header.reading(&options) };
     let log = Log::default();
     let log = if copied { &log } else { cx.log };
     plainly(format, *version, to, parts, sink, &Cx { options: &options, log })

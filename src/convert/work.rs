@@ -9,6 +9,7 @@ use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
 use crate::format::{Cx, Format, Mends, NativeFn, Options, Parts, Reader, Sink, Writer};
 use crate::formats::{Spec, canonical, records, ruling};
+use crate::json::Json;
 use crate::origin::{Header, Keep, Kept, Measured, Trace};
 use crate::parts::watched::Watched;
 use crate::position::Located;
@@ -223,6 +224,9 @@ impl<'a> Work<'a> {
                 if self.ahead && self.branch.is_none() {
                     self.branch = Some(Branch::ahead(&located.value, to, cx));
                 }
+                if self.source.is_none() && self.from.name != to.format.name {
+                    complete(&mut located.value, cx.options);
+                }
                 self.session(&mut located.value);
             }
             if self.ahead && !self.branch.as_mut().is_some_and(|branch| branch.goes_on(&located)) {
@@ -355,6 +359,18 @@ impl<'a> Work<'a> {
             let lost = |field: Field| format!("session.file.{}", field.name());
             file.fields().for_each(|field| self.cx.log.count(FieldOutcome::Dropped, &lost(field)));
         }
+    }
+}
+
+/// Gives a session the identifier that the user wants, and the user's folder if it names none.
+fn complete(session: &mut Record, options: &Options) {
+    let node = &mut session.node;
+    if let Some(id) = &options.id {
+        node.set(Field::Id, Json::string(id));
+    }
+    let names_folder = node.text(Field::Cwd).is_some_and(|folder| !folder.is_empty());
+    if let (Some(folder), false) = (&options.folder, names_folder) {
+        node.set(Field::Cwd, Json::string(folder));
     }
 }
 

@@ -59,8 +59,11 @@ pub struct Options {
     pub contents: bool,
     /// Paths by which sessions are found, old and new: paths below the old one move.
     pub map_paths: Vec<Map>,
-    /// The folder of a session that names none, where its format's newer version needs one.
+    /// The folder of a session that names none, where another format or the newer version of its
+    /// own needs one.
     pub folder: Option<String>,
+    /// The identifier that a session gets in another format, instead of its own.
+    pub id: Option<String>,
     /// The user's first question, for a session without an identifier. Where the target makes an
     /// identifier, it distinguishes sessions of one agent, folder and second.
     pub question: Option<String>,
@@ -90,6 +93,7 @@ impl Default for Options {
             contents: true,
             map_paths: Vec::new(),
             folder: None,
+            id: None,
             question: None,
             plain: false,
             thread_budget: ThreadBudget::default(),

@@ -4,6 +4,7 @@
 mod cache;
 mod find;
 mod mention;
+mod onward;
 mod places;
 mod selection;
 mod summary;
@@ -12,6 +13,7 @@ mod survey;
 pub use cache::Cache;
 pub use find::{Search, could_name, find};
 pub use mention::Mention;
+pub use onward::{Failed, Onward, Recipient, Way, Writes, onward, tokens_of};
 pub use places::{Place, places};
 pub use selection::{Selection, Sort, since};
 pub use summary::{State, Summary};

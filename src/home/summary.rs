@@ -127,7 +127,7 @@ pub fn read(job: &Job, agent: Option<&'static Format>) -> Read {
 }
 
 impl Summary {
-    fn empty(agent: &str, job: &Job) -> Self {
+    pub(super) fn empty(agent: &str, job: &Job) -> Self {
         let stem = job.relative.file_name().unwrap_or_default().to_string_lossy();
         Self {
             agent: agent.to_owned(),

@@ -269,12 +269,14 @@ pub fn unlost(
         origin => origin?,
     };
     let Some((origin, target, digests)) = origin else { return Ok(None) };
-    if is_of(&origin, &digests) {
+    // No writer makes a file that two agents continued by turns.
+    if is_of(&origin, &digests) || origin.header.by_turns {
         return Ok(None);
     }
     let (header, Ok(mut source)) = (&origin.header, origin.source(sink)?) else { return Ok(None) };
     let mut stream = stream_of((&mut source, header), sink, &quiet)?;
-    let (mut base, mut written) = base_of((&mut stream, header, target), sink, write, &quiet)?;
+    let (mut base, mut written) =
+        base_of((&mut stream, header, target), None, sink, write, &quiet)?;
     let found = Log::default();
     let finding = Cx { options: &options, log: &found };
     let store = RecordStore::new(sink.spool()?);

@@ -65,6 +65,13 @@ pub struct Header {
     /// Treatment of damaged lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_error: Option<String>,
+    /// Folder that the user named for a session that names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// Whether the agents of both files went on with the session by turns: then the target is not
+    /// what a writer makes of the source, and its later bytes are what is new in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_turns: bool,
     /// Name of the source's main file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_name: Option<String>,
@@ -93,6 +100,8 @@ impl Header {
             map_paths: cx.options.map_paths.iter().map(pair).collect(),
             encoding: cx.options.encoding.map(|encoding| encoding.name().to_owned()),
             on_error: named(cx.options.on_error).map(str::to_owned),
+            folder: cx.options.folder.clone(),
+            by_turns: false,
             file_name: None,
             session: None,
             parts: Vec::new(),
@@ -107,11 +116,12 @@ impl Header {
         Options {
             encoding: self.encoding.as_deref().and_then(encoding::named),
             on_error: on_error.unwrap_or(options.on_error),
+            folder: self.folder.clone(),
             ..options.clone()
         }
     }
 
-    fn parse(json: &[u8]) -> Option<Self> {
+    pub(super) fn parse(json: &[u8]) -> Option<Self> {
         let header: Self = serde_json::from_slice(json).ok()?;
         (header.copyist == KIND && header.version == VERSION).then_some(header)
     }

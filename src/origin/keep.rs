@@ -16,8 +16,8 @@ use std::rc::Rc;
 
 /// Place of an origin, which is written when the session is.
 pub struct Keep {
-    file: Box<dyn Write>,
-    header: Header,
+    pub(super) file: Box<dyn Write>,
+    pub(super) header: Header,
 }
 
 /// The source of a session that was written.
@@ -50,10 +50,32 @@ impl Keep {
         sink: &mut Measured<'_>,
         cx: &Cx<'_>,
     ) -> Result<()> {
+        let written = std::mem::take(&mut sink.written);
+        let (names, measures): (Vec<_>, Vec<_>) = written.parts.into_iter().unzip();
+        let made = Made {
+            parts: measures.iter().map(|part| part.borrow().digest()).collect(),
+            shares: written.shares,
+        };
+        let source = Some(self.write(source, made, sink.sink, cx)?);
+        let same = move |other: &mut dyn ReadSeek| source_of(other) == source;
+        sink.sink.place_origin(target.main_of(&names), Rc::new(same))
+    }
+
+    /// Writes the origin of a target, and returns the digest of the source. `sink` lends room.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub(super) fn write(
+        self,
+        source: Kept<'_>,
+        made: Made,
+        sink: &mut dyn Sink,
+        cx: &Cx<'_>,
+    ) -> Result<Digest> {
         let Self { file, mut header } = self;
         let Kept { format, parts, further } = source;
         parts.keep()?;
-        let mut share = share_of((format, &header.read), parts, sink.sink, cx)?;
+        let mut share = share_of((format, &header.read), parts, sink, cx)?;
         header.file_name = parts.file_name();
         header.session = parts.session();
         let mut archive = Writing::new(file)?;
@@ -89,20 +111,21 @@ impl Keep {
             archive.member(&member, size, from)?;
             referred.push((file, member));
         }
-        let written = std::mem::take(&mut sink.written);
-        let (names, measures): (Vec<_>, Vec<_>) = written.parts.into_iter().unzip();
-        let trailer = Trailer {
-            source: measure.digest(),
-            parts: measures.iter().map(|part| part.borrow().digest()).collect(),
-            shares: written.shares,
-            further: referred,
-        };
+        let Made { parts, shares } = made;
+        let source = measure.digest();
+        let trailer = Trailer { source: source.clone(), parts, shares, further: referred };
         json(&mut archive, TRAILER, &trailer)?;
         archive.finish()?;
-        let source = Some(trailer.source);
-        let same = move |other: &mut dyn ReadSeek| source_of(other) == source;
-        sink.sink.place_origin(target.main_of(&names), Rc::new(same))
+        Ok(source)
     }
+}
+
+/// The target of a session, as it is beside the origin.
+pub(super) struct Made {
+    /// Digests of the parts.
+    pub parts: Vec<Digest>,
+    /// Whether the session also has a place in a file that sessions share.
+    pub shares: bool,
 }
 
 /// Adds a member in JSON.

@@ -15,6 +15,7 @@ use super::matching::parent_links::ParentLinks;
 use super::matching::rewritten_history::RewrittenHistory;
 use super::matching::{branches, context_edits, copies, unsaved_run};
 use super::merge::{Done, Merger};
+use super::pair;
 use super::record_store::RecordStore;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
@@ -88,7 +89,11 @@ pub fn restore(
     let inner = Cx { options: cx.options, log: &log };
     let found = Log::default();
     let unpacked = (&mut unedited, &header, target);
-    let done = changed(from, (parts, &found), unpacked, sink, write, &inner);
+    let was = match header.by_turns {
+        true => pair::as_it_was(&origin.trailer, parts, sink)?,
+        false => None,
+    };
+    let done = changed(from, (parts, &found), (unpacked, was), sink, write, &inner);
     if matches!(done, Ok(Changed::Not | Changed::Merged(_))) {
         // The file is not read again, so what is wrong with it is reported now.
         found.into_findings().diagnostics.into_iter().for_each(|found| cx.report(found));
@@ -249,18 +254,20 @@ pub struct Merged {
     pub stream: Staged,
 }
 
-/// Merges a file that is not as it was written with its origin.
+/// Merges a file that is not as it was written with its origin. `was` is the file as it was, where
+/// it is not what a writer makes of the source.
 fn changed(
     from: &'static Format,
     (parts, found): (&mut dyn Parts, &Log),
-    (stream, header, target): (&mut Source, &Header, Spec),
+    ((stream, header, target), was): ((&mut Source, &Header, Spec), Option<Staged>),
     sink: &mut dyn Sink,
     write: WriteFn,
     cx: &Cx<'_>,
 ) -> Result<Changed> {
     let (options, log) = (cx.options.unspelled(), Log::default());
     let quiet = Cx { options: &options, log: &log };
-    let (mut base, mut written) = base_of((&mut *stream, header, target), sink, write, &quiet)?;
+    let (mut base, mut written) =
+        base_of((&mut *stream, header, target), was, sink, write, &quiet)?;
     let is_cut = is_cut(&mut written, parts)?;
     let reading = Cx { options: &options, log: found };
     let mut now = FileRecords::of(from, parts, RecordStore::new(sink.spool()?), &reading)?;
@@ -342,20 +349,23 @@ fn report_stream_edits(base: &Base, now: &FileRecords, cx: &Cx<'_>) {
     added.into_iter().for_each(|new| report(Code::OriginAdded, "a record was added", Some(new)));
 }
 
-/// Writes the base of an origin, and reads it. Returns its records and its parts.
+/// Writes the base of an origin, and reads it. If the file was not made by a writer, the base is the
+/// file as it `was`. Returns the base's records and its parts.
 ///
 /// # Errors
 /// If it cannot be written or read.
 pub fn base_of(
     (stream, header, target): (&mut Source, &Header, Spec),
+    was: Option<Staged>,
     sink: &mut dyn Sink,
     write: WriteFn,
     cx: &Cx<'_>,
 ) -> Result<(Base, Staged)> {
     let mut stage = Stage::like(sink, header.place.clone());
     let trace = write((stream, header), target, &mut stage, cx)?;
-    let mut written = stage.whole()?;
+    let written = stage.whole()?;
     drop(stage);
+    let mut written = was.unwrap_or(written);
     let store = RecordStore::new(sink.spool()?);
     Ok((Base::of(target.format, &mut written, &trace, store, cx)?, written))
 }

@@ -75,6 +75,13 @@ impl Restorer {
         if !has_hash(&target, written)? {
             return self.unlike(&target, backup.as_deref(), read);
         }
+        if let Some(size) = written.grown_from {
+            if !self.dry {
+                before.holds(&target)?;
+                super::grow::cut(&target, size)?;
+            }
+            return Ok(Back::Restored);
+        }
         let Some(backup) = backup else {
             return Err(Error::request(Code::NoBackup, Code::NoBackup.title()));
         };

@@ -76,6 +76,9 @@ pub struct State {
     /// Whether the file contains quarantined data, which exists nowhere else.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub aside: bool,
+    /// The size before the run, of a file to which the run only added bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grown_from: Option<u64>,
 }
 
 /// A path, stored as text, or as bytes if it is not valid UTF-8.

@@ -20,6 +20,7 @@ mod look;
 mod manager;
 mod meanwhile;
 mod native;
+mod onward;
 mod packed;
 mod pipes;
 mod refused;

@@ -75,6 +75,7 @@ pub static FORMAT: Format = Format {
     mends: Mends::Calls,
     interface: Interface::AnthropicMessages,
     native: Some(native),
+    command: Some(|id, _| ["claude", "--resume", id].map(str::to_owned).to_vec()),
     additions: Some(additions::addition),
     rename: Some(additions::title),
     fills: additions::FILLS,

@@ -69,6 +69,7 @@ pub static FORMAT: Format = Format {
     interface: Interface::OpenAiResponses,
     unanswered: items::ABORTED,
     native: Some(native),
+    command: Some(|id, _| ["codex", "resume", id].map(str::to_owned).to_vec()),
     additions: Some(additions::addition),
     is_ours: Some(foreign::is_ours),
     number: Some(line::number),

@@ -62,6 +62,7 @@ pub static FORMAT: Format = Format {
     steps: steps::STEPS,
     context: Some(context::open),
     native: Some(native),
+    command: Some(|_, path| ["pi", "--session", path].map(str::to_owned).to_vec()),
     whole_answers: true,
     ends_at_last: true,
     mends: Mends::OpenCalls,

@@ -1,0 +1,280 @@
+//! The command `copyist continue`.
+
+use super::machine::{self, quoted};
+use super::show::printable;
+use super::{Stop, config, names, print};
+use crate::batch::{FileReport, ReportedPath};
+use crate::diagnostic::{Code, Severity, plural};
+use crate::format::Format;
+use crate::formats::Spec;
+use crate::home::{Failed, Listed, Onward, Place, Recipient, Way, onward, tokens_of};
+use crate::times;
+use jiff::Timestamp;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Continue a session with another agent, and back
+///
+/// The session is written into the other agent's own folder, where the agent finds it, and the
+/// command that resumes it there is printed. Back is the same command: the new messages are added to
+/// the original session, behind its last byte. So a session can go out and back any number of times.
+/// If both agents went on, it becomes a session of its own.
+///
+/// Without SESSION, the session of the current folder with the newest message is continued.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A file, an identifier, six or more characters of one, or `latest`
+    #[arg(value_name = "SESSION")]
+    session: Option<PathBuf>,
+    /// Agent that continues the session, by the name of its format
+    #[arg(long = "in", value_name = "AGENT", value_parser = names::format(), hide_possible_values = true)]
+    to: Spec,
+    /// Search only among the sessions of this agent
+    #[arg(long, value_name = "NAME", value_parser = names::format(), hide_possible_values = true)]
+    agent: Option<Spec>,
+    /// Folder in which a new session goes on; the default is the session's own
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// Start the agent
+    #[arg(long, conflicts_with_all = ["dry_run", "json"])]
+    run: bool,
+    /// Print what would be written
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print one line of JSON
+    #[arg(long)]
+    json: bool,
+    /// Record what is written in this file, for `undo`; the default is a new file below
+    /// `~/.local/state/copyist`
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    journal: Option<PathBuf>,
+}
+
+impl Args {
+    pub fn run(self) -> Result<u8, Stop> {
+        let only = self.agent.map(|agent| agent.format);
+        let session = machine::one(self.session.as_deref(), only)?;
+        let format = self.to.format;
+        if session.summary.agent == format.name {
+            let words = words(format, &session.summary.id, &session.path)?;
+            let line = resume(session.summary.project.as_deref(), &words);
+            let message = format!(
+                "{} is a session of {} already; to resume it: {line}",
+                session.path.display(),
+                format.name
+            );
+            return Err(Stop::usage(printable(&message)));
+        }
+        if format.command.is_none() {
+            let message = format!(
+                "no command is known by which {} resumes a session; use `copyist convert --to {}`",
+                format.name, format.name
+            );
+            return Err(Stop::usage(message));
+        }
+        let places = places(format)?;
+        let here = std::env::current_dir().unwrap_or_default();
+        let cwd = self.cwd.as_deref().map(folder).transpose()?;
+        let recipient = Recipient {
+            to: self.to,
+            places: &places,
+            cwd,
+            here: here.to_string_lossy().into_owned(),
+        };
+        let done = match onward(&session, &recipient) {
+            Ok(done) => done,
+            Err(failed) => return Err(stopped(&session.path, &failed)),
+        };
+        let journal = match done.writes.is_empty() || self.dry_run {
+            true => None,
+            false => Some(self.journal.clone().map_or_else(new_journal, Ok)?),
+        };
+        let tokens = tokens_of(&done.job).ok();
+        if let Some(journal) = &journal {
+            let written = done.writes.carry_out("continue", journal);
+            written.map_err(|error| Stop { code: 3, message: error.message().to_owned() })?;
+        }
+        let words = words(format, &done.summary.id, &done.path)?;
+        let printed =
+            Printed { session: &session, done: &done, tokens, journal, words, dry: self.dry_run };
+        let text = if self.json { printed.json(format) } else { printed.text(format) };
+        let code = print(text.as_bytes())?;
+        if self.run { start(&printed.words, done.summary.project.as_deref()) } else { Ok(code) }
+    }
+}
+
+/// Returns the folders of an agent's sessions, the one for new sessions first.
+fn places(format: &'static Format) -> Result<Vec<Place>, Stop> {
+    let Some(home) = config::home(format)? else {
+        return Err(Stop::usage(format!("the folder of {}'s sessions is not known", format.name)));
+    };
+    let first = Place { path: home, format: Some(format), project: None };
+    let mut all = vec![first.clone()];
+    let others = machine::folders(Some(format))?.into_iter();
+    all.extend(others.filter(|place| place.path != first.path && place.path.is_dir()));
+    Ok(all)
+}
+
+/// Returns the absolute path of a folder that exists.
+fn folder(path: &Path) -> Result<String, Stop> {
+    let real = path.canonicalize().ok().filter(|path| path.is_dir());
+    let real = real.ok_or_else(|| {
+        Stop::usage(format!(
+            "`--cwd {}`: there is no such folder",
+            printable(&path.to_string_lossy())
+        ))
+    })?;
+    Ok(real.to_string_lossy().into_owned())
+}
+
+/// Returns the words of the command that resumes a session.
+fn words(format: &Format, id: &str, path: &Path) -> Result<Vec<String>, Stop> {
+    let words = format.command.map(|command| command(id, &path.to_string_lossy()));
+    Ok(words.unwrap_or_default())
+}
+
+/// Returns the command line that resumes a session.
+fn resume(folder: Option<&str>, words: &[String]) -> String {
+    let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+    let words = words.join(" ");
+    folder.map_or_else(|| words.clone(), |folder| format!("cd {} && {words}", quoted(folder)))
+}
+
+/// Returns the path of a new journal.
+fn new_journal() -> Result<PathBuf, Stop> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let own = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".local/state"));
+    let state = set("XDG_STATE_HOME").filter(|path| path.is_absolute()).or_else(own);
+    let folder = state.ok_or_else(|| Stop::usage("name a journal: `--journal FILE`"))?;
+    let folder = folder.join("copyist");
+    let failed = |error| Stop::broken(format!("{}: {error}", folder.display()));
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let time = times::with_millis(Timestamp::now()).replace([':', '.'], "-");
+    Ok(folder.join(format!("continue-{time}.jsonl")))
+}
+
+/// Returns the reason why a session cannot be continued.
+fn stopped(path: &Path, failed: &Failed) -> Stop {
+    let message = match failed {
+        Failed::Error(error) => error.message().to_owned(),
+        Failed::Report(report) => {
+            let errors = report.findings.diagnostics.iter();
+            let first = errors.max_by_key(|found| found.severity());
+            first.map_or_else(|| "it gave no output".to_owned(), |found| found.message.clone())
+        }
+    };
+    Stop { code: 3, message: printable(&format!("{}: {message}", path.display())) }
+}
+
+/// Starts the agent in the session's folder. Returns its exit code.
+fn start(words: &[String], folder: Option<&str>) -> Result<u8, Stop> {
+    let Some((program, args)) = words.split_first() else { return Ok(0) };
+    let mut command = Command::new(program);
+    command.args(args);
+    if let Some(folder) = folder {
+        command.current_dir(folder);
+    }
+    let done = command.status().map_err(|error| {
+        let there = folder.is_none_or(|folder| Path::new(folder).is_dir());
+        let what = if there { program.as_str() } else { folder.unwrap_or_default() };
+        Stop::broken(format!("cannot start {program}: {}: {error}", printable(what)))
+    })?;
+    Ok(done.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+/// Report on a session that another agent continues.
+struct Printed<'t> {
+    session: &'t Listed,
+    done: &'t Onward,
+    tokens: Option<u64>,
+    journal: Option<PathBuf>,
+    words: Vec<String>,
+    dry: bool,
+}
+
+/// Maximum number of lines about what was left out.
+const SHOWN: usize = 5;
+
+impl Printed<'_> {
+    fn text(&self, format: &Format) -> String {
+        let Self { session, done, .. } = self;
+        let mut out = String::new();
+        let mut line = |name: &str, value: &str| {
+            out.push_str(&format!("{name:<9} {}\n", printable(value)));
+        };
+        let agent = &session.summary.agent;
+        line("from", &format!("{}  ({agent})", session.path.display()));
+        let way = match done.way {
+            Way::New if self.dry => "would be new".to_owned(),
+            Way::New => "new".to_owned(),
+            Way::Added => {
+                let would = if self.dry { "would be " } else { "" };
+                format!("{} {would}added", plural(done.added, "message"))
+            }
+            Way::There => "has all messages already".to_owned(),
+        };
+        line("in", &format!("{}  ({}, {way})", done.path.display(), format.name));
+        done.note.iter().for_each(|note| line("note", note));
+        if let Some(tokens) = self.tokens {
+            let messages = plural(done.summary.messages, "message");
+            line("context", &format!("about {} of text, {messages}", plural(tokens, "token")));
+        }
+        for (place, what) in self.missing().iter().enumerate() {
+            line(if place == 0 { "left out" } else { "" }, what);
+        }
+        if let Some(journal) = &self.journal {
+            line("undo", &format!("copyist undo {}", quoted(&journal.to_string_lossy())));
+        }
+        line("resume", &resume(done.summary.project.as_deref(), &self.words));
+        out
+    }
+
+    /// Describes what the other agent does not get.
+    fn missing(&self) -> Vec<String> {
+        let found = self.done.report.iter().flat_map(lost);
+        let all: Vec<_> = found.collect();
+        let mut shown: Vec<_> = all.iter().take(SHOWN).cloned().collect();
+        if all.len() > SHOWN {
+            shown.push(format!(
+                "and {} more; `copyist convert --report FILE` lists all",
+                all.len() - SHOWN
+            ));
+        }
+        shown
+    }
+
+    fn json(&self, format: &Format) -> String {
+        let Self { session, done, .. } = self;
+        let missing: Vec<_> = done.report.iter().flat_map(lost).collect();
+        let object = json!({
+            "agent": format.name,
+            "id": done.summary.id,
+            "path": ReportedPath::from(done.path.as_path()),
+            "project": done.summary.project,
+            "way": done.way.name(),
+            "added": done.added,
+            "messages": done.summary.messages,
+            "tokens": self.tokens,
+            "note": done.note,
+            "left_out": missing,
+            "command": self.words,
+            "journal": self.journal.as_deref().map(ReportedPath::from),
+            "source": {
+                "agent": session.summary.agent,
+                "id": session.summary.id,
+                "path": ReportedPath::from(&session.path),
+            },
+        });
+        format!("{object}\n")
+    }
+}
+
+/// Returns the findings about data that the output does not have.
+fn lost(report: &FileReport) -> impl Iterator<Item = String> + '_ {
+    let all = report.findings.diagnostics.iter();
+    let lost = all.filter(|found| {
+        found.severity() > Severity::Note || matches!(found.code, Code::Dropped | Code::NotShown)
+    });
+    lost.map(|found| found.message.clone())
+}

@@ -1,0 +1,301 @@
+//! Conversion of a session for another agent.
+
+use super::compare::{Sides, spool};
+use super::other::Other;
+use super::writes::{Write, Writes};
+use super::{Failed, Onward, Recipient, Way, named, opened, options, summary_of};
+use crate::batch::{Action, Done, FileReport, Job, Namer, Outcome, Place as Output, Task};
+use crate::diagnostic::Log;
+use crate::error::{Error, Result};
+use crate::format::{Cx, Format, Map, Options, Parts};
+use crate::formats::Spec;
+use crate::home::survey::Listed;
+use crate::ids;
+use crate::origin::{digest_of, pair};
+use crate::store::{is_origin, origin_of, put};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// Session that is converted.
+pub struct Made<'m> {
+    /// The session.
+    pub job: &'m Job,
+    /// Its format.
+    pub format: &'static Format,
+    /// The agent that gets the session.
+    pub recipient: &'m Recipient<'m>,
+    /// Folder for temporary files.
+    pub work: &'m Path,
+}
+
+impl Made<'_> {
+    /// Makes a new session of the agent. With a `note`, which says why it is not the one that the
+    /// agent has already, it gets an identifier of its own.
+    pub fn fresh(
+        &self,
+        session: &Listed,
+        note: Option<String>,
+    ) -> std::result::Result<Onward, Failed> {
+        let Some(home) = self.recipient.places.first() else {
+            return Err(Error::request(crate::diagnostic::Code::Io, "no folder").into());
+        };
+        let own = session.summary.project.as_deref();
+        let moved = self.recipient.cwd.as_deref().filter(|cwd| own.is_some_and(|own| own != *cwd));
+        let maps = moved.zip(own).map(|(new, old)| Map::new(old, new));
+        let is_apart = note.is_some();
+        let options = Options {
+            map_paths: maps.into_iter().collect(),
+            folder: Some(self.recipient.cwd.clone().unwrap_or_else(|| self.recipient.here.clone())),
+            ignore_origin: is_apart,
+            id: is_apart.then(new_id),
+            ..options()
+        };
+        let out = self.work.join(if is_apart { "apart" } else { "new" });
+        let report = self.convert(self.recipient.to, Output::Native(out.clone()), options, None)?;
+        let files = files(&out);
+        let main = files.iter().find(|file| !is_origin(file) && origin_of(file).is_file());
+        let main = main.or_else(|| files.iter().find(|file| !is_origin(file)));
+        let Some(main) = main.cloned() else {
+            return Err(Failed::Report(Box::new(report)));
+        };
+        let place = |file: &Path| home.path.join(file.strip_prefix(&out).unwrap_or(file));
+        if !is_apart && files.iter().any(|file| place(file).symlink_metadata().is_ok()) {
+            let why = format!(
+                "{} is there already and not a copy of this session, so this is a session of its own",
+                place(&main).display()
+            );
+            return self.fresh(session, Some(why));
+        }
+        if is_apart || moved.is_some() {
+            // No writer makes this file from the session alone.
+            self.refresh(
+                &origin_of(&main),
+                (self.job, None),
+                (&named(&main), Some(self.recipient.to)),
+            )?;
+        }
+        let mut writes: Vec<_> =
+            files.iter().map(|file| Write::New { from: file.clone(), to: place(file) }).collect();
+        // An origin is never without its file.
+        writes.sort_by_key(|write| is_origin(write.to()));
+        let summary = summary_of(&main, self.recipient.to.format);
+        Ok(Onward {
+            way: Way::New,
+            path: place(&main),
+            added: summary.messages,
+            summary,
+            note,
+            report: Some(report),
+            writes: Writes::of(writes),
+            job: named(&main),
+        })
+    }
+
+    /// Adds the new messages to the other agent's file. `Err` inside is the reason why that is not
+    /// possible.
+    pub fn added(
+        &self,
+        session: &Listed,
+        other: &Other,
+        sides: &mut Sides,
+    ) -> std::result::Result<std::result::Result<Onward, String>, Failed> {
+        let theirs = named(&other.main);
+        let found = opened(&theirs)?.found;
+        let to =
+            Spec { format: found.format, version: found.format.version(found.sniffed.version) };
+        let origin = match other.is_original {
+            true => None,
+            false => Some(self.reverse_origin(&theirs, to, sides)?),
+        };
+        let out = self.work.join("out");
+        let done = self.convert(to, Output::Folder(out.clone()), options(), origin);
+        let report = match done {
+            Ok(report) => report,
+            Err(Failed::Report(report)) => {
+                let first = report.findings.diagnostics.first().map(|found| found.message.clone());
+                let first = first.unwrap_or_default();
+                return Ok(Err(format!("{first}; so this is a session of its own")));
+            }
+            Err(error) => return Err(error),
+        };
+        let (own, their) = (stem_of(self.job, &out), stem(&other.main));
+        let (mut writes, mut after) = (Vec::new(), None);
+        for file in files(&out).iter().filter(|file| !is_origin(file)) {
+            let Some(rest) =
+                file.to_string_lossy().strip_prefix(&*own.to_string_lossy()).map(str::to_owned)
+            else {
+                continue;
+            };
+            let to = PathBuf::from(format!("{}{rest}", their.display()));
+            if !to.exists() {
+                writes.push(Write::New { from: file.clone(), to });
+                continue;
+            }
+            let Some(skip) = Self::behind(file, &to, other, sides)? else {
+                let why = "earlier messages were changed, so this is a session of its own";
+                return Ok(Err(why.to_owned()));
+            };
+            let grown = self.grown(file, skip, &to)?;
+            if to == other.main {
+                after = Some(grown);
+            }
+            let size = to.metadata().map_or(0, |meta| meta.len());
+            if file.metadata().map_or(0, |meta| meta.len()) > skip {
+                writes.push(Write::Grow { from: file.clone(), skip, to, size });
+            }
+        }
+        let Some(after) = after else {
+            return Ok(Err("the conversion gave no file, so this is a session of its own".into()));
+        };
+        let fresh = self.work.join("fresh.origin");
+        let (mine, then) = ((self.job, None), (&named(&after), Some(to)));
+        let (source, target) = if other.is_original { (then, mine) } else { (mine, then) };
+        self.refresh(&fresh, source, target)?;
+        writes.push(Write::Replace { from: fresh, to: other.origin.clone() });
+        let mut summary = summary_of(&after, other.format);
+        summary.project = summary.project.or_else(|| session.summary.project.clone());
+        Ok(Ok(Onward {
+            way: Way::Added,
+            path: other.main.clone(),
+            summary,
+            added: sides.own,
+            note: None,
+            report: Some(report),
+            writes: Writes::of(writes),
+            job: named(&after),
+        }))
+    }
+
+    /// Returns the position in `file` behind which its bytes are new for the file at `to`; `None` if
+    /// it does not begin with that file's bytes.
+    fn behind(file: &Path, to: &Path, other: &Other, sides: &Sides) -> Result<Option<u64>> {
+        let size = to.metadata().map_or(0, |meta| meta.len());
+        if begins_alike(file, to, size)? {
+            return Ok(Some(size));
+        }
+        // The agent may have added lines without messages since.
+        let known = sides.known;
+        let is_main = to == other.main && known > 0 && known <= size;
+        Ok((is_main && begins_alike(file, to, known)?).then_some(known))
+    }
+
+    /// Copies a file with what is added to it.
+    fn grown(&self, file: &Path, skip: u64, to: &Path) -> Result<PathBuf> {
+        let failed = |error| Error::io("cannot copy", error);
+        let folder = self.work.join("after");
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        let after = folder.join(to.file_name().unwrap_or_default());
+        let grow = || {
+            std::fs::copy(to, &after)?;
+            let mut from = File::open(file)?;
+            io::Seek::seek(&mut from, io::SeekFrom::Start(skip))?;
+            let mut after = File::options().append(true).open(&after)?;
+            io::copy(&mut from, &mut after)
+        };
+        grow().map_err(failed)?;
+        Ok(after)
+    }
+
+    /// Writes the origin by which the new messages of an original get to its copy: the copy as it is
+    /// now, and the original as it was.
+    fn reverse_origin(&self, copy: &Job, to: Spec, sides: &mut Sides) -> Result<PathBuf> {
+        let path = self.work.join("reverse.origin");
+        let own = opened(self.job)?.found;
+        let own = Spec { format: own.format, version: own.format.version(own.sniffed.version) };
+        let mut input = opened(copy)?.input;
+        write_pair(&path, (to, &mut input), (own, &mut sides.before))?;
+        Ok(path)
+    }
+
+    /// Writes the origin of two files as they are now.
+    fn refresh(
+        &self,
+        path: &Path,
+        source: (&Job, Option<Spec>),
+        target: (&Job, Option<Spec>),
+    ) -> Result<()> {
+        let (mut from, mut to) = (opened(source.0)?, opened(target.0)?);
+        let spec = |found: crate::batch::Found, known: Option<Spec>| {
+            let version = found.format.version(found.sniffed.version);
+            known
+                .filter(|known| known.version.is_some())
+                .unwrap_or(Spec { format: found.format, version })
+        };
+        let (source, target) = (spec(from.found, source.1), spec(to.found, target.1));
+        write_pair(path, (source, &mut from.input), (target, &mut to.input))
+    }
+
+    fn convert(
+        &self,
+        to: Spec,
+        place: Output,
+        options: Options,
+        origin: Option<PathBuf>,
+    ) -> std::result::Result<FileReport, Failed> {
+        let options = Options { require_origin: origin.is_some(), ..options };
+        let mut task = Task::looking(Action::Convert(to), options, &None);
+        (task.place, task.origin) = (place, origin);
+        let name = Namer::default().name(self.job, Some(to.format));
+        let Done { mut report, sealed } = task.run(self.job, &name);
+        if report.outcome == Outcome::Failed {
+            return Err(Failed::Report(Box::new(report)));
+        }
+        for placed in put(vec![sealed], |_| Ok(())) {
+            if let Err(error) = placed {
+                let why = report.fail(error);
+                report.findings.add(why);
+                return Err(Failed::Report(Box::new(report)));
+            }
+        }
+        Ok(report)
+    }
+}
+
+fn write_pair(
+    path: &Path,
+    source: (Spec, &mut dyn Parts),
+    target: (Spec, &mut dyn Parts),
+) -> Result<()> {
+    let failed = |error| Error::io("cannot write the origin", error);
+    let file = File::create(path).map_err(failed)?;
+    let (options, log) = (options(), Log::default());
+    let cx = Cx { options: &options, log: &log };
+    pair(source, target, Box::new(io::BufWriter::new(file)), &mut spool()?, &cx)
+}
+
+/// Returns an identifier that no other session has.
+fn new_id() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    let random = || RandomState::new().hash_one(std::process::id());
+    let (a, b) = (random(), random());
+    // Version 4 and its variant.
+    ids::uuid(a & 0xffff_ffff_ffff_0fff | 0x4000, b & 0x0fff_ffff_ffff_ffff | 0xa << 60)
+}
+
+/// Whether two files have the same first bytes.
+fn begins_alike(one: &Path, other: &Path, length: u64) -> Result<bool> {
+    let digest = |path: &Path| {
+        let file = File::open(path).map_err(|error| Error::io("cannot read", error))?;
+        digest_of(io::Read::take(file, length))
+    };
+    let (one, other) = (digest(one)?, digest(other)?);
+    Ok(one.length == length && one == other)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(|e| e.ok());
+    entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path).collect()
+}
+
+/// Returns the path of a session's files without the ending of its main file.
+fn stem(main: &Path) -> PathBuf {
+    let name = main.file_name().unwrap_or_default().to_string_lossy();
+    main.with_file_name(crate::batch::stem(crate::store::plain_name(&name)))
+}
+
+/// Returns the path of a converted session's files below a folder, without the ending.
+fn stem_of(job: &Job, folder: &Path) -> PathBuf {
+    stem(&folder.join(job.relative.file_name().unwrap_or_default()))
+}

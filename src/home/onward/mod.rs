@@ -1,0 +1,280 @@
+//! Continuing a session with another agent, and back.
+//!
+//! The first time, the session is converted into the other agent's own folder, with its origin
+//! beside it. From then on there are two files: the original and its copy. Whichever of the two got
+//! new messages can be continued in the other one: the new messages are added to the other file, as
+//! bytes behind its last one, and the origin is written again, with both files as they are then. If
+//! both got new messages, the session becomes one of its own.
+
+mod compare;
+mod made;
+mod other;
+mod writes;
+
+pub use writes::Writes;
+
+use super::places::Place;
+use super::summary::{self, Summary};
+use super::survey::Listed;
+use crate::batch::{FileReport, Job, JobSource, Opened, ReadOptions};
+use crate::context;
+use crate::diagnostic::{Code, Log};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Format, OnError, Options, Parts};
+use crate::formats::{self, Spec};
+use crate::record::{Field, Kind, Node, Value};
+use crate::store::origin_of;
+use compare::Sides;
+use made::Made;
+use other::Other;
+use serde::de::IgnoredAny;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The agent that continues a session.
+pub struct Recipient<'w> {
+    /// Its format.
+    pub to: Spec,
+    /// The folders in which it keeps sessions; new ones go to the first.
+    pub places: &'w [Place],
+    /// The folder in which the session goes on, if the user named one.
+    pub cwd: Option<String>,
+    /// The folder of a session that names none.
+    pub here: String,
+}
+
+/// Way in which a session gets to the other agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// A new session.
+    New,
+    /// New messages for the session that the agent has already.
+    Added,
+    /// The agent has the session with all messages.
+    There,
+}
+
+impl Way {
+    /// The word in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Added => "added",
+            Self::There => "there",
+        }
+    }
+}
+
+/// Session as the other agent gets it, before anything is written.
+pub struct Onward {
+    /// The way.
+    pub way: Way,
+    /// The path of the main file in the agent's folder.
+    pub path: PathBuf,
+    /// The summary of the session as it will be.
+    pub summary: Summary,
+    /// Number of messages that are new for the agent.
+    pub added: u64,
+    /// The reason why the session is not added to the one that the agent has.
+    pub note: Option<String>,
+    /// Report on the conversion, if there was one.
+    pub report: Option<FileReport>,
+    /// The files that are to be written.
+    pub writes: Writes,
+    /// The session, to read what a model gets from it.
+    pub job: Job,
+}
+
+/// Reason why a session cannot be continued.
+pub enum Failed {
+    /// The conversion gave no output.
+    Report(Box<FileReport>),
+    /// Something else failed.
+    Error(Error),
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// Prepares a session for another agent. Nothing is written to the agents' folders.
+///
+/// # Errors
+/// If the session cannot be read or converted.
+pub fn onward(session: &Listed, recipient: &Recipient<'_>) -> std::result::Result<Onward, Failed> {
+    let work = tempfile::tempdir().map_err(|error| Error::io("cannot work", error))?;
+    let job = settled(&session.job, work.path())?;
+    let agent = format_of(&job)?;
+    let made = Made { job: &job, format: agent, recipient, work: work.path() };
+    let other = match session.job.path().filter(|_| agent.has_lines()) {
+        Some(path) => other::find(path, agent, recipient),
+        None => None,
+    };
+    let mut onward = match other {
+        None => made.fresh(session, None)?,
+        Some(other) => match with(other, session, &made)? {
+            Ok(onward) => onward,
+            Err(note) => made.fresh(session, Some(note))?,
+        },
+    };
+    onward.writes.keep(work);
+    Ok(onward)
+}
+
+/// Adds the new messages to the session that the other agent has already. `Err` inside is the reason
+/// why that is not possible.
+fn with(
+    other: Other,
+    session: &Listed,
+    made: &Made<'_>,
+) -> std::result::Result<std::result::Result<Onward, String>, Failed> {
+    let mut sides = match Sides::of(&other, made)? {
+        Ok(sides) => sides,
+        Err(why) => return Ok(Err(why)),
+    };
+    if sides.own == 0 {
+        return Ok(Ok(Onward {
+            way: Way::There,
+            summary: summary_of(&other.main, other.format),
+            job: named(&other.main),
+            path: other.main,
+            added: 0,
+            note: None,
+            report: None,
+            writes: Writes::default(),
+        }));
+    }
+    if sides.others > 0 {
+        let why = "both agents went on since, so this is a session of its own".to_owned();
+        return Ok(Err(why));
+    }
+    made.added(session, &other, &mut sides)
+}
+
+/// Returns the input of a session. If its last line is not complete, because its agent is writing it,
+/// the input is a copy without it.
+fn settled(job: &Job, work: &Path) -> Result<Job> {
+    let failed = |error| Error::io("cannot copy", error);
+    let JobSource::File(path) = &job.source else { return Ok(job.clone()) };
+    let is_lines = path.extension().is_some_and(|ending| ending == "jsonl");
+    let end = if is_lines { complete(path)? } else { None };
+    let Some(end) = end else { return Ok(Job { named: true, ..job.clone() }) };
+    let folder = work.join("in");
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let name = path.file_name().unwrap_or_default();
+    let copy = folder.join(name);
+    std::fs::copy(path, &copy).map_err(failed)?;
+    let cut = File::options().write(true).open(&copy).and_then(|file| file.set_len(end));
+    cut.map_err(failed)?;
+    let beside = |from: &Path, to: &Path| match from.is_file() {
+        true => std::fs::copy(from, to).map(drop).map_err(failed),
+        false => Ok(()),
+    };
+    beside(&origin_of(path), &origin_of(&copy))?;
+    let (from, to) = (path.with_extension(""), copy.with_extension(""));
+    for file in walkdir::WalkDir::new(&from).into_iter().filter_map(std::result::Result::ok) {
+        let place = to.join(file.path().strip_prefix(&from).unwrap_or(Path::new("")));
+        if file.file_type().is_dir() {
+            std::fs::create_dir_all(place).map_err(failed)?;
+        } else if file.file_type().is_file() {
+            beside(file.path(), &place)?;
+        }
+    }
+    Ok(named(&copy))
+}
+
+/// Returns the end of the last complete line of a file whose last line is torn; `None` for a file
+/// whose last line is complete.
+fn complete(path: &Path) -> Result<Option<u64>> {
+    const PIECE: u64 = 64 << 10;
+    let failed = |error| Error::io("cannot read", error);
+    let mut file = File::open(path).map_err(failed)?;
+    let size = file.metadata().map_err(failed)?.len();
+    let (mut start, mut tail) = (size, Vec::new());
+    while start > 0 {
+        let from = start.saturating_sub(PIECE);
+        let mut piece = vec![0; (start - from) as usize];
+        file.seek(SeekFrom::Start(from))
+            .and_then(|_| file.read_exact(&mut piece))
+            .map_err(failed)?;
+        let end = memchr::memrchr(b'\n', &piece);
+        piece.append(&mut tail);
+        (tail, start) = (piece, from);
+        if let Some(end) = end {
+            let torn = tail.get(end + 1..).unwrap_or_default();
+            let whole = torn.is_empty() || serde_json::from_slice::<IgnoredAny>(torn).is_ok();
+            return Ok((!whole).then(|| from + end as u64 + 1));
+        }
+    }
+    Ok(None)
+}
+
+/// Estimates the number of tokens of what a model gets from a session: one for four bytes of text.
+///
+/// # Errors
+/// If the session cannot be read.
+pub fn tokens_of(job: &Job) -> Result<u64> {
+    let Opened { found, mut input, .. } = opened(job)?;
+    let (options, log) = (summary::options(), Log::default());
+    let cx = Cx { options: &options, log: &log };
+    let mut bytes = 0;
+    for message in context::sent(found.format, &mut input, &cx, &cx)? {
+        bytes += size_of(&message?.value.node);
+    }
+    Ok(bytes / 4)
+}
+
+/// Returns the size of a node in bytes; an image counts as much text as it costs tokens.
+fn size_of(node: &Node) -> u64 {
+    const IMAGE: u64 = 6000;
+    let sizes = node.iter().map(|(field, value)| match value {
+        Value::Json(json) if field == Field::Data => IMAGE.min(json.as_bytes().len() as u64),
+        Value::Json(json) => json.as_bytes().len() as u64,
+        Value::Node(node) => size_of(node),
+        Value::Nodes(nodes) => nodes.iter().map(size_of).sum(),
+    });
+    sizes.sum()
+}
+
+/// Returns the input of a file that is named.
+fn named(path: &Path) -> Job {
+    let relative = PathBuf::from(path.file_name().unwrap_or_default());
+    let source = JobSource::File(Arc::from(path));
+    Job { source, relative, named: true, passed_over: None }
+}
+
+fn opened(job: &Job) -> Result<Opened<'_>> {
+    let nothing = || Error::request(Code::UnknownFormat, Code::UnknownFormat.title());
+    Opened::new(&job.source, ReadOptions::default(), true)?.ok_or_else(nothing)
+}
+
+fn format_of(job: &Job) -> Result<&'static Format> {
+    opened(job).map(|opened| opened.found.format)
+}
+
+fn summary_of(path: &Path, format: &'static Format) -> Summary {
+    let job = named(path);
+    summary::read(&job, Some(format)).summary.unwrap_or_else(|| Summary::empty(format.name, &job))
+}
+
+/// Returns the number of messages of a session.
+fn messages_in(format: &'static Format, parts: &mut dyn Parts) -> Result<u64> {
+    let (options, log) = (summary::options(), Log::default());
+    let cx = Cx { options: &options, log: &log };
+    let records = formats::records(format, parts, &cx)?;
+    let messages = records.filter_map(Result::ok).filter(|located| {
+        let record = &located.value;
+        record.kind == Kind::Message && !record.is_aside()
+    });
+    Ok(messages.count() as u64)
+}
+
+/// Options with which sessions are converted: as far as possible.
+fn options() -> Options {
+    Options { on_error: OnError::Keep, force_version: true, ..Options::default() }
+}

@@ -1,0 +1,82 @@
+//! The other file of a session with which two agents go on by turns.
+
+use super::Recipient;
+use crate::format::Format;
+use crate::formats::Spec;
+use crate::origin::{self, Header};
+use crate::store::{is_origin, origin_of, origin_of_moved, plain_name};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// The file of the other agent.
+pub struct Other {
+    /// Its path.
+    pub main: PathBuf,
+    /// Its format.
+    pub format: &'static Format,
+    /// The origin, which is beside the copy.
+    pub origin: PathBuf,
+    /// Whether the file is the original, and the session that goes on is its copy.
+    pub is_original: bool,
+}
+
+/// Finds the file of the other agent, if it has one of the session in this file.
+pub fn find(path: &Path, format: &'static Format, recipient: &Recipient<'_>) -> Option<Other> {
+    original(path, format, recipient).or_else(|| copy(path, format, recipient))
+}
+
+/// Finds the file from which this one was made.
+fn original(path: &Path, format: &'static Format, recipient: &Recipient<'_>) -> Option<Other> {
+    let origin = origin_of_moved(path, format);
+    let header = header_of(&origin)?;
+    let own = is_of(&header.source, recipient.to.format) && is_of(&header.target, format);
+    let name = header.file_name.filter(|_| own)?;
+    let is_it = |file: &Path| plain_of(file).as_ref() == Some(&name);
+    let main = files(recipient).find(|file| is_it(file))?;
+    Some(Other { main, format: recipient.to.format, origin, is_original: true })
+}
+
+/// Finds the file that was made from this one; the newest, if there are several.
+fn copy(path: &Path, format: &'static Format, recipient: &Recipient<'_>) -> Option<Other> {
+    let name = plain_of(path)?;
+    let is_its = |header: &Header| {
+        is_of(&header.source, format)
+            && is_of(&header.target, recipient.to.format)
+            && header.file_name.as_ref() == Some(&name)
+    };
+    let origins = files(recipient).filter(|file| is_origin(file));
+    let origins = origins.filter(|file| header_of(file).as_ref().is_some_and(is_its));
+    let made = origins.filter_map(|origin| {
+        let main = origin.with_extension("");
+        let time = main.metadata().ok()?.modified().ok();
+        (origin_of(&main) == origin).then_some((time, main, origin))
+    });
+    let (_, main, origin) = made.max()?;
+    Some(Other { main, format: recipient.to.format, origin, is_original: false })
+}
+
+/// Returns the header of an origin.
+fn header_of(path: &Path) -> Option<Header> {
+    let file = File::open(path).ok()?;
+    let size = file.metadata().ok()?.len();
+    origin::header_of(file, size)
+}
+
+/// Whether the name of a format and version is of this format.
+fn is_of(name: &str, format: &Format) -> bool {
+    Spec::parse(name).is_ok_and(|spec| spec.format == format)
+}
+
+/// Returns the files in the agent's folders.
+fn files<'w>(recipient: &'w Recipient<'_>) -> impl Iterator<Item = PathBuf> + 'w {
+    let all =
+        recipient.places.iter().flat_map(|place| WalkDir::new(&place.path).sort_by_file_name());
+    all.filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_file())
+        .map(walkdir::DirEntry::into_path)
+}
+
+fn plain_of(path: &Path) -> Option<String> {
+    path.file_name()?.to_str().map(|name| plain_name(name).to_owned())
+}
