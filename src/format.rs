@@ -8,6 +8,7 @@ mod member;
 mod named;
 mod options;
 mod repair;
+mod rewind;
 
 pub use at::At;
 pub use context::{Api, Context, Corrections, Interface, Mends, Prompt, Resent};
@@ -17,6 +18,7 @@ pub use member::Member;
 pub use named::Named;
 pub use options::{Cx, OnError, Options};
 pub use repair::{FoundRecord, Mend, Reach, Records, RepairFn, RepairIo, RepairOptions, Repaired};
+pub use rewind::{Back, Marks, Turns};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -109,6 +111,10 @@ pub struct Format {
     pub migrates_in_place: bool,
     /// Builds the messages that the format's own software sends to a model, if its rules are known.
     pub context: Option<ContextFn>,
+    /// Returns the turns of a session of this version, if the software can take them back.
+    pub turns: Option<fn(u32) -> Option<Box<dyn Turns>>>,
+    /// Records at the beginning and the end of turns.
+    pub marks: Option<&'static Marks>,
     /// Finds the messages that one request of a run showed to a model, where sessions keep
     /// requests.
     pub prompt: Option<PromptFn>,
@@ -374,6 +380,8 @@ impl Format {
             steps: &[],
             migrates_in_place: false,
             context: None,
+            turns: None,
+            marks: None,
             prompt: None,
             repair,
             native: None,

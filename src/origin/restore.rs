@@ -8,12 +8,14 @@ use super::file::{Header, Origin, Source, rejected};
 use super::file_records::FileRecords;
 use super::guard;
 use super::keep::Digesting;
+use super::matching::branches::{self, Left};
 use super::matching::call_names::CallNames;
 use super::matching::compactions;
 use super::matching::outcomes::{Match, RecordKey, aligned, match_turns, renumbered};
 use super::matching::parent_links::ParentLinks;
 use super::matching::rewritten_history::RewrittenHistory;
-use super::matching::{branches, context_edits, copies, unsaved_run};
+use super::matching::{context_edits, copies, unsaved_run};
+use super::merge::taken_back::TakenBack;
 use super::merge::{Done, Merger};
 use super::pair;
 use super::record_store::RecordStore;
@@ -437,9 +439,12 @@ fn merged(
     let branching = parent_links.file_format.is_some_and(|file_format| file_format.version().tree);
     let linear = source_format.is_some_and(|source_format| !source_format.version().tree);
     let forks = !branching && branches::forks(now, &added)?;
-    let mut open_calls = HashSet::new();
+    let takes_back = source_format.filter(|_| branching);
+    let turns = takes_back.and_then(|spec| spec.format.turns?(spec.version().number));
+    let mut left = Left::default();
     if forks || (parent_links.tree || parent_links.names_new_leaf()) && linear {
-        open_calls = branches::behind(now, (&mut outcomes, &mut added), branching, cx)?;
+        let kinds = (branching, turns.is_some());
+        left = branches::behind(now, (&mut outcomes, &mut added), kinds, cx)?;
     }
     context_edits::apply(now, (&mut outcomes, &mut added), source_format, cx)?;
     let mut summed = compactions::find_new(
@@ -452,9 +457,11 @@ fn merged(
     for (number, record) in linked {
         summed.replacements.entry(number).or_insert(record);
     }
-    summed.open_calls = open_calls;
+    summed.open_calls = left.open_calls;
     let store = RecordStore::new(sink.spool()?);
-    let back = Merger::new((&mut *now, base), parent_links, (outcomes, added), summed, store, cx);
+    let mut back =
+        Merger::new((&mut *now, base), parent_links, (outcomes, added), summed, store, cx);
+    back.taken_back = TakenBack::of(left.taken_back, turns);
     let Done { store: mut stream, changed, summed } = back.all(&mut *origin, &quiet)?;
     if !changed {
         return Ok(None);

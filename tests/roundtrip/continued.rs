@@ -15,31 +15,31 @@ use std::path::{Path, PathBuf};
 
 const FORMATS: &[&str] = &["pi", "claude-code", "codex", "connectonion", "agent-orchestrator"];
 
-fn keep() -> Options {
+pub fn keep() -> Options {
     options(OnError::Keep, Choice::Derived)
 }
 
 /// This session in another format, with its origin.
-fn away(source: &[u8], to: &str) -> Vec<u8> {
+pub fn away(source: &[u8], to: &str) -> Vec<u8> {
     let (format, version) = recognise(source).expect("a known format");
     converted(source, format, version, to, &keep()).0.expect("a convertible session")
 }
 
 /// What comes back of this file, and what is found.
-fn back(file: &[u8], to: &str) -> (Vec<u8>, Findings) {
+pub fn back(file: &[u8], to: &str) -> (Vec<u8>, Findings) {
     let (format, version) = recognise(file).expect("a known format");
     let (done, findings) = converted(file, format, version, to, &keep());
     (alone(&done.unwrap_or_else(|error| panic!("{error}"))), findings)
 }
 
 /// Each line of JSON of a file.
-fn lines(bytes: &[u8]) -> Vec<Value> {
+pub fn lines(bytes: &[u8]) -> Vec<Value> {
     let lines = bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty());
     lines.map(|line| serde_json::from_slice(line).expect("JSON")).collect()
 }
 
 /// Role and text of each block of these messages; calls by their names, results by their calls.
-fn said(messages: &[Value]) -> Vec<(String, String)> {
+pub fn said(messages: &[Value]) -> Vec<(String, String)> {
     let mut said = Vec::new();
     for message in messages {
         let mut add = |role: &str, text: &Value| {
@@ -136,7 +136,7 @@ fn appended(format: &str, lines: &[Value]) -> Vec<(String, String)> {
 }
 
 /// The main file in a folder.
-fn main_of(folder: &Path) -> PathBuf {
+pub fn main_of(folder: &Path) -> PathBuf {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let mut files: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
     files.retain(|file| file.is_file() && !name(file).ends_with(".meta.json"));
@@ -258,7 +258,7 @@ fn of_codex() -> Vec<Value> {
 }
 
 /// Lines that Claude Code 2.1.332 appends for a prompt behind this line.
-fn of_claude_code(leaf: &Value) -> Vec<Value> {
+pub fn of_claude_code(leaf: &Value) -> Vec<Value> {
     let behind = leaf.as_str().expect("an identifier");
     let id = |n: u32| format!("0000000{n}{}", &behind[8..]);
     let line = |n: u32, parent: Value, more: Value| {
@@ -293,7 +293,7 @@ fn of_claude_code(leaf: &Value) -> Vec<Value> {
 }
 
 /// Lines that pi 0.73.1 appends for a prompt behind this entry.
-fn of_pi(leaf: &Value) -> Vec<Value> {
+pub fn of_pi(leaf: &Value) -> Vec<Value> {
     let message = |n: u32, parent: &str, message: Value| {
         json!({"type": "message", "id": format!("9999999{n}"), "parentId": parent,
             "timestamp": format!("{TIME}{n}.000Z"), "message": message})
@@ -322,7 +322,7 @@ fn of_pi(leaf: &Value) -> Vec<Value> {
 }
 
 /// Lines that the program of a format appends for a prompt.
-fn resumed(target: &str, file: &[u8]) -> Vec<Value> {
+pub fn resumed(target: &str, file: &[u8]) -> Vec<Value> {
     let leaf = |name: &str| {
         let all = lines(file);
         all.iter().rev().find_map(|line| line.get(name).cloned()).expect("an entry")
@@ -335,13 +335,13 @@ fn resumed(target: &str, file: &[u8]) -> Vec<Value> {
 }
 
 /// A converted session with lines behind its last one.
-fn with(there: &[u8], new: &[Value]) -> Vec<u8> {
+pub fn with(there: &[u8], new: &[Value]) -> Vec<u8> {
     let mut parts = files_of(there);
     parts[0].1.extend(new.iter().flat_map(|line| (line.to_string() + "\n").into_bytes()));
     several(parts)
 }
 
-fn any_more() -> Vec<(String, String)> {
+pub fn any_more() -> Vec<(String, String)> {
     [("user", "Any more?"), ("assistant", "No more.")]
         .map(|(role, text)| (role.to_owned(), text.to_owned()))
         .to_vec()

@@ -16,6 +16,7 @@ mod real_agents;
 mod respelled;
 mod resumed;
 mod returned;
+mod rewound;
 mod streams;
 mod torn;
 mod turns;

@@ -442,7 +442,7 @@ pub fn uuid(session: &Node, question: Option<&str>) -> String {
 }
 
 /// Returns a UUID that follows from a text.
-fn digits(text: &[u8]) -> String {
+pub fn digits(text: &[u8]) -> String {
     let (a, b) = (hash(text), hash(&[text, b"2"].concat()));
     // Version 4 and its variant.
     ids::uuid(a & 0xffff_ffff_ffff_0fff | 0x4000, b & 0x0fff_ffff_ffff_ffff | 0xa << 60)

@@ -320,14 +320,14 @@ fn write_payload(record: &Record, out: &mut Vec<u8>) -> Option<String> {
 /// Gives a line of version 3 the number behind the last one; without a last number, it keeps its
 /// own. Returns the number.
 pub fn number(record: &mut Record, last: Option<u64>) -> Option<u64> {
-    let extra = record.node.json(Field::Extra)?;
-    let own = extra.member("ordinal")?.float()? as u64;
-    let Some(last) = last else { return Some(own) };
+    let extra = record.node.json(Field::Extra);
+    let own = || Some(extra?.member("ordinal")?.float()? as u64);
+    let Some(last) = last else { return own() };
     let mut renumbered = Extra::default();
-    for (key, value) in extra.members() {
-        match text::is(key, "ordinal") {
-            true => renumbered.add(key, (last + 1).to_string().as_bytes()),
-            false => renumbered.add(key, value),
+    renumbered.add(b"\"ordinal\"", (last + 1).to_string().as_bytes());
+    for (key, value) in extra.iter().flat_map(|extra| extra.members()) {
+        if !text::is(key, "ordinal") {
+            renumbered.add(key, value);
         }
     }
     renumbered.put(&mut record.node);

@@ -32,8 +32,10 @@ mod context;
 mod foreign;
 mod items;
 mod line;
+mod marks;
 mod read;
 mod repair;
+mod rewind;
 mod template;
 mod turns;
 mod twin;
@@ -65,6 +67,8 @@ pub static FORMAT: Format = Format {
     ],
     migrates_in_place: true,
     context: Some(context::open),
+    turns: Some(rewind::turns),
+    marks: Some(&marks::MARKS),
     mends: Mends::CallsAndImages,
     interface: Interface::OpenAiResponses,
     unanswered: items::ABORTED,

@@ -13,6 +13,16 @@ use crate::record::{Field, Kind, Record};
 pub struct Place {
     pub node: Option<u64>,
     part: Part,
+    /// Number of the last compaction with a new history before it, or 0.
+    base: u32,
+}
+
+impl Place {
+    /// Whether the turn begins behind the node, and not in a list of messages that it holds.
+    #[must_use]
+    pub fn is_behind_node(self) -> bool {
+        self.part == Part::Whole
+    }
 }
 
 /// Part of a node that is before the turn.
@@ -68,7 +78,7 @@ impl Turn {
 }
 
 /// A history and the turns in it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct History {
     /// For each turn, the place before it.
     places: Vec<Place>,
@@ -81,7 +91,7 @@ struct History {
 }
 
 /// The turns of a rollout, as they come.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Turns {
     steps: Vec<Step>,
     history: History,
@@ -98,6 +108,35 @@ impl Turns {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.history.places.is_empty()
+    }
+
+    /// Returns the number of turns in the history.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.history.places.len()
+    }
+
+    /// Returns the place to which an event leads that takes back this number of turns, unless it
+    /// takes back a compaction before that place, too; the second value is `None` then. `None` if
+    /// there are not as many.
+    #[must_use]
+    pub fn place_before(&self, turns: usize) -> Option<Option<Place>> {
+        let place = |all: &Self| {
+            let places = &all.history.places;
+            let place = *places.get(places.len().checked_sub(turns)?)?;
+            Some(Some(place).filter(|place| place.base == all.last_base()))
+        };
+        if self.before.is_empty() {
+            return place(self);
+        }
+        let mut all = self.clone();
+        all.begin_back(turns);
+        place(&all)
+    }
+
+    /// Returns the number of the last compaction with a new history that counts, or 0.
+    fn last_base(&self) -> u32 {
+        self.before.last().map_or(0, |(number, _)| *number)
     }
 
     /// Returns the number of compactions with a new history so far.
@@ -140,7 +179,8 @@ impl Turns {
                 let of_user = record.node.is(Field::Role, "user");
                 self.items_of(of_user);
                 if of_user {
-                    self.history.places.push(Place { node: before, part: Part::Whole });
+                    let base = self.last_base();
+                    self.history.places.push(Place { node: before, part: Part::Whole, base });
                 }
             }
             Kind::Extension => self.items_of(false),
@@ -162,10 +202,11 @@ impl Turns {
     }
 
     fn sum_up(&mut self, here: Option<u64>) {
+        let base = self.last_base();
         let history = &mut self.history;
         // The summary before it is one of the messages that it leaves out.
         let count = history.places.len() - usize::from(history.summary.is_some());
-        let place = |kept| Place { node: here, part: Part::Kept(kept) };
+        let place = |kept| Place { node: here, part: Part::Kept(kept), base };
         history.places = (0..=count).map(place).collect();
         (history.summary, history.kept) = (Some(count), None);
     }
@@ -180,7 +221,8 @@ impl Turns {
         for (number, item) in line::items(list).enumerate() {
             if item.kind == Kind::Message && item.node.is(Field::Role, "user") {
                 let before = if new.places.is_empty() { number } else { talk };
-                new.places.push(Place { node: here, part: Part::Items(before) });
+                let part = Part::Items(before);
+                new.places.push(Place { node: here, part, base: self.compactions });
             }
             if item.kind != Kind::Extension {
                 talk = number + 1;
@@ -229,10 +271,15 @@ impl Turns {
         None
     }
 
-    fn roll_back(&mut self, turns: usize) -> Option<Option<u64>> {
+    /// Notes an event that takes turns back, with which compactions may no longer count.
+    fn begin_back(&mut self, turns: usize) {
         self.steps.push(Step::Back(turns));
         self.taken_back = true;
         self.give_up();
+    }
+
+    fn roll_back(&mut self, turns: usize) -> Option<Option<u64>> {
+        self.begin_back(turns);
         let history = &mut self.history;
         let left = history.places.len().saturating_sub(turns);
         let place = history.places.get(left).copied()?;

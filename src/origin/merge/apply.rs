@@ -113,6 +113,16 @@ impl Merger<'_> {
         let (bases, mut edited, last, part) = self.shown_by(share, outcomes)?;
         self.flush(last)?;
         self.show(&bases, last);
+        let numbers = outcomes.iter().filter_map(|found| match found {
+            Match::Same(number) | Match::Edited(number) => Some(*number),
+            Match::Deleted => None,
+        });
+        if let Some(taken) = &mut self.taken_back {
+            numbers.for_each(|number| match source.kind {
+                Kind::Compaction => taken.list(number),
+                _ => taken.show(number, source.node.json(Field::Id)),
+            });
+        }
         self.summed.leave_behind(last, &source);
         if part == Some(Part::Empty) {
             return self.deleted(&source);

@@ -12,6 +12,7 @@ mod new_records;
 pub mod new_turns;
 mod repeated_answers;
 mod restored_texts;
+pub mod taken_back;
 mod trailing_state;
 mod wording;
 
@@ -23,6 +24,7 @@ use crate::json::Json;
 use crate::origin::base::{Base, Item};
 use crate::origin::file_records::FileRecords;
 use crate::origin::matching::align::Tag;
+use crate::origin::matching::branches::AT_END;
 use crate::origin::matching::compactions::Summed;
 use crate::origin::matching::outcomes::Match;
 use crate::origin::matching::parent_links::ParentLinks;
@@ -32,6 +34,7 @@ use crate::origin::merge::edited_turns::{EditedTurns, Repeated};
 use crate::origin::merge::message_edits::{Answer, agree};
 use crate::origin::merge::native_form::pass;
 use crate::origin::merge::new_turns::NewTurns;
+use crate::origin::merge::taken_back::TakenBack;
 use crate::origin::merge::trailing_state::Tail;
 use crate::origin::record_store::RecordStore;
 use crate::record::{Answers, Called, Field, Kind, Record};
@@ -94,6 +97,10 @@ pub struct Merger<'n> {
     number: Option<u64>,
     /// Old and new identifier of the session.
     renamed: Option<(Json, Json)>,
+    /// Whether the source has records at the beginning of turns.
+    marks_turns: bool,
+    /// Turns of the source that the file left, and that the source's agent takes back.
+    pub taken_back: Option<TakenBack>,
 }
 
 /// Merged records of the source.
@@ -151,6 +158,8 @@ impl<'n> Merger<'n> {
             cut: Deletions::default(),
             source_format: None,
             renamed: None,
+            marks_turns: false,
+            taken_back: None,
             often: Vec::new(),
             omitted: Omitted::default(),
             number: None,
@@ -276,8 +285,9 @@ impl<'n> Merger<'n> {
     /// Writes the remaining records behind the last item.
     fn finish(mut self) -> Result<Done> {
         self.flush(u32::MAX)?;
-        if let Some(leaf) = self.parent_links.leaf().filter(|leaf| self.tip.as_ref() != Some(*leaf))
-        {
+        self.take_back(AT_END)?;
+        let leaf = self.parent_links.leaf().filter(|_| self.taken_back.is_none());
+        if let Some(leaf) = leaf.filter(|leaf| self.tip.as_ref() != Some(*leaf)) {
             self.tail.set_leaf(leaf);
             self.report(
                 Code::OriginAdded,
@@ -395,6 +405,9 @@ impl<'n> Merger<'n> {
         }
         self.new_turns.note(&record);
         self.models.note(&record);
+        self.taken_back.iter_mut().for_each(|taken| taken.note(&record, shown));
+        let marks = self.source_format.and_then(|spec| spec.format.marks);
+        self.marks_turns |= marks.is_some_and(|marks| (marks.is)(&record));
         let number = self.source_format.and_then(|spec| spec.format.number);
         let own = number.and_then(|number| number(&mut record, None));
         self.number = own.max(self.number);

@@ -58,6 +58,7 @@ impl Merger<'_> {
             if is_nothing(&mut record) {
                 continue;
             }
+            self.take_back(number)?;
             if fresh && let Some(title) = self.title(&record) {
                 self.report(Code::OriginAdded, "the name of the session is new", Some(number));
                 self.put_for(&record, title)?;
@@ -218,7 +219,10 @@ impl Merger<'_> {
     }
 
     /// Adds a new record to the source.
-    fn take_in(&mut self, Located { value: mut record, at }: Located<Record>) -> Result<()> {
+    pub(super) fn take_in(
+        &mut self,
+        Located { value: mut record, at }: Located<Record>,
+    ) -> Result<()> {
         let number = at.record as u32;
         let before = self.time.clone();
         let is_said = record.kind == Kind::Message;
@@ -247,7 +251,10 @@ impl Merger<'_> {
         pass(&record.node, &mut self.called);
         let before_it = self.parent_links.before(&record).cloned();
         let behind_call = self.summed.is_dangling(self.tip.as_ref());
-        let branches = before_it.is_some() && before_it != self.tip && !behind_call;
+        let branches = self.taken_back.is_none()
+            && before_it.is_some()
+            && before_it != self.tip
+            && !behind_call;
         if branches || (is_said && self.new_turns.ends_before(&record)) {
             self.settle()?;
         }
@@ -274,23 +281,43 @@ impl Merger<'_> {
             return Ok(());
         }
         for record in all {
-            let alone = self.new_turns.behind(record);
-            alone.iter().try_for_each(|record| self.store.add(record))?;
+            let Some(mut alone) = self.new_turns.behind(record) else { continue };
+            self.renumber(&mut alone);
+            self.taken_back.iter_mut().for_each(|taken| taken.note(&alone, true));
+            self.store.add(&alone)?;
         }
         Ok(())
     }
 
     /// Writes the open new messages, with the records that the source format has around them.
-    fn settle(&mut self) -> Result<()> {
+    pub(super) fn settle(&mut self) -> Result<()> {
         let mut all = self.new_turns.settle(self.source_format);
+        self.mark(&mut all);
+        all.iter_mut().for_each(|record| self.renumber(record));
+        for record in &all {
+            self.cut.pass(record);
+            self.taken_back.iter_mut().for_each(|taken| taken.note(record, true));
+        }
+        all.iter().try_for_each(|record| self.store.add(record))
+    }
+
+    /// Adds the records at the beginning and the end of a new turn, where the source has such.
+    fn mark(&self, turn: &mut Vec<Record>) {
+        let marks = self.source_format.filter(|_| self.marks_turns && !self.is_native());
+        let marks =
+            marks.and_then(|spec| spec.format.marks).filter(|_| turn.iter().any(is_question));
+        if let Some([begin, end]) = marks.and_then(|marks| (marks.around)(turn)) {
+            turn.insert(0, begin);
+            turn.push(end);
+        }
+    }
+
+    /// Gives a new record the next number, where the lines of the source have numbers.
+    pub(super) fn renumber(&mut self, record: &mut Record) {
         let number = self.source_format.and_then(|spec| spec.format.number);
         if let Some(number) = number.filter(|_| !self.is_native()) {
-            for record in &mut all {
-                self.number = number(record, self.number).or(self.number);
-            }
+            self.number = number(record, self.number).or(self.number);
         }
-        all.iter().for_each(|record| self.cut.pass(record));
-        all.iter().try_for_each(|record| self.store.add(record))
     }
 
     /// Returns a new record with an identifier that follows from its line. In a file of the source
@@ -323,6 +350,7 @@ impl Merger<'_> {
             self.tail.note(record.kind, &id);
         }
         self.end = Some(id.clone());
+        self.taken_back.iter_mut().for_each(|taken| taken.show(number, Some(&id)));
         let before = self.tip.replace(id.clone());
         let parent = before.clone().unwrap_or(Json::constant("null"));
         if !self.parent_links.tree {
