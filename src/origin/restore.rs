@@ -8,7 +8,7 @@ use super::file::{Header, Origin, Source, rejected};
 use super::file_records::FileRecords;
 use super::guard;
 use super::keep::Digesting;
-use super::matching::branches::{self, Left};
+use super::matching::branches::{self, Abandoned};
 use super::matching::call_names::CallNames;
 use super::matching::compactions;
 use super::matching::outcomes::{Match, RecordKey, aligned, match_turns, renumbered};
@@ -441,10 +441,10 @@ fn merged(
     let forks = !branching && branches::forks(now, &added)?;
     let takes_back = source_format.filter(|_| branching);
     let turns = takes_back.and_then(|spec| spec.format.turns?(spec.version().number));
-    let mut left = Left::default();
+    let mut abandoned = Abandoned::default();
     if forks || (parent_links.tree || parent_links.names_new_leaf()) && linear {
         let kinds = (branching, turns.is_some());
-        left = branches::behind(now, (&mut outcomes, &mut added), kinds, cx)?;
+        abandoned = branches::behind(now, (&mut outcomes, &mut added), kinds, cx)?;
     }
     context_edits::apply(now, (&mut outcomes, &mut added), source_format, cx)?;
     let mut summed = compactions::find_new(
@@ -457,11 +457,11 @@ fn merged(
     for (number, record) in linked {
         summed.replacements.entry(number).or_insert(record);
     }
-    summed.open_calls = left.open_calls;
+    summed.open_calls = abandoned.open_calls;
     let store = RecordStore::new(sink.spool()?);
     let mut back =
         Merger::new((&mut *now, base), parent_links, (outcomes, added), summed, store, cx);
-    back.taken_back = TakenBack::of(left.taken_back, turns);
+    back.taken_back = TakenBack::of(abandoned.taken_back, turns);
     let Done { store: mut stream, changed, summed } = back.all(&mut *origin, &quiet)?;
     if !changed {
         return Ok(None);

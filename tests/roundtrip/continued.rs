@@ -112,7 +112,9 @@ fn appended(format: &str, lines: &[Value]) -> Vec<(String, String)> {
             "claude-code" if ["user", "assistant"].iter().any(|kind| line["type"] == *kind) => {
                 let time = text(&line["timestamp"]);
                 let copied = seen.contains(&(time.clone(), text(&line["type"])));
-                if time < newest || copied {
+                let placeholder = line["message"]["model"] == "<synthetic>"
+                    && line["message"]["content"][0]["text"] == "No response requested.";
+                if time < newest || copied || placeholder {
                     continue;
                 }
                 newest.clone_from(&time);
@@ -723,6 +725,51 @@ fn a_name_from_pi_is_a_title_in_claude_code() {
             was = now;
         }
     }
+}
+
+#[test]
+fn a_title_is_a_name_in_pi() {
+    let first = session(&main_of(&testdata().join("claude-code/v2/parallel/in")));
+    let title = json!({"type": "custom-title", "customTitle": "At the mole", "sessionId": "s"});
+    let was = with(&first, &[title]);
+    let there = away(&was, "pi");
+    let names =
+        lines(&files_of(&there)[0].1).into_iter().filter(|line| line["type"] == "session_info");
+    let names: Vec<_> = names.map(|line| line["name"].clone()).collect();
+    assert_eq!(names, ["At the mole"]);
+    assert_eq!(back(&there, "claude-code").0, was);
+    let file = with(&there, &resumed("pi", &files_of(&there)[0].1));
+    whole(&was, &back(&file, "claude-code").0, &any_more()).expect("whole");
+    // Another name in its place is a new title.
+    let mut parts = files_of(&there);
+    let text = String::from_utf8(parts[0].1.clone()).expect("UTF-8");
+    parts[0].1 = text.replace("At the mole", "At the quay").into_bytes();
+    let (now, found) = back(&several(parts), "claude-code");
+    whole(&was, &now, &[]).expect("whole");
+    let all = lines(&files_of(&now)[0].1);
+    assert_eq!(all.last().expect("a line")["customTitle"], "At the quay", "{found:?}");
+}
+
+/// Claude Code answers a prompt without an answer by itself before it sends the next one.
+#[test]
+fn an_answer_that_no_model_gave_is_left_out() {
+    let was = crate::common::rollout::rollout(&[crate::common::rollout::user("Who?")]);
+    let there = away(was.as_bytes(), "claude-code");
+    let mut new = resumed("claude-code", &files_of(&there)[0].1);
+    let at = new.iter().position(|line| line["type"] == "user").expect("a prompt");
+    let mut answer = new.iter().find(|line| line["type"] == "assistant").expect("a line").clone();
+    answer["parentUuid"] = new[at]["parentUuid"].clone();
+    answer["uuid"] = json!("77777777-0000-4000-8000-000000000000");
+    answer["timestamp"] = json!(format!("{TIME}0.500Z"));
+    answer["message"]["model"] = json!("<synthetic>");
+    answer["message"]["content"][0]["text"] = json!("No response requested.");
+    new[at]["parentUuid"] = answer["uuid"].clone();
+    new.insert(at, answer);
+    let (now, found) = back(&with(&there, &new), "codex");
+    whole(was.as_bytes(), &now, &any_more()).expect("whole");
+    let counts =
+        |found: &&copyist::diagnostic::Diagnostic| found.message.contains("1 placeholder answer");
+    assert_eq!(found.diagnostics.iter().filter(counts).count(), 1, "{found:?}");
 }
 
 /// A session of Codex on a branch, and one of Claude Code, continued on others or on none.

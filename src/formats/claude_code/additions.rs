@@ -1,14 +1,14 @@
 //! Lines that Claude Code adds to a transcript by itself.
 //!
 //! Source: transcripts that releases 2.0.53 and 2.1.332 resumed, and the types of lines in the
-//! program of 2.1.332. Two lines are messages and therefore not listed: the result of a call that
-//! was interrupted, and the answer `No response requested.`
+//! program of 2.1.332. The result that it gives to a call that was interrupted is a message as any
+//! other.
 
 use super::read::TITLE;
 use super::wire;
 use crate::json::{Json, text};
 use crate::mapping::Object;
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::{Field, Kind, Node, Record, block};
 
 /// Fields of the session that the first resumed line fills where no line before has them.
 pub const FILLS: &[Field] = &[Field::Cwd, Field::Client, Field::Created, Field::Branch];
@@ -61,6 +61,17 @@ pub fn addition(record: &Record) -> Option<&'static str> {
         }
         Kind::Notice => Some("file"),
         Kind::SessionInfo => Some("title"),
+        Kind::Message if is_placeholder(&record.node) => Some("placeholder answer"),
         _ => None,
     }
+}
+
+/// Text of the answer that Claude Code puts between two prompts of which the first has none.
+pub const NO_RESPONSE: &str = "No response requested.";
+
+/// Whether a message is that answer, which no model gave.
+fn is_placeholder(message: &Node) -> bool {
+    message.is(Field::Model, "<synthetic>")
+        && block::message_text(message)
+            .is_some_and(|text| text.text().as_deref() == Some(NO_RESPONSE))
 }

@@ -3,6 +3,7 @@
 //! Source: what that release sends of transcripts with calls and results missing, late, repeated or
 //! out of order.
 
+use super::additions::NO_RESPONSE;
 use crate::dialect::anthropic::context;
 use crate::error::Result;
 use crate::format::{Context, Corrections};
@@ -98,7 +99,7 @@ impl Corrections for Pairs {
         let answered = unanswered && self.behind.is_empty();
         self.settle(true, out);
         if answered {
-            let text = block::text(Json::constant("\"No response requested.\""));
+            let text = block::text(Json::string(NO_RESPONSE));
             out.push(message("assistant", vec![text]));
         }
     }

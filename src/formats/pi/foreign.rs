@@ -22,6 +22,8 @@ pub struct Foreign {
     last: Option<Json>,
     /// Leaf of the session, if the session names one.
     leaf: Option<Json>,
+    /// Name of the session.
+    name: Option<Json>,
     /// Entries that have no place in pi's files, and entries beside the conversation, each with its
     /// parent.
     omitted: HashMap<Json, Json>,
@@ -48,6 +50,7 @@ impl Foreign {
             entries: HashSet::new(),
             last: None,
             leaf: session.json(Field::Leaf).cloned(),
+            name: None,
             omitted: HashMap::new(),
             beside: HashMap::new(),
         }
@@ -111,6 +114,25 @@ impl Foreign {
     /// Notes the leaf of the session.
     pub fn set_leaf(&mut self, leaf: Option<&Json>) {
         self.leaf = leaf.cloned().or(self.leaf.take());
+    }
+
+    /// Notes the name of the session.
+    pub fn set_name(&mut self, name: Option<&Json>) {
+        let name = name.filter(|name| name.text().is_some_and(|text| !text.trim().is_empty()));
+        self.name = name.cloned().or(self.name.take());
+    }
+
+    /// Returns the entry that names the session, behind its leaf; `None` if it has no name.
+    #[must_use]
+    pub fn name_entry(&self) -> Option<Record> {
+        let name = self.name.clone()?;
+        let leaf = self.leaf.as_ref().or(self.last.as_ref());
+        let leaf = leaf.map(|leaf| self.written_above(leaf, true));
+        let leaf = leaf.filter(|leaf| self.entries.contains(&hash(leaf.as_bytes())));
+        let mut record = self.named(Record::new(Kind::SessionInfo));
+        leaf.into_iter().for_each(|leaf| record.node.set(Field::Parent, leaf.clone()));
+        record.node.set(Field::Name, name);
+        Some(record)
     }
 
     /// Returns an entry to be written last, behind the leaf of the session, as pi takes the last

@@ -103,19 +103,25 @@ impl Writer for Entries<'_> {
         if self.session.is_none() {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         }
-        self.write_leaf_entry()?;
+        self.write_last_entry()?;
         self.pen.finish()
     }
 }
 
 impl Entries<'_> {
-    /// Writes a last entry where the session's leaf would not be pi's leaf otherwise.
-    fn write_leaf_entry(&mut self) -> Result<()> {
-        let session = self.session.as_mut().filter(|_| self.version.tree);
-        let Some(value) = session.and_then(|session| session.foreign.leaf_entry()) else {
+    /// Writes the entry with the session's name, and a last entry where the session's leaf would not
+    /// be pi's leaf otherwise.
+    fn write_last_entry(&mut self) -> Result<()> {
+        let held = self.version.kinds.contains(&Kind::SessionInfo);
+        let Some(session) = self.session.as_mut().filter(|_| self.version.tree) else {
             return Ok(());
         };
-        self.entry(&Located { value, at: Position::default() })
+        let name = session.foreign.name_entry().filter(|_| held && !session.own);
+        let leaf = session.foreign.leaf_entry();
+        for value in name.into_iter().chain(leaf) {
+            self.entry(&Located { value, at: Position::default() })?;
+        }
+        Ok(())
     }
 
     fn unchanged_line(&mut self, record: &Record) -> Result<()> {
@@ -137,15 +143,19 @@ impl Entries<'_> {
             // oh-my-pi's name is in the title slot before the header.
             let held = held && (own || ![Field::Extra, Field::Name].contains(&field));
             let held = held || (self.version.tree && field == Field::Leaf);
+            let held = held || (self.version.tree && !own && field == Field::Name);
             if !held {
                 self.cx.log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
             }
         }
         if first {
-            return self.header(located);
+            self.header(located)?;
         }
-        let leaf = node.json(Field::Leaf);
-        self.session.iter_mut().for_each(|session| session.foreign.set_leaf(leaf));
+        let [leaf, name] = [Field::Leaf, Field::Name].map(|field| node.json(field));
+        self.session.iter_mut().for_each(|session| {
+            session.foreign.set_leaf(leaf);
+            session.foreign.set_name(name);
+        });
         Ok(())
     }
 

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Entries of the source that the file left, and that are not deleted.
 #[derive(Default)]
-pub struct Left {
+pub struct Abandoned {
     /// Numbers of calls that nothing answers.
     pub open_calls: HashSet<u32>,
     /// Numbers of the entries that the source's agent takes back, by the number of the new message
@@ -71,8 +71,8 @@ pub fn behind(
     (outcomes, added): (&mut [Match], &mut Vec<u32>),
     (tree, takes_back): (bool, bool),
     cx: &Cx<'_>,
-) -> Result<Left> {
-    let (entries, mut side) = (Entries::of(now, cx)?, Left::default());
+) -> Result<Abandoned> {
+    let (entries, mut side) = (Entries::of(now, cx)?, Abandoned::default());
     let Some(stands) = entries.tree.path(entries.leaf.as_ref()) else { return Ok(side) };
     let Some(stood) = entries.stood(now, outcomes)? else { return Ok(side) };
     let left = |number: u32, before: Option<&Path>| {
@@ -178,7 +178,7 @@ impl Entries {
         now: &mut FileRecords,
         stood: &Path,
         added: &[u32],
-        side: &mut Left,
+        side: &mut Abandoned,
     ) -> Result<()> {
         // New entries that are no messages move nothing by themselves.
         let mut passed: HashMap<Json, Option<Json>> = HashMap::new();
@@ -215,7 +215,7 @@ impl Entries {
         number: u32,
         (tip, stood): (Option<&Json>, &Path),
         to: &Path,
-        side: &mut Left,
+        side: &mut Abandoned,
     ) -> Result<()> {
         let own = tip.map(|tip| self.path_to(Some(tip)));
         let from = own.as_ref().unwrap_or(stood);

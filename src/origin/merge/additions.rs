@@ -7,6 +7,7 @@ use crate::diagnostic::{Code, FieldOutcome, plural};
 use crate::error::Result;
 use crate::formats::Spec;
 use crate::json::Json;
+use crate::origin::matching::compactions::passed;
 use crate::record::{Field, Kind, Record};
 
 /// Kinds of records that mean nothing outside of the format that has them.
@@ -38,7 +39,10 @@ impl Merger<'_> {
         let held = source_format.version().kinds.contains(&record.kind);
         let beside = OWN.contains(&record.kind) || (BESIDE.contains(&record.kind) && !held);
         let name = file_format.format.additions.and_then(|name| name(record));
-        beside.then(|| name.unwrap_or(record.kind.name()))
+        match record.kind {
+            Kind::Message => name,
+            kind => beside.then(|| name.unwrap_or(kind.name())),
+        }
     }
 
     /// Returns the record of the source format for a new entry that names the session.
@@ -58,8 +62,12 @@ impl Merger<'_> {
     }
 
     /// Leaves out a new record: entries that follow it follow the entry before it.
-    pub(super) fn leave_out(&mut self, record: &Record, name: &'static str) {
+    pub(super) fn leave_out(&mut self, record: &Record, number: u32, name: &'static str) {
         self.parent_links.pass(record);
+        if record.kind == Kind::Message {
+            // The file then counts as one without this message.
+            self.summed.replacements.insert(number, passed(record));
+        }
         self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
         self.changed = true;
         match self.omitted.0.iter_mut().find(|(known, _)| *known == name) {

@@ -27,6 +27,12 @@ impl Merger<'_> {
             }
         };
         let (was, now) = (self.base.record(base)?, self.now.record(number)?);
+        if now.kind == Kind::SessionInfo {
+            // Another name is a new one.
+            self.news.insert(number, None);
+            self.changed = true;
+            return Ok(());
+        }
         let mut edits = edits(&was, &now, None);
         edits.retain(|field| !self.is_set_by_agent(*field, &now));
         // The agent rewrites the extra members of a state.

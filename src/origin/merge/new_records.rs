@@ -66,7 +66,7 @@ impl Merger<'_> {
             }
             if fresh && let Some(name) = self.addition(&record) {
                 self.models.note_file(&record);
-                self.leave_out(&record, name);
+                self.leave_out(&record, number, name);
                 continue;
             }
             let place = self.place_of(&record);

@@ -16,7 +16,7 @@ pub struct TakenBack {
     turns: Box<dyn Turns>,
     /// Numbers of the records of the file that are left, by the number of the record before which
     /// they are.
-    left: BTreeMap<u32, Vec<u32>>,
+    abandoned: BTreeMap<u32, Vec<u32>>,
     /// Entries of the source that the records show which are left anywhere.
     shown: HashMap<u32, Vec<Json>>,
     /// Records of these that show no entry of the source, but a message in the list of a compaction.
@@ -26,10 +26,10 @@ pub struct TakenBack {
 impl TakenBack {
     /// Begins for the entries that are left of a session with these turns; `None` if there are none.
     #[must_use]
-    pub fn of(left: BTreeMap<u32, Vec<u32>>, turns: Option<Box<dyn Turns>>) -> Option<Self> {
-        let turns = turns.filter(|_| !left.is_empty())?;
-        let shown = left.values().flatten().map(|number| (*number, Vec::new())).collect();
-        Some(Self { turns, left, shown, listed: HashSet::new() })
+    pub fn of(abandoned: BTreeMap<u32, Vec<u32>>, turns: Option<Box<dyn Turns>>) -> Option<Self> {
+        let turns = turns.filter(|_| !abandoned.is_empty())?;
+        let shown = abandoned.values().flatten().map(|number| (*number, Vec::new())).collect();
+        Some(Self { turns, abandoned, shown, listed: HashSet::new() })
     }
 
     /// Notes that a record of the file shows this entry of the source.
@@ -55,10 +55,10 @@ impl TakenBack {
         number: u32,
         questions: impl FnOnce(&[u32]) -> Result<usize>,
     ) -> Result<Back> {
-        let Some(left) = self.left.remove(&number) else { return Ok(Back::Nothing) };
-        let is_listed = left.iter().any(|number| self.listed.contains(number));
-        let listed = if is_listed { Some(questions(&left)?) } else { None };
-        let entries = left.iter().filter_map(|number| self.shown.get(number));
+        let Some(all) = self.abandoned.remove(&number) else { return Ok(Back::Nothing) };
+        let is_listed = all.iter().any(|number| self.listed.contains(number));
+        let listed = if is_listed { Some(questions(&all)?) } else { None };
+        let entries = all.iter().filter_map(|number| self.shown.get(number));
         Ok(self.turns.take_back(&entries.flatten().cloned().collect(), listed))
     }
 }
@@ -67,7 +67,7 @@ impl Merger<'_> {
     /// Adds the record that takes back turns which the file left before this new record, or at its
     /// end.
     pub(super) fn take_back(&mut self, number: u32) -> Result<()> {
-        let leaves = |taken: &TakenBack| taken.left.contains_key(&number);
+        let leaves = |taken: &TakenBack| taken.abandoned.contains_key(&number);
         if !self.taken_back.as_ref().is_some_and(leaves) {
             return Ok(());
         }
@@ -75,9 +75,9 @@ impl Merger<'_> {
         last.map_or(Ok(()), |last| self.take_in(last))?;
         self.settle()?;
         let Some(mut taken) = self.taken_back.take() else { return Ok(()) };
-        let back = taken.take_back(number, |left| {
+        let back = taken.take_back(number, |all| {
             let mut questions = 0;
-            for number in left {
+            for number in all {
                 questions += usize::from(is_question(&self.now.record(*number)?));
             }
             Ok(questions)
