@@ -49,6 +49,22 @@ impl RecordStore {
         Ok(to)
     }
 
+    /// Returns the records as a stream, with others in the place of some.
+    ///
+    /// # Errors
+    /// If a record cannot be read, or there is no room.
+    pub fn replaced(
+        &mut self,
+        mut to: Self,
+        replacements: &dyn Fn(u32, &Record) -> Option<Record>,
+    ) -> Result<Staged> {
+        for number in 0..self.count() {
+            let record = canonical::record(&self.line(number)?)?;
+            to.add(&replacements(number, &record).unwrap_or(record))?;
+        }
+        to.parts()
+    }
+
     /// Returns all records as a canonical stream.
     pub fn parts(&mut self) -> Result<Staged> {
         Ok(Staged::one(self.lines.contents()?))

@@ -469,15 +469,15 @@ fn merged(
     let merged = stream.parts()?;
     let mut shown = match summed.replacements.is_empty() {
         true => now.store.parts()?,
-        false => replaced(&mut now.store, RecordStore::new(sink.spool()?), &|number, _| {
+        false => now.store.replaced(RecordStore::new(sink.spool()?), &|number, _| {
             summed.replacements.get(&number).cloned()
         })?,
     };
     let mut says = match summed.has_new() {
         false => stream.parts()?,
-        true => replaced(&mut stream, RecordStore::new(sink.spool()?), &|_, record| {
-            summed.passed(record)
-        })?,
+        true => {
+            stream.replaced(RecordStore::new(sink.spool()?), &|_, record| summed.passed(record))?
+        }
     };
     let format = &canonical::FORMAT;
     if !guard::is_confirmed((format, &mut says), (format, &mut shown), cx)? {
@@ -486,17 +486,4 @@ fn merged(
         return Err(rejected(&differs.map_or(why.to_owned(), |it| format!("{why}: {it}"))));
     }
     Ok(Some(Merged { base: None, stream: merged }))
-}
-
-/// Copies records, with others in the place of some.
-fn replaced(
-    store: &mut RecordStore,
-    mut to: RecordStore,
-    replacements: &dyn Fn(u32, &Record) -> Option<Record>,
-) -> Result<Staged> {
-    for number in 0..store.count() {
-        let record = canonical::record(&store.line(number)?)?;
-        to.add(&replacements(number, &record).unwrap_or(record))?;
-    }
-    to.parts()
 }
