@@ -482,6 +482,27 @@ fn a_prompt_behind_an_earlier_message_is_a_branch_at_its_counterpart() {
 }
 
 #[test]
+fn a_prompt_in_the_place_of_the_first_one_is_a_root() {
+    let parallel = session(&main_of(&testdata().join("claude-code/v2/parallel/in")));
+    for (was, source, target) in [(harbour(), "pi", "claude-code"), (parallel, "claude-code", "pi")]
+    {
+        let there = away(&was, target);
+        let mut new = resumed(target, &files_of(&there)[0].1);
+        let parent = if target == "pi" { "parentId" } else { "parentUuid" };
+        let first = new.iter_mut().find(|line| line.get(parent).is_some()).expect("a line");
+        first[parent] = Value::Null;
+        let (now, found) = back(&with(&there, &new), source);
+        whole(&was, &now, &any_more()).unwrap_or_else(|why| panic!("{source}: {why}: {found:?}"));
+        let all = lines(&files_of(&now)[0].1);
+        let asked = all.iter().find(|line| line["message"].to_string().contains("Any more?"));
+        let parent = if source == "pi" { "parentId" } else { "parentUuid" };
+        let asked = asked.unwrap_or_else(|| panic!("no question in {all:#?}"));
+        assert!(asked[parent].is_null(), "{source}: {asked}");
+        assert!(found.diagnostics.iter().all(|found| found.code != Code::OriginDeleted));
+    }
+}
+
+#[test]
 fn copies_of_earlier_lines_are_no_messages() {
     let was = harbour();
     let there = away(&was, "claude-code");

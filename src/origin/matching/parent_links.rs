@@ -122,8 +122,9 @@ impl ParentLinks {
         }
     }
 
-    /// Returns the source's identifier of the parent of an entry of the file, if it is known.
-    pub fn before(&self, record: &Record) -> Option<&Json> {
+    /// Returns the source's identifier of the parent of an entry of the file, if it is known;
+    /// `Some(None)` if the entry begins a path.
+    pub fn before(&self, record: &Record) -> Option<Option<&Json>> {
         let (_, mut parent) = ends(record)?;
         // A longer path would lead in a circle.
         for _ in 0..=self.passed.len() {
@@ -132,7 +133,10 @@ impl ParentLinks {
                 None => break,
             }
         }
-        self.wanted.get(parent)?.as_ref()
+        match parent.is_null() {
+            true => (self.tree && !record.is_aside()).then_some(None),
+            false => self.wanted.get(parent)?.as_ref().map(Some),
+        }
     }
 
     /// Returns the source's identifier of the new entry that this entry of the file follows.

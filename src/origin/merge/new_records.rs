@@ -249,18 +249,16 @@ impl Merger<'_> {
             .map(|to| in_source_format(to, self.new_turns.session(), call, &given))
             .unwrap_or_default();
         pass(&record.node, &mut self.called);
-        let before_it = self.parent_links.before(&record).cloned();
+        let before_it = self.parent_links.before(&record).map(|before| before.cloned());
         let behind_call = self.summed.is_dangling(self.tip.as_ref());
-        let branches = self.taken_back.is_none()
-            && before_it.is_some()
-            && before_it != self.tip
-            && !behind_call;
+        let moves = before_it.as_ref().is_some_and(|before| *before != self.tip);
+        let branches = moves && self.taken_back.is_none() && !behind_call;
         if branches || (is_said && self.new_turns.ends_before(&record)) {
             self.settle()?;
         }
         if branches {
             self.tail.shown();
-            self.tip = before_it;
+            self.tip = before_it.flatten();
         }
         let mut all = if made.is_empty() { vec![given] } else { made };
         for (place, record) in all.iter_mut().enumerate() {
