@@ -3,22 +3,28 @@
 mod at;
 mod context;
 mod head;
+mod list;
 mod map;
 mod member;
 mod named;
 mod options;
 mod repair;
 mod rewind;
+mod totals;
+mod version;
 
 pub use at::At;
 pub use context::{Api, Context, Corrections, Interface, Mends, Prompt, Resent};
 pub use head::{Confidence, Head, Sniffed};
+pub use list::List;
 pub use map::Map;
 pub use member::Member;
 pub use named::Named;
 pub use options::{Cx, OnError, Options};
 pub use repair::{FoundRecord, Mend, Reach, Records, RepairFn, RepairIo, RepairOptions, Repaired};
 pub use rewind::{Back, Marks, Turns};
+pub use totals::Totals;
+pub use version::{Step, Version};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -74,6 +80,11 @@ pub struct Format {
     /// Names of members whose values are folders and files of the session, at any depth in data for
     /// which the model has no fields. These paths move with the session.
     pub folders: &'static [&'static str],
+    /// Names of members whose values belong to messages: paths in them do not move.
+    pub messages: &'static [&'static str],
+    /// Text files in which the software keeps paths of projects, as paths from
+    /// [`home`](Self::home).
+    pub lists: &'static [List],
     /// The folder in which the software keeps all sessions of the user.
     pub home: Option<HomeFn>,
     /// Further folders with sessions of the user, as paths from [`home`](Self::home).
@@ -152,34 +163,10 @@ pub struct Format {
     pub fills: &'static [Field],
     /// Whether the session's record names copyist as the program that began the file.
     pub is_ours: Option<fn(&Node) -> bool>,
+    /// Returns the running totals of tokens and cost that the software notes in a record.
+    pub totals: Option<TotalsFn>,
     /// Numbers records that are added behind others, where lines have numbers.
     pub number: Option<NumberFn>,
-}
-
-/// One version of a format.
-#[derive(Debug)]
-pub struct Version {
-    /// Number after the `@`.
-    pub number: u32,
-    /// One line for `copyist formats`.
-    pub summary: &'static str,
-    /// JSON Schema of one record.
-    pub schema: &'static str,
-    /// Whether sessions are trees; a linear version holds one branch.
-    pub tree: bool,
-    /// The kinds of records that it can hold.
-    pub kinds: &'static [Kind],
-}
-
-/// One step of migration from one version to the next, described for users.
-#[derive(Debug)]
-pub struct Step {
-    /// The older version.
-    pub from: u32,
-    /// The newer version.
-    pub to: u32,
-    /// Change that the step makes, in one line.
-    pub summary: &'static str,
 }
 
 /// Determines the version of a session; lines longer than this limit are not looked at.
@@ -226,6 +213,8 @@ pub type MainFn = fn(&[String]) -> Option<usize>;
 pub type AdditionFn = fn(&Record) -> Option<&'static str>;
 /// Returns the record that gives this session this name.
 pub type RenameFn = fn(&Node, &crate::json::Json) -> Record;
+/// Returns the running totals in a record, one for each model.
+pub type TotalsFn = fn(&Record) -> Vec<Totals>;
 /// Gives a record a number behind the last one, if there is one. Returns the record's number.
 pub type NumberFn = fn(&mut Record, Option<u64>) -> Option<u64>;
 /// Checks a line that is not blank without the lines before it, so that any thread may do it, and
@@ -366,6 +355,8 @@ impl Format {
             earlier: |_| Vec::new(),
             roster: None,
             folders: &[],
+            messages: &[],
+            lists: &[],
             home: None,
             archives: &[],
             in_projects: &[],
@@ -399,6 +390,7 @@ impl Format {
             rename: None,
             fills: &[],
             is_ours: None,
+            totals: None,
             number: None,
         }
     }

@@ -163,8 +163,8 @@ impl Account {
         exit: u8,
         files: &[(Arc<Path>, Fingerprint)],
     ) -> Option<Entry> {
-        use Outcome::{Done, Part, Skipped, Unreadable};
-        if matches!(report.outcome, Skipped | Part | Done | Unreadable) {
+        use Outcome::{Done, Empty, Part, Skipped, Unreadable};
+        if matches!(report.outcome, Skipped | Empty | Part | Done | Unreadable) {
             return None;
         }
         let (path, session) = key(job)?;
@@ -195,10 +195,7 @@ impl Account {
             path: self.name(&real(path)),
             size: state.size(),
             modified: state.modified(),
-            hash: None,
-            backup: None,
-            aside: false,
-            grown_from: None,
+            ..State::default()
         }
     }
 

@@ -42,6 +42,8 @@ pub enum Outcome {
     Shown,
     /// Found in a folder, with the name of a session, but nothing of it can be read.
     Unreadable,
+    /// Found in a folder, with the name of a session and without content.
+    Empty,
     /// Found in a folder, and not a session.
     Skipped,
     /// A part of a session that is an input under its main part's name.
@@ -58,7 +60,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome, in the order of the closing summary.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Migrated,
         Self::Converted,
         Self::Unchanged,
@@ -72,6 +74,7 @@ impl Outcome {
         Self::Detected,
         Self::Shown,
         Self::Unreadable,
+        Self::Empty,
         Self::Skipped,
         Self::Part,
         Self::Done,
@@ -97,6 +100,7 @@ impl Outcome {
             Self::Detected => "detected",
             Self::Shown => "shown",
             Self::Unreadable => "unreadable",
+            Self::Empty => "empty",
             Self::Skipped => "skipped",
             Self::Part => "part",
             Self::Done => "done",
@@ -314,7 +318,7 @@ impl FileReport {
             Outcome::Failed if found.counts.contains_key(&Code::NoQuarantine) => 4,
             Outcome::Failed => 3,
             Outcome::Invalid | Outcome::Repairable | Outcome::Beyond | Outcome::Refused => 1,
-            Outcome::Skipped | Outcome::Part => 0,
+            Outcome::Empty | Outcome::Skipped | Outcome::Part => 0,
             Outcome::Done => self.earlier,
             // `inspect` has the verdict of `validate`.
             Outcome::Shown if self.inspection.as_ref().is_some_and(|seen| !seen.is_valid()) => 1,

@@ -19,7 +19,7 @@ use crate::format::{At, Cx, Options, Parts, RepairOptions, Repaired, Sink, Targe
 use crate::formats::{Spec, lacks};
 use crate::store::{
     Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, check_no_pipe,
-    is_alone, mend,
+    is_alone, mend, origin_of,
 };
 use crate::{convert, inspect, join, migrate, parts, validate};
 use jsonschema::Validator;
@@ -183,6 +183,10 @@ impl Task {
             else {
                 return looked(Outcome::Skipped);
             };
+            let lost = job.path().is_some_and(|path| origin_of(path).is_file());
+            if job.size() == Some(0) && !lost {
+                return looked(Outcome::Empty);
+            }
             let message = format!("{}: {why}", Code::Unreadable.title());
             cx.report(Diagnostic::new(Code::Unreadable, message));
             return looked(Outcome::Unreadable);

@@ -60,8 +60,12 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<Undone> {
             if matches!(earlier, Some(outcome) if outcome != Outcome::Restored || dry) {
                 continue;
             }
-            let before = entry.files.iter().find(|file| file.path == written.path);
+            let old = written.moved_from.as_ref().unwrap_or(&written.path);
+            let before = entry.files.iter().find(|file| file.path == *old);
             let outcome = match before {
+                Some(before) if written.moved_from.is_some() => {
+                    restorer.move_back(before, written, &old.path())
+                }
                 Some(before) => restorer.restore(&made.with_hash(before, place), written),
                 None if is_aside(written) => {
                     reports.entry(path).or_insert_with_key(|path| quarantine_report(path));

@@ -26,6 +26,9 @@ pub struct Args {
     /// below OLD; messages are not changed
     #[arg(long, value_name = "OLD=NEW", value_parser = paths)]
     map_path: Vec<Map>,
+    /// Folder of a session that names none
+    #[arg(long, value_name = "DIR", value_parser = super::migrate::folder)]
+    cwd: Option<String>,
     /// Write the layout of this program, such as `pi`, if a related program, such as oh-my-pi, wrote
     /// the input in a layout of its own; both programs read the output
     #[arg(long, value_name = "NAME", value_parser = names::dialect(), hide_possible_values = true)]
@@ -102,6 +105,7 @@ impl Args {
             // A conversion reads what it finds; only a migration promises to know the new version.
             force_version: true,
             map_paths: self.map_path,
+            folder: self.cwd,
             compare: self.telling.report.is_some(),
             ..self.tolerance.options(self.reading.options())
         };

@@ -46,6 +46,20 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "move",
+        &[
+            ("move -n ~/tides ~/harbour/tides", "which files of which agents would change"),
+            ("move ~/tides ~/harbour/tides", "after `mv ~/tides ~/harbour/tides`"),
+        ],
+    ),
+    (
+        "usage",
+        &[
+            ("usage --since 7d", "tokens and stored cost of each day"),
+            ("usage --by model --prices prices.yaml", "with the cost by prices of your own"),
+        ],
+    ),
+    (
         "undo",
         &[
             ("migrate --in-place --journal run.log sessions", "a run that can be undone"),

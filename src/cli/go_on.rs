@@ -1,6 +1,6 @@
 //! The command `copyist continue`.
 
-use super::machine::{self, quoted};
+use super::machine::{self, quoted, resume, words};
 use super::show::printable;
 use super::{Stop, config, names, print};
 use crate::batch::{FileReport, ReportedPath};
@@ -8,8 +8,6 @@ use crate::diagnostic::{Code, Severity, plural};
 use crate::format::Format;
 use crate::formats::Spec;
 use crate::home::{Failed, Listed, Onward, Place, Recipient, Way, onward, tokens_of};
-use crate::times;
-use jiff::Timestamp;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,7 +55,7 @@ impl Args {
         let session = machine::one(self.session.as_deref(), only)?;
         let format = self.to.format;
         if session.summary.agent == format.name {
-            let words = words(format, &session.summary.id, &session.path)?;
+            let words = words(format, &session.summary.id, &session.path);
             let line = resume(session.summary.project.as_deref(), &words);
             let message = format!(
                 "{} is a session of {} already; to resume it: {line}",
@@ -88,14 +86,16 @@ impl Args {
         };
         let journal = match done.writes.is_empty() || self.dry_run {
             true => None,
-            false => Some(self.journal.clone().map_or_else(new_journal, Ok)?),
+            false => {
+                Some(self.journal.clone().map_or_else(|| machine::new_journal("continue"), Ok)?)
+            }
         };
         let tokens = tokens_of(&done.job).ok();
         if let Some(journal) = &journal {
-            let written = done.writes.carry_out("continue", journal);
+            let written = done.writes.carry_out(("continue", "continued"), journal);
             written.map_err(|error| Stop { code: 3, message: error.message().to_owned() })?;
         }
-        let words = words(format, &done.summary.id, &done.path)?;
+        let words = words(format, &done.summary.id, &done.path);
         let printed =
             Printed { session: &session, done: &done, tokens, journal, words, dry: self.dry_run };
         let text = if self.json { printed.json(format) } else { printed.text(format) };
@@ -126,32 +126,6 @@ fn folder(path: &Path) -> Result<String, Stop> {
         ))
     })?;
     Ok(real.to_string_lossy().into_owned())
-}
-
-/// Returns the words of the command that resumes a session.
-fn words(format: &Format, id: &str, path: &Path) -> Result<Vec<String>, Stop> {
-    let words = format.command.map(|command| command(id, &path.to_string_lossy()));
-    Ok(words.unwrap_or_default())
-}
-
-/// Returns the command line that resumes a session.
-fn resume(folder: Option<&str>, words: &[String]) -> String {
-    let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
-    let words = words.join(" ");
-    folder.map_or_else(|| words.clone(), |folder| format!("cd {} && {words}", quoted(folder)))
-}
-
-/// Returns the path of a new journal.
-fn new_journal() -> Result<PathBuf, Stop> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let own = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".local/state"));
-    let state = set("XDG_STATE_HOME").filter(|path| path.is_absolute()).or_else(own);
-    let folder = state.ok_or_else(|| Stop::usage("name a journal: `--journal FILE`"))?;
-    let folder = folder.join("copyist");
-    let failed = |error| Stop::broken(format!("{}: {error}", folder.display()));
-    std::fs::create_dir_all(&folder).map_err(failed)?;
-    let time = times::with_millis(Timestamp::now()).replace([':', '.'], "-");
-    Ok(folder.join(format!("continue-{time}.jsonl")))
 }
 
 /// Returns the reason why a session cannot be continued.

@@ -160,7 +160,7 @@ impl From<By> for Sort {
 }
 
 /// Returns the paths by which sessions may name a folder: as the user does, and without links.
-fn folders_of(folder: &Path) -> Vec<PathBuf> {
+pub fn folders_of(folder: &Path) -> Vec<PathBuf> {
     std::path::absolute(folder).into_iter().chain(folder.canonicalize()).collect()
 }
 

@@ -166,7 +166,7 @@ fn price(cost: f64) -> String {
 }
 
 /// Formats a count with a unit from 10,000 on.
-fn short(count: u64) -> String {
+pub fn short(count: u64) -> String {
     match count {
         0..10_000 => count.to_string(),
         10_000..1_000_000 => format!("{}k", count / 1000),

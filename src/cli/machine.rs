@@ -7,7 +7,9 @@ use super::show::printable;
 use crate::batch::JobSource;
 use crate::format::Format;
 use crate::formats::FORMATS;
-use crate::home::{Cache, Listed, Place, Search, could_name, find, places, survey};
+use crate::home::{Cache, Listed, Place, Search, could_name, find, places, summary_at, survey};
+use crate::times;
+use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
 /// Returns the folders in which agents keep sessions.
@@ -119,6 +121,48 @@ pub fn one(name: Option<&Path>, only: Option<&'static Format>) -> Result<Listed,
             shown()
         ))),
     }
+}
+
+/// Returns the words of the command that resumes a session.
+pub fn words(format: &Format, id: &str, path: &Path) -> Vec<String> {
+    format.command.map(|command| command(id, &path.to_string_lossy())).unwrap_or_default()
+}
+
+/// Returns the command line that resumes a session.
+pub fn resume(folder: Option<&str>, words: &[String]) -> String {
+    let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+    let words = words.join(" ");
+    folder.map_or_else(|| words.clone(), |folder| format!("cd {} && {words}", quoted(folder)))
+}
+
+/// Returns the command line that resumes the session in a new file, if its agent finds it there.
+pub fn resume_at(path: &Path, format: &'static Format) -> Result<Option<String>, Stop> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let by_path = words(format, "", &path).iter().any(|word| Path::new(word) == path);
+    let home = config::home(format)?;
+    if format.command.is_none() || !(by_path || home.is_some_and(|home| path.starts_with(home))) {
+        return Ok(None);
+    }
+    let summary = summary_at(&path, format);
+    // The session of another machine is resumed only after its folder was moved.
+    if summary.project.as_ref().is_some_and(|folder| !Path::new(folder).is_dir()) {
+        return Ok(None);
+    }
+    let words = words(format, &summary.id, &path);
+    Ok(Some(resume(summary.project.as_deref(), &words)))
+}
+
+/// Returns the path of a new journal of a command.
+pub fn new_journal(command: &str) -> Result<PathBuf, Stop> {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let own = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".local/state"));
+    let state = set("XDG_STATE_HOME").filter(|path| path.is_absolute()).or_else(own);
+    let folder = state.ok_or_else(|| Stop::usage("name a journal: `--journal FILE`"))?;
+    let folder = folder.join("copyist");
+    let failed = |error| Stop::broken(format!("{}: {error}", folder.display()));
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    let time = times::with_millis(Timestamp::now()).replace([':', '.'], "-");
+    Ok(folder.join(format!("{command}-{time}.jsonl")))
 }
 
 /// Maximum number of sessions in a message.

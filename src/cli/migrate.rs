@@ -52,7 +52,7 @@ pub struct Args {
 }
 
 /// Parses an absolute path.
-fn folder(text: &str) -> Result<String, &'static str> {
+pub fn folder(text: &str) -> Result<String, &'static str> {
     let whole = text.starts_with('/') || PathBuf::from(text).is_absolute();
     if whole { Ok(text.to_owned()) } else { Err("expected an absolute path") }
 }

@@ -27,6 +27,7 @@ mod migrate;
 mod names;
 mod progress;
 mod reading;
+mod relocate;
 mod repair;
 mod repairs;
 mod result;
@@ -37,6 +38,7 @@ mod show;
 mod status;
 mod style;
 mod undo;
+mod usage;
 mod validate;
 
 use crate::error::Error;
@@ -79,6 +81,8 @@ enum Command {
     Result(result::Args),
     List(list::Args),
     Continue(go_on::Args),
+    Move(relocate::Args),
+    Usage(usage::Args),
     Validate(validate::Args),
     Detect(detect::Args),
     Formats(formats::Args),
@@ -185,6 +189,8 @@ pub fn run(args: Vec<OsString>) -> u8 {
         Command::Result(args) => args.run(),
         Command::List(args) => args.run(),
         Command::Continue(args) => args.run(),
+        Command::Move(args) => args.run(),
+        Command::Usage(args) => args.run(),
         Command::Validate(args) => args.run(),
         Command::Detect(args) => args.run(),
         Command::Formats(args) => args.run(),

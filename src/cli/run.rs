@@ -3,6 +3,7 @@
 use super::args::Telling;
 use super::inputs::Inputs;
 use super::interrupt::Interrupt;
+use super::machine;
 use super::progress::Progress;
 use super::show::{self, Show};
 use super::{Stop, save};
@@ -12,6 +13,7 @@ use crate::batch::{
 };
 use crate::diagnostic::{Code, Diagnostic, Findings};
 use crate::error::Error;
+use crate::format::Format;
 use crate::store::{Claims, folder_of, real};
 use crate::threads::ThreadBudget;
 use std::io::Read;
@@ -53,6 +55,8 @@ pub fn run_accountably(
     let planned = planned(task, &jobs, account);
     let mut reporter =
         Reporter::new(telling, &progress, data_on_stdout, task.policy.dry, task.fail_on);
+    reporter.show.migrates =
+        matches!(task.action, Action::Migrate(_)) && task.repair_first.is_none();
     if let Action::Repair(mending) = &task.action {
         reporter.show.repairs = true;
         if mending.wanted.salvage {
@@ -77,12 +81,15 @@ pub fn run_accountably(
         None => skipped += 1,
     };
     workers.each(planned, work, || begun(shift.commit.finish()), tell);
-    let Reporter { show, summary, reports: kept, exit, closed, .. } = reporter;
+    let Reporter { show, summary, reports: kept, exit, closed, made, .. } = reporter;
     let ended = shift.ended().filter(|_| skipped > 0 || shift.interrupt.code().is_some());
     let exit = ended.map_or(exit, |(code, _)| code.max(exit));
     drop(progress);
     if !closed {
         show.summary(&summary, started.elapsed());
+        if let (Action::Convert(_), [(output, format)]) = (&task.action, made.as_slice()) {
+            show.place(output, machine::resume_at(Path::new(output), format)?.as_deref());
+        }
     }
     match ended {
         Some((_, why)) => show.ended(why, skipped, account.is_some()),
@@ -224,6 +231,8 @@ pub struct Reporter<'a> {
     pub exit: u8,
     /// Whether the reader of the output closed the pipe.
     closed: bool,
+    /// The first outputs of conversions, with their formats; no more than two.
+    made: Vec<(String, &'static Format)>,
     copies: Copies,
 }
 
@@ -244,6 +253,7 @@ impl<'a> Reporter<'a> {
             reports: telling.report.is_some().then(Vec::new),
             exit: 0,
             closed: false,
+            made: Vec::new(),
             copies: Copies::default(),
         }
     }
@@ -268,6 +278,13 @@ impl<'a> Reporter<'a> {
         self.exit = self.exit.max(report.exit_code(self.fail_on));
         self.summary.add(&report);
         self.closed |= report.pipe_closed;
+        let made = report.output.as_deref().zip(report.to);
+        if let Some((output, to)) =
+            made.filter(|_| matches!(report.outcome, Outcome::Converted | Outcome::Unchanged))
+            && self.made.len() < 2
+        {
+            self.made.push((output.to_owned(), to.format));
+        }
         if !report.pipe_closed {
             self.show.file(&report, self.progress);
         }

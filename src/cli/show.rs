@@ -16,6 +16,9 @@ use std::time::Duration;
 /// Maximum number of findings of one input that are shown; `-v` and `--report` show more.
 const SHOWN: usize = 10;
 
+/// Advice for damage that a migration can repair.
+const REPAIRS_FIRST: &str = "`copyist migrate --repair` also does what `copyist repair` does: it restores every complete record";
+
 /// Duration from which on a run reports its speed.
 const LONG: Duration = Duration::from_secs(1);
 
@@ -35,6 +38,8 @@ pub struct Show {
     results: Paint,
     /// Whether the findings come from a repair.
     pub repairs: bool,
+    /// Whether the findings come from a migration, which can repair first.
+    pub migrates: bool,
     /// Whether the head of the table of repairs was printed.
     tabled: bool,
     /// The codes whose help was printed. Each help text is printed once per run.
@@ -65,6 +70,7 @@ impl Show {
             findings,
             results,
             repairs: false,
+            migrates: false,
             tabled: false,
             helped: BTreeSet::new(),
             repaired: String::new(),
@@ -139,7 +145,9 @@ impl Show {
                 finding(report.part(found.at.map_or(0, |at| at.part)), found, self.findings)
             );
             let helps = !(self.repairs && found.code.is_for_repair());
-            if let Some(help) = found.help().filter(|_| helps && self.helped.insert(found.code)) {
+            let repairs_first = self.migrates && found.code.is_for_repair();
+            let help = if repairs_first { Some(REPAIRS_FIRST) } else { found.help() };
+            if let Some(help) = help.filter(|_| helps && self.helped.insert(found.code)) {
                 let _ = writeln!(out, "  help: {help}");
             }
             told += 1;
@@ -259,6 +267,15 @@ impl Show {
             None => String::new(),
         };
         self.print_text(&format!("{counts}{others}{parts}{records}{pace}{nothing}\n"));
+    }
+
+    /// Prints where the only output is, and the command that resumes the session there.
+    pub fn place(&self, output: &str, resume: Option<&str>) {
+        if self.json || self.quiet || self.data_on_stdout || self.dry_run {
+            return;
+        }
+        self.print_text(&format!("written: {}\n", printable(output)));
+        resume.iter().for_each(|line| self.print_text(&format!("resume: {}\n", printable(line))));
     }
 
     /// Prints the totals for all files of an undo.

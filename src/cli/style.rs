@@ -52,6 +52,7 @@ impl Paint {
                 Outcome::Repairable | Outcome::Refused => AnsiColor::Yellow.on_default(),
                 Outcome::Healthy
                 | Outcome::Unchanged
+                | Outcome::Empty
                 | Outcome::Skipped
                 | Outcome::Part
                 | Outcome::Done => Style::new().dimmed(),

@@ -19,7 +19,9 @@ use crate::parts;
 use crate::record::{Field, Kind};
 use crate::stage::{Like, Stage};
 use copy::copy;
-use native::{Native, native};
+pub use native::Native;
+use native::native;
+pub use relocate::moved as moved_path;
 use work::Work;
 
 /// Converts one session. `version` is the version of the input.

@@ -95,7 +95,9 @@ impl Moves<'_> {
             let text = text::decode(spelled).filter(|_| is_path);
             let path = text.and_then(|old| moved(&old, self.maps));
             let new = path.map(|path| Json::string(&path)).or_else(|| {
-                self.inside(&Json::checked(value.bytes().slice_ref(spelled)), false, depth)
+                // The items of a list under such a name are paths, too.
+                let lists = is_path && spelled.starts_with(b"[");
+                self.inside(&Json::checked(value.bytes().slice_ref(spelled)), lists, depth)
             });
             changed |= new.is_some();
             new.map_or_else(|| spelled.to_vec(), |new| new.as_bytes().to_vec())
@@ -111,7 +113,7 @@ impl Moves<'_> {
             }
             Some(b'[') => {
                 let items: Vec<_> =
-                    value.elements().map(|item| new(item.as_bytes(), false)).collect();
+                    value.elements().map(|item| new(item.as_bytes(), any)).collect();
                 Some(Json::checked([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into()))
             }
             _ => None,
@@ -133,7 +135,8 @@ fn renamed(path: &str, old: &str, new: &str) -> Option<String> {
 
 /// Returns the path below the new folder, if it is the old folder or below it. The first map
 /// counts.
-fn moved(path: &str, maps: &[Map]) -> Option<String> {
+#[must_use]
+pub fn moved(path: &str, maps: &[Map]) -> Option<String> {
     maps.iter().find_map(|map| {
         let rest = path.strip_prefix(map.old.trim_end_matches(['/', '\\']))?;
         let whole = rest.is_empty() || rest.starts_with(['/', '\\']);

@@ -131,6 +131,7 @@ impl Code {
             Self::TornRecord => {
                 Some("`--salvage` restores the members that are complete, if they make a record")
             }
+            Self::NoProject => Some("`--cwd DIR` names its folder"),
             Self::NoQuarantine => Some("`--quarantine FILE` names one"),
             Self::WideDamaged => {
                 Some("`iconv -c -f UTF-16 -t UTF-8 FILE > NEW` makes a file that can be repaired")

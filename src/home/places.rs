@@ -57,7 +57,7 @@ pub fn places(
 }
 
 /// Returns the path that leads from a folder over `..` to another one.
-fn below(folder: &Path, path: &str) -> PathBuf {
+pub(super) fn below(folder: &Path, path: &str) -> PathBuf {
     path.split('/').fold(folder.to_owned(), |folder, piece| match (piece, folder.parent()) {
         ("..", Some(above)) => above.to_owned(),
         (piece, _) => folder.join(piece),

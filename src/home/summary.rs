@@ -5,7 +5,7 @@ use crate::diagnostic::{Code, Log};
 use crate::error::Result;
 use crate::format::{Cx, Format, OnError, Options, Reader};
 use crate::formats;
-use crate::inspect::{Tally, preview};
+use crate::inspect::{Spent, Tally, Usage, preview};
 use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Kind, Record};
@@ -60,6 +60,8 @@ pub struct Summary {
     pub tokens: Option<u64>,
     /// Cost, if the session contains it.
     pub cost: Option<f64>,
+    /// Tokens and cost of each model on each day.
+    pub spent: Vec<Spent>,
     /// State of the file.
     pub state: State,
     /// The reason why a session could not be read.
@@ -117,7 +119,10 @@ pub fn read(job: &Job, agent: Option<&'static Format>) -> Read {
     let cx = Cx { options: &options, log: &log };
     let summary = Summary::empty(found.format.name, job);
     let summary = match formats::records(found.format, &mut input, &cx) {
-        Ok(records) => Reading::default().finish(records, summary, &log),
+        Ok(records) => {
+            let tally = Tally::of(found.format);
+            Reading { tally, ..Reading::default() }.finish(records, summary, &log)
+        }
         Err(error) => {
             let fault = Some(error.message().to_owned());
             Summary { state: State::Unreadable, fault, ..summary }
@@ -138,6 +143,7 @@ impl Summary {
             messages: 0,
             tokens: None,
             cost: None,
+            spent: Vec::new(),
             state: State::Ok,
             fault: None,
         }
@@ -173,7 +179,9 @@ impl Reading {
             }
         }
         let damaged = fault.is_some() || log.has(Code::is_for_repair) || log.has(Code::is_of_line);
-        let usage = self.tally.finish();
+        let spent = self.tally.spent();
+        let mut usage = Usage::default();
+        spent.iter().for_each(|spent| usage.join(spent.usage));
         let time = |json: &Json| times::read(json).or_else(|| times::of_number(json));
         let updated = [self.time, self.updated].iter().flatten().filter_map(time).max();
         Summary {
@@ -184,6 +192,7 @@ impl Reading {
             messages: self.messages,
             tokens: Some(usage.all()).filter(|all| *all > 0.0).map(|all| all as u64),
             cost: Some(usage.cost).filter(|cost| *cost > 0.0),
+            spent,
             state: if damaged { State::Damaged } else { State::Ok },
             fault,
             ..empty

@@ -6,7 +6,7 @@ mod room;
 mod usage;
 
 pub use draw::{Item, Row};
-pub use usage::{Tally, Usage};
+pub use usage::{Spent, Tally, Usage};
 
 use crate::diagnostic::Log;
 use crate::error::Result;
@@ -143,7 +143,8 @@ pub fn run(
     request: Request,
     cx: &Cx<'_>,
 ) -> Result<Inspection> {
-    let (mut found, mut marks) = (Inspection::default(), Marks::default());
+    let found = Inspection { tally: Tally::of(format), ..Inspection::default() };
+    let (mut found, mut marks) = (found, Marks::default());
     let origin = origin::look(parts)?;
     found.origin = origin.map(|(source, unchanged)| Origin { source, unchanged });
     let mut nodes = 0;

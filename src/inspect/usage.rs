@@ -1,12 +1,14 @@
 //! Tokens and cost of a session.
 
+use crate::format::{Format, Totals};
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
-use serde::Serialize;
-use std::collections::VecDeque;
+use crate::times;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Tokens and cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens sent.
     pub input: f64,
@@ -22,59 +24,136 @@ pub struct Usage {
     pub cost: f64,
 }
 
+/// Tokens and cost of one model on one day.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// The date in UTC, such as `2026-01-03`; empty if it is not known.
+    pub day: String,
+    /// The model; empty if it is not known.
+    pub model: String,
+    /// The tokens and cost.
+    pub usage: Usage,
+}
+
+/// Day and model of a count.
+type Key = (String, String);
+
 /// Tokens and cost, counted record by record.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    usage: Usage,
+    format: Option<&'static Format>,
+    /// Day and model of the last record that names them.
+    now: Key,
+    spent: BTreeMap<Key, Usage>,
     /// Tokens and cost that no result has summed up yet.
-    open: Usage,
+    open: BTreeMap<Key, Usage>,
     /// The last answers of several records, each of which repeats the usage.
     answers: VecDeque<(Json, Usage)>,
+    /// Running totals that the software noted last, by model.
+    running: HashMap<Option<String>, Usage>,
     /// Totals that the session itself contains, used where no other record has counts.
     totals: Usage,
 }
 
 impl Tally {
+    /// Begins to count a session of a format.
+    #[must_use]
+    pub fn of(format: &'static Format) -> Self {
+        Self { format: Some(format), ..Self::default() }
+    }
+
     /// Returns the tokens and cost of all records.
     #[must_use]
-    pub fn finish(mut self) -> Usage {
-        self.usage.join(self.open);
-        if self.usage == Usage::default() { self.totals } else { self.usage }
+    pub fn finish(self) -> Usage {
+        let mut all = Usage::default();
+        self.spent().iter().for_each(|spent| all.join(spent.usage));
+        all
+    }
+
+    /// Returns the tokens and cost of each model on each day.
+    #[must_use]
+    pub fn spent(mut self) -> Vec<Spent> {
+        for (key, usage) in std::mem::take(&mut self.open) {
+            self.spent.entry(key).or_default().join(usage);
+        }
+        self.spent.retain(|_, usage| *usage != Usage::default());
+        if self.spent.is_empty() && self.totals != Usage::default() {
+            self.spent.insert(self.now, self.totals);
+        }
+        let spent = self.spent.into_iter();
+        spent.map(|((day, model), usage)| Spent { day, model, usage }).collect()
     }
 
     /// Counts tokens and cost. A result sums up the answers before it.
     pub fn record(&mut self, record: &Record) {
         let node = &record.node;
+        self.look(node);
         let number = |node: &Node, field| node.json(field).and_then(Json::float).unwrap_or(0.0);
         if record.kind == Kind::Turn {
-            self.usage.tokens += number(node, Field::Tokens);
-            self.usage.cost += number(node, Field::TotalCost);
+            let (tokens, cost) = (number(node, Field::Tokens), number(node, Field::TotalCost));
+            self.add(Usage { tokens, cost, ..Usage::default() });
         } else if let (Kind::Session, Some(totals)) = (record.kind, node.json(Field::Totals)) {
             let total = |name| totals.member(name).as_ref().and_then(Json::float).unwrap_or(0.0);
             let (tokens, cost) = (total("tokens"), total("cost"));
             self.totals = Usage { tokens, cost, ..Usage::default() };
         } else if record.kind == Kind::Result {
             let open = std::mem::take(&mut self.open);
-            let sum = node.node(Field::Usage);
-            self.usage.join(if sum.is_none() { open } else { Usage::default() });
-            sum.into_iter().for_each(|sum| self.usage.add(sum));
-            self.usage.cost += number(node, Field::TotalCost);
+            match node.node(Field::Usage) {
+                Some(sum) => self.add(Usage::of(sum)),
+                None => {
+                    for (key, usage) in open {
+                        self.spent.entry(key).or_default().join(usage);
+                    }
+                }
+            }
+            let cost = number(node, Field::TotalCost);
+            self.add(Usage { cost, ..Usage::default() });
         } else if let Some(usage) = node.node(Field::Usage) {
             self.answer(node.json(Field::Group), usage);
+        } else if let Some(totals) = self.format.and_then(|format| format.totals) {
+            totals(record).into_iter().for_each(|totals| self.run(totals));
         }
+    }
+
+    /// Notes the day and the model of a record.
+    fn look(&mut self, node: &Node) {
+        let time = node.json(Field::Time).or(node.json(Field::Created));
+        let time = time.and_then(|time| times::read(time).or_else(|| times::of_number(time)));
+        if let Some(time) = time {
+            self.now.0 = times::in_seconds(time).chars().take(10).collect();
+        }
+        if let Some(model) = node.text(Field::Model).filter(|model| !model.is_empty()) {
+            self.now.1 = model;
+        }
+    }
+
+    fn add(&mut self, usage: Usage) {
+        self.spent.entry(self.now.clone()).or_default().join(usage);
+    }
+
+    /// Counts the growth of running totals. Totals that became smaller began again.
+    fn run(&mut self, totals: Totals) {
+        let Totals { model, input, output, cache_read, cache_write, cost } = totals;
+        let now = Usage { input, output, cache_read, cache_write, tokens: 0.0, cost };
+        let was = self.running.insert(model.clone(), now).unwrap_or_default();
+        let began_again = now.all() < was.all() || now.cost < was.cost;
+        let was = if began_again { Usage::default() } else { was };
+        let new = now.with(was, |now, was| now - was);
+        let key = (self.now.0.clone(), model.unwrap_or_else(|| self.now.1.clone()));
+        self.spent.entry(key).or_default().join(new);
     }
 
     /// Counts the usage of an answer. Of an answer of several records the highest counts: some
     /// programs write the final numbers only with the last record.
     fn answer(&mut self, group: Option<&Json>, usage: &Node) {
-        let mut now = Usage::default();
-        now.add(usage);
-        let Some(group) = group else { return self.open.join(now) };
+        let now = Usage::of(usage);
+        let open = self.open.entry(self.now.clone()).or_default();
+        let Some(group) = group else { return open.join(now) };
         let known = self.answers.iter().position(|(answer, _)| answer == group);
         let was = known.and_then(|place| self.answers.remove(place));
         let was = was.map(|(_, was)| was).unwrap_or_default();
         let now = now.with(was, f64::max);
-        self.open.join(now.with(was, |now, was| now - was));
+        open.join(now.with(was, |now, was| now - was));
         self.answers.push_back((group.clone(), now));
         if self.answers.len() > ANSWERS {
             self.answers.pop_front();
@@ -92,7 +171,8 @@ impl Usage {
         self.input + self.output + self.cache_read + self.cache_write + self.tokens
     }
 
-    fn join(&mut self, other: Self) {
+    /// Adds other tokens and cost.
+    pub fn join(&mut self, other: Self) {
         *self = self.with(other, |own, other| own + other);
     }
 
@@ -108,14 +188,15 @@ impl Usage {
         }
     }
 
-    fn add(&mut self, usage: &Node) {
+    fn of(usage: &Node) -> Self {
         let number = |node: &Node, field| node.json(field).and_then(Json::float).unwrap_or(0.0);
-        self.input += number(usage, Field::InputTokens);
-        self.output += number(usage, Field::OutputTokens);
-        self.cache_read += number(usage, Field::CacheRead);
-        self.cache_write += number(usage, Field::CacheWrite);
-        if let Some(cost) = usage.node(Field::Cost) {
-            self.cost += number(cost, Field::Total);
+        Self {
+            input: number(usage, Field::InputTokens),
+            output: number(usage, Field::OutputTokens),
+            cache_read: number(usage, Field::CacheRead),
+            cache_write: number(usage, Field::CacheWrite),
+            tokens: 0.0,
+            cost: usage.node(Field::Cost).map_or(0.0, |cost| number(cost, Field::Total)),
         }
     }
 }

@@ -5,7 +5,7 @@ use super::check::{check_in_place, is_same_file};
 use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
 use super::journal::State;
-use super::sealed::hash;
+use super::sealed::{create_folder, hash};
 use super::temporary::Swept;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
@@ -95,6 +95,60 @@ impl Restorer {
         Ok(Back::Restored)
     }
 
+    /// Moves a file back that the run moved. If its contents changed, the original is beside it.
+    ///
+    /// # Errors
+    /// If it is not what it was, or is elsewhere.
+    pub fn move_back(&mut self, read: &State, written: &State, old: &Path) -> Result<Back> {
+        let (target, old) = (self.target(written)?, self.inside(old)?);
+        if is_missing(&target) && !is_missing(&old) {
+            return Ok(Back::There);
+        }
+        let backup =
+            written.backup.as_ref().map(|backup| self.inside(&backup.path())).transpose()?;
+        if let (true, Some(backup)) = (is_missing(&target) && !self.dry, &backup)
+            && is_backup_of(backup, &target)
+        {
+            // A run that was killed in time moved the original and wrote nothing.
+            check_backup(backup, read)?;
+            create_folder(folder_of(&old))?;
+            let renamed = fs::rename(backup, &old);
+            renamed.map_err(|error| Error::io("cannot restore the original", error))?;
+            return Ok(Back::Restored);
+        }
+        check_in_place(&target)?;
+        if !is_missing(&old) {
+            let message = format!("there is a file again at {}", old.display());
+            return Err(Error::request(Code::NotAsWritten, message));
+        }
+        if !has_hash(&target, written)? {
+            let message = "it was changed since the run moved it";
+            return Err(Error::request(Code::NotAsWritten, message));
+        }
+        if let Some(backup) = &backup {
+            if !is_backup_of(backup, &target) {
+                return Err(outside(&target));
+            }
+            check_backup(backup, read)?;
+        }
+        if !self.dry {
+            let failed = |error| Error::io("cannot restore the original", error);
+            create_folder(folder_of(&old))?;
+            fs::rename(backup.as_ref().unwrap_or(&target), &old).map_err(failed)?;
+            if backup.is_some() {
+                fs::remove_file(&target).map_err(failed)?;
+            }
+            let above = target.ancestors().skip(1).take_while(|folder| *folder != self.root);
+            // Fails where the folder has other files, which stay.
+            let emptied = above.take_while(|folder| fs::remove_dir(folder).is_ok()).count();
+            self.folders.insert(folder_of(&old).to_owned());
+            if emptied == 0 {
+                self.folders.insert(folder_of(&target).to_owned());
+            }
+        }
+        Ok(Back::Restored)
+    }
+
     /// Removes a file that the run added, which `written` describes.
     ///
     /// # Errors
@@ -162,7 +216,9 @@ impl Restorer {
     /// # Errors
     /// If the system refuses.
     pub fn finish(self) -> Result<()> {
-        self.folders.iter().try_for_each(|folder| sync_folder(folder))
+        // A folder that became empty was removed.
+        let folders = self.folders.iter().filter(|folder| folder.is_dir());
+        folders.into_iter().try_for_each(|folder| sync_folder(folder))
     }
 }
 

@@ -59,7 +59,7 @@ pub struct Entry {
 }
 
 /// State of a file at one moment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     /// The file's path.
     pub path: Name,
@@ -79,6 +79,9 @@ pub struct State {
     /// The size before the run, of a file to which the run only added bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grown_from: Option<u64>,
+    /// The path before the run, of a file that moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<Name>,
 }
 
 /// A path, stored as text, or as bytes if it is not valid UTF-8.
@@ -89,6 +92,12 @@ pub enum Name {
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
+}
+
+impl Default for Name {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
 }
 
 impl From<&Path> for Name {

@@ -45,7 +45,7 @@ pub use output::{Output, Replaced};
 pub use packed::{Packing, plain_name, text_of};
 pub use place::other_names;
 pub use repaired::mend;
-pub use sealed::{Placed, Sealed, hash, put};
+pub use sealed::{Placed, Sealed, create_folder, hash, put};
 pub use tail::last_line;
 pub use temporary::{Swept, TEMPORARY};
 pub use turns::{Turn, WAITING};

@@ -514,7 +514,6 @@ fn ruins(dir: &Dir) -> Vec<(&'static str, &'static str)> {
     dir.write("d/rows.jsonl", b"{\"row\":1}\n{\"row\":2}\n");
     dir.write("d/pages.json", &spread(b"{\"session\":{\"name\":1}}\n{\"type\":\"page\"}\n"));
     vec![
-        ("d/empty.yaml", "it is empty"),
         ("d/gone.jsonl", "it holds NUL bytes and nothing else"),
         ("d/late.jsonl.gz", "it is not text"),
         ("d/marked.jsonl", "its records are UTF-16"),
@@ -540,7 +539,7 @@ fn destroyed_sessions_in_a_folder_are_told() {
     for args in commands {
         let (code, said) = dir.exit(&[args, &["d"]].concat());
         assert_eq!(code, 1, "{args:?}: {said}");
-        assert!(said.contains("8 unreadable, 7 skipped"), "{args:?}: {said}");
+        assert!(said.contains("7 unreadable, 1 empty, 7 skipped"), "{args:?}: {said}");
         for (name, why) in &ruins {
             let line = format!("{name}: error[CY0209]: nothing of a session can be read: {why}");
             assert_eq!(said.matches(&line).count(), 1, "{args:?}: {said}");
@@ -548,9 +547,9 @@ fn destroyed_sessions_in_a_folder_are_told() {
         assert_eq!(said.matches("CY0209").count(), ruins.len(), "{args:?}: {said}");
     }
     let (code, said) = dir.said(&["validate", "--json", "--report", "r", "d"]);
-    assert_eq!((code, said.matches("\"outcome\":\"unreadable\"").count()), (1, 8), "{said}");
+    assert_eq!((code, said.matches("\"outcome\":\"unreadable\"").count()), (1, 7), "{said}");
     let report: serde_json::Value = serde_json::from_slice(&read(&dir.path("r"))).expect("JSON");
-    assert_eq!(report["summary"]["unreadable"], 8);
+    assert_eq!(report["summary"]["unreadable"], 7);
     // Who names one is told as much.
     for (name, why) in ruins.iter().filter(|(_, why)| why.contains("UTF-16")) {
         for from in [&[][..], &["-f", "pi"]] {
@@ -565,9 +564,24 @@ fn destroyed_sessions_in_a_folder_are_told() {
 }
 
 #[test]
+fn empty_files_of_a_folder_are_counted_and_are_no_error() {
+    let dir = Dir::new();
+    dir.write("d/a.jsonl", &own(OLD));
+    dir.write("d/b.jsonl", b"");
+    dir.write("d/c.yaml", b"");
+    for args in [&["validate", "d"][..], &["migrate", "--out-dir", "m", "d"]] {
+        let (code, said) = dir.exit(args);
+        assert_eq!(code, 0, "{args:?}: {said}");
+        assert!(said.contains("2 empty"), "{args:?}: {said}");
+    }
+    let (code, said) = dir.exit(&["validate", "d/b.jsonl"]);
+    assert!(code != 0 && said.contains("CY0111"), "a file that the user names: {said}");
+}
+
+#[test]
 fn of_many_destroyed_sessions_some_are_named() {
     let dir = Dir::new();
-    (0..25).for_each(|n| drop(dir.write(&format!("d/{n:02}.jsonl"), b"")));
+    (0..25).for_each(|n| drop(dir.write(&format!("d/{n:02}.jsonl"), &[0; 100])));
     let (code, said) = dir.exit(&["validate", "d"]);
     assert_eq!((code, said.matches("CY0209").count()), (1, 10), "{said}");
     assert!(said.contains("… and 15 more of them"), "{said}");

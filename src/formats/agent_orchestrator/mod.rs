@@ -43,6 +43,8 @@ const NAME: &str = "agent-orchestrator";
 pub static FORMAT: Format = Format {
     aliases: &["ao"],
     in_projects: &[SESSIONS],
+    folders: &["cwd", "project_dir", "agents_dir"],
+    messages: &["content", "message", "tool_use_result", "result"],
     beside: &[".jsonl", meta::ENDING, meta::TEMPORARY],
     stem,
     pieces: Some(pieces),

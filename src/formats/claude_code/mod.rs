@@ -45,9 +45,10 @@ mod upgrade;
 mod wire;
 mod write;
 
-use crate::format::{Format, Interface, Mends, Named, Required, Step, Version};
+use crate::format::{Format, Interface, List, Mends, Named, Required, Step, Totals, Version};
 use crate::ids;
-use crate::record::{Field, Kind};
+use crate::json::Json;
+use crate::record::{Field, Kind, Record};
 
 const NAME: &str = "claude-code";
 
@@ -65,7 +66,13 @@ pub static FORMAT: Format = Format {
         summary: "sub-agents get files of their own, messages what every release needs",
     }],
     migrates_in_place: true,
-    folders: &["cwd"],
+    folders: &["cwd", "workingDirectory", "realParentDir"],
+    messages: &["message", "toolUseResult", "content", "rendered"],
+    lists: &[
+        List { path: "../history.jsonl", members: &["project"], keyed: &[] },
+        List { path: "../.claude.json", members: &[], keyed: &["projects"] },
+        List { path: "../../.claude.json", members: &[], keyed: &["projects"] },
+    ],
     home: Some(home),
     resume: Some(read::resume),
     // By the rules of release 2.1.332: the path to the leaf, which begins at the last compaction.
@@ -75,6 +82,7 @@ pub static FORMAT: Format = Format {
     mends: Mends::Calls,
     interface: Interface::AnthropicMessages,
     native: Some(native),
+    totals: Some(totals),
     command: Some(|id, _| ["claude", "--resume", id].map(str::to_owned).to_vec()),
     additions: Some(additions::addition),
     rename: Some(additions::title),
@@ -131,6 +139,19 @@ fn native(named: &Named<'_>) -> String {
         _ => foreign::session_id(named.session, named.question),
     };
     format!("/{slug}/{id}")
+}
+
+/// Returns the cost of each model up to a line `cost-state`. The tokens of the answers are in their
+/// own lines.
+fn totals(record: &Record) -> Vec<Totals> {
+    let data = record.node.json(Field::Data);
+    let models = data.and_then(|data| data.member("modelUsage")).map(|models| models.pairs());
+    let totals = models.into_iter().flatten().map(|(model, usage)| Totals {
+        model: model.text(),
+        cost: usage.member("costUSD").as_ref().and_then(Json::float).unwrap_or(0.0),
+        ..Totals::default()
+    });
+    totals.collect()
 }
 
 /// Maximum number of characters of a folder's name before its checksum.

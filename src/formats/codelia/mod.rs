@@ -76,6 +76,7 @@ pub static FORMAT: Format = Format {
     member: Some(names::member),
     roster: Some(read::roster),
     folders: FOLDERS,
+    messages: &["messages", "message", "content", "arguments", "output", "event", "input"],
     home: Some(names::home),
     resume: Some(resume),
     pieces: Some(pieces),

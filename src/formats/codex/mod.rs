@@ -60,7 +60,8 @@ pub static FORMAT: Format = Format {
     home: Some(home),
     archives: &["../archived_sessions"],
     earlier,
-    folders: &["cwd"],
+    folders: &["cwd", "workspace_roots", "runtime_workspace_roots", "writable_roots"],
+    messages: &["content", "arguments", "input", "output", "action", "item", "replacement_history"],
     steps: &[
         Step { from: 1, to: 2, summary: "lines get a time, a type and a payload, and events" },
         Step { from: 2, to: 3, summary: "lines get numbers, and events the form of items" },
@@ -76,6 +77,7 @@ pub static FORMAT: Format = Format {
     command: Some(|id, _| ["codex", "resume", id].map(str::to_owned).to_vec()),
     additions: Some(additions::addition),
     is_ours: Some(foreign::is_ours),
+    totals: Some(usage::totals),
     number: Some(line::number),
     ..Format::new(Required {
         name: NAME,

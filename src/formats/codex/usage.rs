@@ -1,11 +1,13 @@
-//! Tokens of the answers of another format, as the events by which Codex counts them.
+//! Tokens as Codex counts them: running totals in its events, and such events for the answers of
+//! another format.
 //!
 //! Source: `TokenUsageInfo` of openai/codex (`protocol/src/protocol.rs`), and files of releases
 //! 0.34.0 to 0.169.0. There the input includes what comes from the cache.
 
+use crate::format::Totals;
 use crate::json::{Json, text};
 use crate::mapping::Object;
-use crate::record::{Field, Node};
+use crate::record::{Field, Node, Record};
 
 /// Tokens: input, of it from the cache, output, of it reasoning.
 type Tokens = [u64; 4];
@@ -13,6 +15,24 @@ type Tokens = [u64; 4];
 /// Names of [`Tokens`].
 const NAMES: [&str; 4] =
     ["input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens"];
+
+/// Returns the running totals in an event `token_count` or a line `token_usage_record`. The input
+/// includes the tokens of the cache.
+pub fn totals(record: &Record) -> Vec<Totals> {
+    let Some(data) = record.node.json(Field::Data) else { return Vec::new() };
+    let info = data.member("info").and_then(|info| info.member("total_token_usage"));
+    let Some(all) = info.or_else(|| data.member("thread_token_usage")) else { return Vec::new() };
+    let count = |name| all.member(name).as_ref().and_then(Json::float).unwrap_or(0.0);
+    let (read, written) = (count("cached_input_tokens"), count("cache_write_input_tokens"));
+    vec![Totals {
+        model: None,
+        input: (count("input_tokens") - read - written).max(0.0),
+        output: count("output_tokens"),
+        cache_read: read,
+        cache_write: written,
+        cost: 0.0,
+    }]
+}
 
 /// Counts the tokens of answers. An answer in several messages has one usage.
 #[derive(Debug, Default)]

@@ -55,6 +55,8 @@ const NAME: &str = "pi";
 /// Row of the table of formats for pi.
 pub static FORMAT: Format = Format {
     aliases: &["pi-mono"],
+    folders: &["cwd", "parentSession"],
+    messages: &["message", "content", "details", "data"],
     home: Some(home),
     resume: Some(reader::resume),
     lacks: Some(lacks),

@@ -2,14 +2,14 @@
 
 use super::compare::{Sides, spool};
 use super::other::Other;
-use super::writes::{Write, Writes};
-use super::{Failed, Onward, Recipient, Way, named, opened, options, summary_of};
+use super::{Failed, Onward, Recipient, Way, named, opened, options, summary_at};
 use crate::batch::{Action, Done, FileReport, Job, Namer, Outcome, Place as Output, Task};
 use crate::diagnostic::Log;
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Map, Options, Parts};
 use crate::formats::Spec;
 use crate::home::survey::Listed;
+use crate::home::writes::{Write, Writes};
 use crate::ids;
 use crate::origin::{digest_of, pair};
 use crate::store::{is_origin, origin_of, put};
@@ -80,7 +80,7 @@ impl Made<'_> {
             files.iter().map(|file| Write::New { from: file.clone(), to: place(file) }).collect();
         // An origin is never without its file.
         writes.sort_by_key(|write| is_origin(write.to()));
-        let summary = summary_of(&main, self.recipient.to.format);
+        let summary = summary_at(&main, self.recipient.to.format);
         Ok(Onward {
             way: Way::New,
             path: place(&main),
@@ -154,7 +154,7 @@ impl Made<'_> {
         let (source, target) = if other.is_original { (then, mine) } else { (mine, then) };
         self.refresh(&fresh, source, target)?;
         writes.push(Write::Replace { from: fresh, to: other.origin.clone() });
-        let mut summary = summary_of(&after, other.format);
+        let mut summary = summary_at(&after, other.format);
         summary.project = summary.project.or_else(|| session.summary.project.clone());
         Ok(Ok(Onward {
             way: Way::Added,

@@ -9,13 +9,11 @@
 mod compare;
 mod made;
 mod other;
-mod writes;
-
-pub use writes::Writes;
 
 use super::places::Place;
 use super::summary::{self, Summary};
 use super::survey::Listed;
+use super::writes::Writes;
 use crate::batch::{FileReport, Job, JobSource, Opened, ReadOptions};
 use crate::context;
 use crate::diagnostic::{Code, Log};
@@ -140,7 +138,7 @@ fn with(
     if sides.own == 0 {
         return Ok(Ok(Onward {
             way: Way::There,
-            summary: summary_of(&other.main, other.format),
+            summary: summary_at(&other.main, other.format),
             job: named(&other.main),
             path: other.main,
             added: 0,
@@ -257,7 +255,9 @@ fn format_of(job: &Job) -> Result<&'static Format> {
     opened(job).map(|opened| opened.found.format)
 }
 
-fn summary_of(path: &Path, format: &'static Format) -> Summary {
+/// Returns the summary of the session in a file.
+#[must_use]
+pub fn summary_at(path: &Path, format: &'static Format) -> Summary {
     let job = named(path);
     summary::read(&job, Some(format)).summary.unwrap_or_else(|| Summary::empty(format.name, &job))
 }

@@ -1,9 +1,9 @@
-//! Files that are written when a session goes on with another agent.
+//! Files that are written together, with a journal by which they can be undone.
 
 use crate::error::{Error, Result};
 use crate::store::{
-    Destination, Entry, Fingerprint, Header, Journal, Name, Output, Policy, State, folder_of, grow,
-    hash, real,
+    Destination, Entry, Fingerprint, Header, Journal, Name, Output, Policy, State, TEMPORARY,
+    create_folder, folder_of, grow, hash,
 };
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -11,8 +11,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// Ending of the name under which an origin is kept that is written again.
+/// Ending of the name under which a file is kept that is written again.
 const KEPT: &str = ".bak";
+
+/// Number of folders above a file that are removed if they become empty: those of a session and of
+/// its project.
+const DEEPEST: usize = 3;
 
 /// A file that is written.
 #[derive(Debug)]
@@ -42,13 +46,25 @@ pub enum Write {
         /// The file.
         to: PathBuf,
     },
+    /// A file that moves. If its contents change, the old ones are kept beside it.
+    Move {
+        /// Its place so far.
+        old: PathBuf,
+        /// Its new contents, if they change.
+        from: Option<PathBuf>,
+        /// Its new place.
+        to: PathBuf,
+    },
 }
 
 impl Write {
     /// The path of the file.
     #[must_use]
     pub fn to(&self) -> &Path {
-        let (Self::New { to, .. } | Self::Grow { to, .. } | Self::Replace { to, .. }) = self;
+        let (Self::New { to, .. }
+        | Self::Grow { to, .. }
+        | Self::Replace { to, .. }
+        | Self::Move { to, .. }) = self;
         to
     }
 }
@@ -95,23 +111,27 @@ impl Writes {
     ///
     /// # Errors
     /// If one cannot be written.
-    pub fn carry_out(&self, command: &str, journal: &Path) -> Result<()> {
+    pub fn carry_out(&self, (command, outcome): (&str, &str), journal: &Path) -> Result<()> {
         let targets: Vec<_> = self.all.iter().map(|write| place_of(write.to())).collect();
-        let root = common(&targets);
+        let olds = self.all.iter().filter_map(Write::old).map(place_of);
+        let root = common(targets.iter().cloned().chain(olds));
         let named = |path: &Path| Name::from(path.strip_prefix(&root).unwrap_or(path));
-        let mut entry = Entry {
-            path: targets.first().map_or_else(|| Name::from(Path::new("")), |path| named(path)),
-            session: None,
-            outcome: "continued".to_owned(),
-            exit: 0,
-            files: Vec::new(),
-            outputs: Vec::new(),
-        };
+        let mut entries = Vec::with_capacity(self.all.len());
         for (write, target) in self.all.iter().zip(&targets) {
-            if !matches!(write, Write::New { .. }) {
-                entry.files.push(before(target, named(target))?);
-            }
-            entry.outputs.push(after(write, target, &named)?);
+            let before = match write {
+                Write::New { .. } => None,
+                Write::Grow { .. } | Write::Replace { .. } => Some(target.clone()),
+                Write::Move { old, .. } => Some(place_of(old)),
+            };
+            let files = before.iter().map(|path| before_of(path, named(path)));
+            entries.push(Entry {
+                path: named(before.as_deref().unwrap_or(target)),
+                session: None,
+                outcome: outcome.to_owned(),
+                exit: 0,
+                files: files.collect::<Result<_>>()?,
+                outputs: vec![after(write, target, &named)?],
+            });
         }
         let (mut log, _) = Journal::open(journal)?;
         log.begin(&Header {
@@ -123,15 +143,46 @@ impl Writes {
             in_place: true,
             root: Name::from(root.as_path()),
         })?;
-        log.append(&[entry])?;
+        log.append(&entries)?;
         self.all.iter().zip(&targets).try_for_each(|(write, target)| write.carry_out(target))
     }
 }
 
 impl Write {
+    /// The place so far of a file that moves.
+    fn old(&self) -> Option<&Path> {
+        match self {
+            Self::Move { old, .. } => Some(old),
+            _ => None,
+        }
+    }
+
     fn carry_out(&self, target: &Path) -> Result<()> {
         match self {
-            Self::New { from, .. } => place(from, target, false),
+            Self::Move { old, from, .. } => {
+                let failed = |error| Error::io(format!("cannot move {}", old.display()), error);
+                create_folder(folder_of(target))?;
+                let time = old.metadata().and_then(|meta| meta.modified()).map_err(failed)?;
+                let place_now = if from.is_some() { kept(target) } else { target.to_owned() };
+                if place_now.symlink_metadata().is_ok() {
+                    return Err(failed(io::Error::from(io::ErrorKind::AlreadyExists)));
+                }
+                std::fs::rename(old, &place_now).map_err(failed)?;
+                if let Some(from) = from {
+                    place(from, target)?;
+                    let file = File::options().write(true).open(target).map_err(failed)?;
+                    let mode = place_now.metadata().map_err(failed)?.permissions();
+                    file.set_permissions(mode).map_err(failed)?;
+                    file.set_modified(time).map_err(failed)?;
+                }
+                // Fails where the folder has other files, which stay.
+                old.ancestors()
+                    .skip(1)
+                    .take(DEEPEST)
+                    .all(|folder| std::fs::remove_dir(folder).is_ok());
+                Ok(())
+            }
+            Self::New { from, .. } => place(from, target),
             Self::Grow { from, skip, size, .. } => {
                 let failed = |error| Error::io("cannot read", error);
                 let mut bytes = File::open(from).map_err(failed)?;
@@ -139,12 +190,12 @@ impl Write {
                 grow(target, *size, &mut bytes)
             }
             Self::Replace { from, .. } => {
-                let failed = |error| Error::io("cannot keep the origin", error);
+                let failed = |error| Error::io(format!("cannot keep {}", target.display()), error);
                 std::fs::copy(target, kept(target)).map_err(failed)?;
                 let meta = target.metadata().and_then(|meta| meta.modified()).map_err(failed)?;
                 let copy = File::options().write(true).open(kept(target)).map_err(failed)?;
                 copy.set_modified(meta).map_err(failed)?;
-                place(from, target, true)
+                replace(from, target).map_err(failed)
             }
         }
     }
@@ -157,36 +208,38 @@ fn kept(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// Writes a file that appears as a whole or not at all.
-fn place(from: &Path, to: &Path, force: bool) -> Result<()> {
+/// Writes a new file, which appears as a whole or not at all.
+fn place(from: &Path, to: &Path) -> Result<()> {
     let failed = |error| Error::io("cannot write", error);
-    let policy = Policy { force, dry: false };
+    let policy = Policy::default();
     let mut output = Output::prepare(Destination::from(to), Vec::new(), policy, Arc::default())?;
     let mut from = File::open(from).map_err(failed)?;
     io::copy(&mut from, &mut crate::format::Sink::create(&mut output, "")?).map_err(failed)?;
     output.commit()
 }
 
+/// Puts new contents in the place of a file. An origin beside it stays, which `Output` removes.
+fn replace(from: &Path, to: &Path) -> io::Result<()> {
+    let mode = to.metadata()?.permissions();
+    let mut file = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder_of(to))?;
+    io::copy(&mut File::open(from)?, file.as_file_mut())?;
+    file.as_file().set_permissions(mode)?;
+    file.as_file().sync_all()?;
+    file.persist(to).map(drop).map_err(|error| error.error)
+}
+
 /// Returns the state of a file before it changes.
-fn before(path: &Path, name: Name) -> Result<State> {
+fn before_of(path: &Path, name: Name) -> Result<State> {
     let now = Fingerprint::of(path)?;
     let hash = Some(hash(File::open(path))?);
     let (size, modified) = (now.size(), now.modified());
-    Ok(State { path: name, size, modified, hash, backup: None, aside: false, grown_from: None })
+    Ok(State { path: name, size, modified, hash, ..State::default() })
 }
 
 /// Returns the state of a file after it was written.
 fn after(write: &Write, target: &Path, named: &dyn Fn(&Path) -> Name) -> Result<State> {
     let failed = |error| Error::io("cannot read", error);
-    let new = State {
-        path: named(target),
-        size: 0,
-        modified: None,
-        hash: None,
-        backup: None,
-        aside: false,
-        grown_from: None,
-    };
+    let new = State { path: named(target), ..State::default() };
     let sized = |path: &Path| path.metadata().map(|meta| meta.len()).map_err(failed);
     Ok(match write {
         Write::New { from, .. } => {
@@ -195,6 +248,13 @@ fn after(write: &Write, target: &Path, named: &dyn Fn(&Path) -> Name) -> Result<
         Write::Replace { from, .. } => {
             let backup = Some(named(&kept(target)));
             State { size: sized(from)?, hash: Some(hash(File::open(from))?), backup, ..new }
+        }
+        Write::Move { old, from, .. } => {
+            let contents = from.as_ref().unwrap_or(old);
+            let moved_from = Some(named(&place_of(old)));
+            let backup = from.as_ref().map(|_| named(&kept(target)));
+            let hash = Some(hash(File::open(contents))?);
+            State { size: sized(contents)?, hash, backup, moved_from, ..new }
         }
         Write::Grow { from, skip, size, .. } => {
             let mut hasher = blake3::Hasher::new();
@@ -217,17 +277,13 @@ fn place_of(path: &Path) -> PathBuf {
         Some((real, there)) => {
             path.strip_prefix(there).map_or(path.to_owned(), |rest| real.join(rest))
         }
-        None => real_of(path),
+        None => path.to_owned(),
     }
 }
 
-fn real_of(path: &Path) -> PathBuf {
-    real(path)
-}
-
 /// Returns the folder that contains all of these files.
-fn common(paths: &[PathBuf]) -> PathBuf {
-    let mut all = paths.iter().map(|path| existing(folder_of(path)));
+fn common(paths: impl Iterator<Item = PathBuf>) -> PathBuf {
+    let mut all = paths.map(|path| existing(folder_of(&path)));
     let first = all.next().unwrap_or_else(|| PathBuf::from("/"));
     all.fold(first, |root, folder| {
         root.ancestors()

@@ -1,0 +1,147 @@
+//! The command `copyist move`.
+
+use super::machine::{new_journal, quoted};
+use super::show::{printable, width};
+use super::{Stop, config, print};
+use crate::batch::ReportedPath;
+use crate::diagnostic::plural;
+use crate::formats::FORMATS;
+use crate::home::{Relocation, Row, places, relocation};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Move the sessions of a project whose folder was moved or renamed
+///
+/// The folder itself must be moved before. In the sessions of all agents and in the agents' lists of
+/// projects, the path OLD and the paths below it become NEW; messages are not changed. Where an
+/// agent has a folder for the sessions of each project, the files move to the new one. Everything
+/// else stays, byte for byte, and what names OLD and cannot be changed is printed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The folder's path before
+    #[arg(value_name = "OLD")]
+    old: PathBuf,
+    /// The folder's path now
+    #[arg(value_name = "NEW")]
+    new: PathBuf,
+    /// Print what would change
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Print one line of JSON for each file
+    #[arg(long)]
+    json: bool,
+    /// Record what is changed in this file, for `undo`; the default is a new file below
+    /// `~/.local/state/copyist`
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    journal: Option<PathBuf>,
+}
+
+impl Args {
+    pub fn run(self) -> Result<u8, Stop> {
+        let (old, new) = (absolute(&self.old)?, absolute(&self.new)?);
+        if old == "/" || old == new {
+            return Err(Stop::usage("OLD and NEW are paths of two different folders"));
+        }
+        let homes = FORMATS.iter().map(|format| Ok((*format, config::home(format)?)));
+        let homes = homes.collect::<Result<Vec<_>, Stop>>()?;
+        let home = |format: &'static crate::format::Format| {
+            homes.iter().find(|(own, _)| *own == format).and_then(|(_, home)| home.clone())
+        };
+        // Some agents keep sessions in the project's folder, which moved already.
+        let all = places(&home, Some(Path::new(&new)), None);
+        let failed =
+            |error: crate::error::Error| Stop { code: 3, message: printable(error.message()) };
+        let found = relocation(&all, &old, &new).map_err(failed)?;
+        let journal = match found.writes.is_empty() || self.dry_run {
+            true => None,
+            false => Some(self.journal.clone().map_or_else(|| new_journal("move"), Ok)?),
+        };
+        if let Some(journal) = &journal {
+            found.writes.carry_out(("move", "moved"), journal).map_err(failed)?;
+        }
+        let text = if self.json {
+            lines(&found)
+        } else {
+            self.table(&found, (&old, &new), journal.as_deref())
+        };
+        print(text.as_bytes())
+    }
+
+    fn table(
+        &self,
+        found: &Relocation,
+        (old, new): (&str, &str),
+        journal: Option<&Path>,
+    ) -> String {
+        let mut out = String::new();
+        let room = width(None).max(40);
+        for row in found.rows.iter().filter(|_| self.dry_run) {
+            out.push_str(&super::drawing::cropped(&line(row), room));
+            out.push('\n');
+        }
+        for (path, why) in &found.unchanged {
+            out.push_str(&printable(&format!("stays: {}: {why}", path.display())));
+            out.push('\n');
+        }
+        let paths: u64 = found.rows.iter().map(|row| row.paths).sum();
+        let moved = found.rows.iter().filter(|row| row.to.is_some()).count() as u64;
+        let edited = found.rows.iter().filter(|row| row.paths > 0).count() as u64;
+        let would = if self.dry_run { "would be " } else { "" };
+        let total = match found.rows.is_empty() {
+            true => format!("no session names {old} or a folder below it"),
+            false => format!(
+                "{} {would}changed in {}, {} {would}moved: {old} → {new}",
+                plural(paths, "path"),
+                plural(edited, "file"),
+                plural(moved, "file")
+            ),
+        };
+        out.push_str(&printable(&total));
+        out.push('\n');
+        if let Some(journal) = journal {
+            let undo = format!("undo: copyist undo {}\n", quoted(&journal.to_string_lossy()));
+            out.push_str(&undo);
+        }
+        if !Path::new(new).is_dir() && !found.rows.is_empty() {
+            out.push_str(&printable(&format!("note: there is no folder {new} on this machine")));
+            out.push('\n');
+        }
+        out
+    }
+}
+
+/// Returns the absolute path of a folder, which need not exist, without links in the part that
+/// exists.
+fn absolute(path: &Path) -> Result<String, Stop> {
+    let full = std::path::absolute(path).map_err(|error| Stop::usage(error.to_string()))?;
+    let text = full.to_str().ok_or_else(|| Stop::usage("a path is not UTF-8"))?;
+    let plain = text.trim_end_matches('/');
+    Ok(if plain.is_empty() { "/".to_owned() } else { plain.to_owned() })
+}
+
+/// Describes a file in a line.
+fn line(row: &Row) -> String {
+    let paths = match row.paths {
+        0 => String::new(),
+        paths => format!(", {}", plural(paths, "path")),
+    };
+    let to = row.to.as_ref().map_or_else(String::new, |to| format!(" → {}", to.display()));
+    printable(&format!("{:<12} {}{to}{paths}", row.agent, row.path.display()))
+}
+
+/// Formats each file as a line of JSON.
+fn lines(found: &Relocation) -> String {
+    let changed = found.rows.iter().map(|row| {
+        json!({
+            "agent": row.agent,
+            "path": ReportedPath::from(row.path.as_path()),
+            "to": row.to.as_deref().map(ReportedPath::from),
+            "paths": row.paths,
+        })
+    });
+    let unchanged = found
+        .unchanged
+        .iter()
+        .map(|(path, why)| json!({"path": ReportedPath::from(path.as_path()), "stays": why}));
+    changed.chain(unchanged).map(|object| format!("{object}\n")).collect()
+}

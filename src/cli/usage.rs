@@ -1,0 +1,227 @@
+//! The command `copyist usage`.
+
+use super::list_table::short;
+use super::machine::{cache, folders};
+use super::sessions::aside;
+use super::show::{printable, width};
+use super::{Stop, drawing, names, print};
+use crate::diagnostic::plural;
+use crate::formats::Spec;
+use crate::home::{By, Group, Place, Prices, since, spending, survey};
+use crate::times;
+use clap::ValueEnum;
+use jiff::Timestamp;
+use serde_json::json;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use textwrap::core::display_width;
+
+/// Add up the tokens and cost of sessions
+///
+/// Counted are the tokens that sessions contain, each answer once, and the cost where the agent
+/// stores it. With prices, a cost is estimated for all tokens. Days are those of UTC.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Files and folders with sessions; the default is the folders of all agents
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Choose the groups
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "day")]
+    by: Groups,
+    /// Count only sessions of this agent, which is the name of a format
+    #[arg(long, value_name = "NAME", value_parser = names::format(), hide_possible_values = true)]
+    agent: Option<Spec>,
+    /// Count only sessions of this project folder, and of folders below it
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Count only days since then: an age such as 12h, 7d or 2w, or a date
+    #[arg(long, value_name = "WHEN", value_parser = at)]
+    since: Option<Timestamp>,
+    /// Estimate the cost with the prices in this file of JSON or YAML
+    ///
+    /// Its members are names of models, or beginnings of names; each has `input`, `output`,
+    /// `cache_read` and `cache_write` in US dollars for a million tokens.
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
+    /// Print one line of JSON for each group
+    #[arg(long)]
+    json: bool,
+}
+
+/// Values of `--by`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Groups {
+    /// Day
+    Day,
+    /// Model
+    Model,
+    /// Folder of the project
+    Project,
+    /// Agent
+    Agent,
+    /// Session
+    Session,
+}
+
+/// Parses a value of `--since`.
+fn at(text: &str) -> Result<Timestamp, String> {
+    since(text, Timestamp::now())
+}
+
+impl Args {
+    pub fn run(self) -> Result<u8, Stop> {
+        let prices = self.prices.as_deref().map(read).transpose()?;
+        let format = self.agent.map(|agent| agent.format);
+        let places = match self.paths.is_empty() {
+            true => folders(format)?,
+            false => self.paths.iter().cloned().map(Place::named).collect(),
+        };
+        let mut cache = cache();
+        let (sessions, errors) = survey(&places, &|_| true, &mut cache);
+        for (path, error) in errors {
+            aside(&format!("{}: {}", path.display(), error.message()));
+        }
+        // Without the cache the next run takes longer.
+        let _ = cache.save();
+        let selection = crate::home::Selection {
+            format,
+            projects: self.project.as_deref().map(super::list::folders_of).unwrap_or_default(),
+            since: self.since,
+            ..Default::default()
+        };
+        let sessions = selection.of(sessions);
+        let by = self.by.into();
+        let day =
+            self.since.map(|since| times::in_seconds(since).chars().take(10).collect::<String>());
+        let groups = spending(&sessions, by, day.as_deref(), prices.as_ref());
+        if self.json {
+            let lines: String =
+                groups.iter().map(|group| format!("{}\n", object(group, by))).collect();
+            return print(lines.as_bytes());
+        }
+        if groups.is_empty() {
+            aside("the sessions contain no counts of tokens");
+            return Ok(0);
+        }
+        print(table(&groups, by, std::io::stdout().is_terminal()).as_bytes())
+    }
+}
+
+impl From<Groups> for By {
+    fn from(by: Groups) -> Self {
+        match by {
+            Groups::Day => Self::Day,
+            Groups::Model => Self::Model,
+            Groups::Project => Self::Project,
+            Groups::Agent => Self::Agent,
+            Groups::Session => Self::Session,
+        }
+    }
+}
+
+/// Reads the user's prices.
+fn read(path: &Path) -> Result<Prices, Stop> {
+    let failed =
+        |why: String| Stop::usage(printable(&format!("`--prices {}`: {why}", path.display())));
+    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    serde_yaml::from_str(&text).map_err(|error| failed(error.to_string()))
+}
+
+fn title(by: By) -> &'static str {
+    match by {
+        By::Day => "day",
+        By::Model => "model",
+        By::Project => "project",
+        By::Agent => "agent",
+        By::Session => "session",
+    }
+}
+
+fn object(group: &Group, by: By) -> serde_json::Value {
+    let usage = &group.usage;
+    let whole = |number: f64| number as u64;
+    json!({
+        title(by): group.name,
+        "sessions": group.sessions,
+        "input": whole(usage.input),
+        "output": whole(usage.output),
+        "cache_read": whole(usage.cache_read),
+        "cache_write": whole(usage.cache_write),
+        "total": whole(usage.all()),
+        "cost": Some(usage.cost).filter(|cost| *cost > 0.0),
+        "estimate": group.estimate,
+    })
+}
+
+/// Longest name of a group in a table.
+const LONGEST: usize = 40;
+
+/// Longest bar.
+const BAR: usize = 30;
+
+fn table(groups: &[Group], by: By, bars: bool) -> String {
+    let names = ["input", "output", "cache read", "cache write", "total", "cost", "estimate"];
+    let mut sum = Group { name: "total".to_owned(), ..Group::default() };
+    for group in groups {
+        sum.usage.join(group.usage);
+        if let Some(estimate) = group.estimate {
+            *sum.estimate.get_or_insert(0.0) += estimate;
+        }
+        sum.unpriced += group.unpriced;
+    }
+    let name = |group: &Group| {
+        let name = if group.name.is_empty() { "(not known)" } else { &group.name };
+        drawing::cropped(&printable(name), LONGEST)
+    };
+    let all: Vec<_> =
+        groups.iter().chain([&sum]).map(|group| (name(group), cells(group))).collect();
+    let used = |column: usize| all.iter().any(|(_, cells)| !cells[column].is_empty());
+    let columns: Vec<usize> = (0..names.len()).filter(|column| used(*column)).collect();
+    let wide = |column: usize| {
+        let cells = all.iter().map(|(_, cells)| display_width(&cells[column]));
+        cells.max().unwrap_or(0).max(names[column].len())
+    };
+    let first =
+        all.iter().map(|(name, _)| display_width(name)).max().unwrap_or(0).max(title(by).len());
+    let mut out = format!("{:<first$}", title(by));
+    columns
+        .iter()
+        .for_each(|column| out.push_str(&format!("  {:>1$}", names[*column], wide(*column))));
+    out.push('\n');
+    let most = groups.iter().map(|group| group.usage.all()).fold(0.0, f64::max);
+    let room = width(None).saturating_sub(display_width(out.trim_end()) + 2).min(BAR);
+    for (place, (name, cells)) in all.iter().enumerate() {
+        out.push_str(name);
+        out.push_str(&" ".repeat(first.saturating_sub(display_width(name))));
+        for column in &columns {
+            out.push_str(&format!("  {:>1$}", cells[*column], wide(*column)));
+        }
+        let share =
+            groups.get(place).filter(|_| bars && most > 0.0).map(|group| group.usage.all() / most);
+        let length = share.map_or(0, |share| (share * room as f64).round() as usize);
+        if length > 0 {
+            out.push_str(&format!("  {}", "▇".repeat(length)));
+        }
+        out.push('\n');
+    }
+    if sum.unpriced > 0.0 {
+        let tokens = plural(sum.unpriced as u64, "token");
+        out.push_str(&format!("the estimate lacks {tokens} of models without a price\n"));
+    }
+    out
+}
+
+fn cells(group: &Group) -> [String; 7] {
+    let usage = &group.usage;
+    let count = |count: f64| if count > 0.0 { short(count as u64) } else { String::new() };
+    let cost = |cost: f64| if cost > 0.0 { format!("{cost:.2}") } else { String::new() };
+    [
+        count(usage.input),
+        count(usage.output),
+        count(usage.cache_read),
+        count(usage.cache_write),
+        count(usage.all()),
+        cost(usage.cost),
+        group.estimate.map(|cost| format!("{cost:.2}")).unwrap_or_default(),
+    ]
+}

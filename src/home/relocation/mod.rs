@@ -1,0 +1,282 @@
+//! Sessions of a project whose folder was moved or renamed.
+//!
+//! The paths of the project are replaced in the sessions of all agents and in the agents' lists of
+//! projects, and nothing else is. Where an agent keeps the sessions of each project in a folder of
+//! their own, the files move to the folder of the new path.
+
+mod folders;
+mod origins;
+mod text;
+
+use super::places::Place;
+use super::writes::{Write, Writes};
+use crate::error::{Error, Result};
+use crate::format::{Format, Map};
+use crate::store::{Packing, is_origin, origin_of};
+use bytes::Bytes;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write as _};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+use text::Paths;
+use walkdir::WalkDir;
+
+/// Changes for sessions of a moved project, before anything is written.
+pub struct Relocation {
+    /// Files that change or move.
+    pub rows: Vec<Row>,
+    /// Files with the old path that stay as they are, each with the reason.
+    pub unchanged: Vec<(PathBuf, String)>,
+    /// The files that are to be written.
+    pub writes: Writes,
+}
+
+/// A file that changes or moves.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The name of the agent's format.
+    pub agent: &'static str,
+    /// The path so far.
+    pub path: PathBuf,
+    /// The new path, if the file moves.
+    pub to: Option<PathBuf>,
+    /// Number of paths in it that change.
+    pub paths: u64,
+}
+
+/// Finds everything that names the folder `old`, in these folders of agents, for its new place.
+///
+/// # Errors
+/// If a file cannot be read.
+pub fn relocation(places: &[Place], old: &str, new: &str) -> Result<Relocation> {
+    let work = tempfile::tempdir().map_err(|error| Error::io("cannot work", error))?;
+    let maps = [Map::new(old, new)];
+    let mut found = Found { word: word(old), ..Found::new(&maps, &work) };
+    for place in places {
+        let Some(format) = place.format else { continue };
+        found.sessions(place, format)?;
+        found.lists(place, format)?;
+    }
+    found.origins()?;
+    let Found { moves, edits, unchanged, .. } = found;
+    let mut rows = BTreeMap::new();
+    for (path, edit) in &edits {
+        let (agent, paths) = (edit.agent, edit.paths);
+        rows.insert(path.clone(), Row { agent, path: path.clone(), to: None, paths });
+    }
+    for (path, (agent, to)) in &moves {
+        let row = Row { agent, path: path.clone(), to: None, paths: 0 };
+        rows.entry(path.clone()).or_insert(row).to = Some(to.clone());
+    }
+    let write = |row: &Row| {
+        let from = edits.get(&row.path).map(|edit| edit.contents.clone());
+        match (&row.to, from) {
+            (Some(to), from) => Write::Move { old: row.path.clone(), from, to: to.clone() },
+            (None, from) => Write::Replace { from: from.unwrap_or_default(), to: row.path.clone() },
+        }
+    };
+    let mut writes = Writes::of(rows.values().map(write).collect());
+    writes.keep(work);
+    Ok(Relocation { rows: rows.into_values().collect(), unchanged, writes })
+}
+
+/// New contents of a file.
+struct Edit {
+    agent: &'static str,
+    contents: PathBuf,
+    paths: u64,
+}
+
+/// Files that were found so far.
+struct Found<'f> {
+    maps: &'f [Map],
+    /// A piece of the old path that every spelling of the path contains.
+    word: Vec<u8>,
+    work: &'f TempDir,
+    edits: BTreeMap<PathBuf, Edit>,
+    moves: BTreeMap<PathBuf, (&'static str, PathBuf)>,
+    origins: BTreeSet<(PathBuf, &'static str)>,
+    unchanged: Vec<(PathBuf, String)>,
+}
+
+impl<'f> Found<'f> {
+    fn new(maps: &'f [Map], work: &'f TempDir) -> Self {
+        Self {
+            maps,
+            word: Vec::new(),
+            work,
+            edits: BTreeMap::new(),
+            moves: BTreeMap::new(),
+            origins: BTreeSet::new(),
+            unchanged: Vec::new(),
+        }
+    }
+
+    /// Looks at all files of an agent's folder.
+    fn sessions(&mut self, place: &Place, format: &'static Format) -> Result<()> {
+        let files = files(&place.path);
+        for (from, to) in folders::moves(place, format, self.maps, &files) {
+            match to {
+                Ok(to) => drop(self.moves.insert(from, (format.name, to))),
+                Err(why) => self.unchanged.push((from, why)),
+            }
+        }
+        for path in files {
+            if is_origin(&path) {
+                self.origins.insert((path, format.name));
+                continue;
+            }
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let is_text = name.ends_with(".jsonl") || name.ends_with(".json");
+            if is_text {
+                self.edit(
+                    &path,
+                    format.name,
+                    &Paths::of(format, self.maps),
+                    name.ends_with(".json"),
+                )?;
+            } else if (Packing::of_file(&path).is_some() || is_database(&name))
+                && self.mentions(&path)
+            {
+                let why = "it is compressed or a database, and is not changed";
+                self.unchanged.push((path, why.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the agent's lists of projects, and at other files beside its sessions.
+    fn lists(&mut self, place: &Place, format: &'static Format) -> Result<()> {
+        let mut known = BTreeSet::new();
+        for list in format.lists {
+            let path = super::places::below(&place.path, list.path);
+            let Some(path) = path.canonicalize().ok().filter(|path| path.is_file()) else {
+                continue;
+            };
+            if known.insert(path.clone()) {
+                let whole = !path.to_string_lossy().ends_with(".jsonl");
+                self.edit(&path, format.name, &Paths::of_list(list, self.maps), whole)?;
+            }
+        }
+        if format.home.is_none() || place.project.is_some() {
+            return Ok(());
+        }
+        let above = place.path.parent().unwrap_or(Path::new(""));
+        let others = std::fs::read_dir(above).into_iter().flatten().flatten();
+        for other in others.map(|entry| entry.path()).filter(|path| path.is_file()) {
+            let real = other.canonicalize().unwrap_or_else(|_| other.clone());
+            let is_known =
+                known.contains(&real) || self.unchanged.iter().any(|(path, _)| *path == other);
+            if !is_known && !is_kept(&other) && self.mentions(&other) {
+                let name = other.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let why = match is_database(&name) {
+                    true => {
+                        "a database, which the agent makes again from its sessions if it is removed"
+                    }
+                    false => "the user's own settings",
+                };
+                self.unchanged.push((other, why.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the paths in a file.
+    fn edit(
+        &mut self,
+        path: &Path,
+        agent: &'static str,
+        paths: &Paths<'_>,
+        is_whole: bool,
+    ) -> Result<()> {
+        if !self.mentions(path) {
+            return Ok(());
+        }
+        let contents = self.fresh("edit");
+        let changed = changed(path, &contents, paths, is_whole)?;
+        if changed > 0 {
+            let edit = Edit { agent, contents, paths: changed };
+            self.edits.insert(path.to_owned(), edit);
+        }
+        Ok(())
+    }
+
+    /// Returns the path of a new temporary file.
+    fn fresh(&self, name: &str) -> PathBuf {
+        let number = self.edits.len();
+        self.work.path().join(format!("{name}-{number}"))
+    }
+
+    /// Whether a file may contain the old path.
+    fn mentions(&self, path: &Path) -> bool {
+        contains(path, &self.word).unwrap_or(false)
+    }
+}
+
+/// Writes a file with its paths changed; returns their number.
+fn changed(path: &Path, to: &Path, paths: &Paths<'_>, is_whole: bool) -> Result<u64> {
+    let failed = |error| Error::io(format!("cannot read {}", path.display()), error);
+    let mut from = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
+    let mut to = BufWriter::with_capacity(1 << 20, File::create(to).map_err(failed)?);
+    let count = if is_whole {
+        let mut text = Vec::new();
+        from.read_to_end(&mut text).map_err(failed)?;
+        paths.copy(&Bytes::from(text), &mut to)
+    } else {
+        paths.copy_lines(&mut from, &mut to)
+    };
+    count.and_then(|count| to.flush().map(|()| count)).map_err(failed)
+}
+
+/// Whether a file contains some bytes.
+fn contains(path: &Path, word: &[u8]) -> std::io::Result<bool> {
+    const PIECE: usize = 1 << 20;
+    let mut file = File::open(path)?;
+    let (mut buffer, mut kept) = (vec![0; PIECE + word.len()], 0);
+    loop {
+        let read = file.read(buffer.get_mut(kept..).unwrap_or_default())?;
+        let end = kept + read;
+        let text = buffer.get(..end).unwrap_or_default();
+        if memchr::memmem::find(text, word).is_some() {
+            return Ok(true);
+        }
+        if read == 0 {
+            return Ok(false);
+        }
+        let from = end.saturating_sub(word.len());
+        buffer.copy_within(from..end, 0);
+        kept = end - from;
+    }
+}
+
+/// Returns the longest piece of a path that JSON never escapes.
+fn word(path: &str) -> Vec<u8> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
+    let pieces = path.split(|c| !is_plain(c));
+    pieces.max_by_key(|piece| piece.len()).unwrap_or_default().as_bytes().to_vec()
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(|e| e.ok());
+    let files =
+        entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path);
+    files.filter(|path| !is_kept(path)).collect()
+}
+
+/// Whether a file is one that a run kept.
+fn is_kept(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "bak")
+}
+
+fn is_database(name: &str) -> bool {
+    [".sqlite", ".sqlite-wal", ".sqlite-shm", ".db", ".db-wal", ".db-shm"]
+        .iter()
+        .any(|ending| name.ends_with(ending))
+}
+
+/// Returns the file of an origin.
+fn main_of(origin: &Path) -> Option<PathBuf> {
+    let main = origin.with_extension("");
+    (origin_of(&main) == origin && main.is_file()).then_some(main)
+}

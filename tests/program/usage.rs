@@ -1,0 +1,133 @@
+//! Tokens and cost of the sessions of all agents.
+
+use crate::common::Dir;
+use serde_json::{Value, json};
+use std::process::Command;
+
+fn lines(home: &Dir, args: &[&str]) -> Vec<Value> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_copyist"));
+    command.current_dir(home.root()).env_clear().env("HOME", home.root());
+    let done = command.args(args).output().expect("the program runs");
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    let text = String::from_utf8(done.stdout).expect("UTF-8");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn write(home: &Dir, name: &str, lines: &[Value]) {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    home.write(name, text.as_bytes());
+}
+
+/// A home with a session of Codex and one of Claude Code.
+fn home() -> Dir {
+    let home = Dir::new();
+    let tokens = |input: u32, output: u32| {
+        json!({"input_tokens": input, "cached_input_tokens": input / 2, "output_tokens": output,
+            "reasoning_output_tokens": 0, "total_tokens": input + output})
+    };
+    let line = |time: &str, kind: &str, payload: Value| json!({"timestamp": time, "type": kind, "payload": payload});
+    let said = |role: &str, kind: &str| json!({"type": "message", "role": role, "content": [{"type": kind, "text": "Tides?"}]});
+    let count = |time: &str, input: u32, output: u32| {
+        line(
+            time,
+            "event_msg",
+            json!({"type": "token_count", "rate_limits": null, "info": {
+            "total_token_usage": tokens(input, output), "last_token_usage": tokens(100, 10),
+            "model_context_window": null}}),
+        )
+    };
+    let (one, two) = ("2026-01-03T08:00:00.000Z", "2026-01-04T08:00:00.000Z");
+    let id = "019b8fa2-6a6d-7c31-9e5b-0c1d2e3f4a5b";
+    let meta = json!({"id": id, "timestamp": one, "cwd": "/w/tides", "originator": "codex_cli_rs",
+        "cli_version": "0.142.0", "source": "cli"});
+    let settings = json!({"cwd": "/w/tides", "approval_policy": "never",
+        "sandbox_policy": {"type": "read-only"}, "model": "gpt-5.5", "summary": "auto"});
+    write(
+        &home,
+        &format!(".codex/sessions/2026/01/03/rollout-2026-01-03T08-00-00-{id}.jsonl"),
+        &[
+            line(one, "session_meta", meta),
+            line(one, "turn_context", settings),
+            line(one, "response_item", said("user", "input_text")),
+            line(one, "response_item", said("assistant", "output_text")),
+            line(
+                one,
+                "event_msg",
+                json!({"type": "token_count", "info": null, "rate_limits": null}),
+            ),
+            count(one, 100, 10),
+            count(one, 100, 10),
+            count(two, 300, 30),
+        ],
+    );
+    let id = "0a1b2c3d-0000-4000-8000-000000000001";
+    let answer = |n: u32, parent: Value, output: u32| {
+        json!({"parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": "/w/harbour",
+            "sessionId": id, "version": "2.1.332", "type": "assistant", "timestamp": two,
+            "uuid": format!("0a1b2c3d-0000-4000-8000-0000000001{n:02}"),
+            "message": {"id": "msg_1", "type": "message", "role": "assistant",
+                "model": "claude-sonnet-4-5", "content": [{"type": "text", "text": format!("{n}")}],
+                "stop_reason": "end_turn", "stop_sequence": null, "usage": {"input_tokens": 7,
+                "cache_creation_input_tokens": 5, "cache_read_input_tokens": 3, "output_tokens": output}}})
+    };
+    let first = "0a1b2c3d-0000-4000-8000-000000000101";
+    let cost = |cost: f64| {
+        json!({"type": "cost-state", "sessionId": id, "totalCostUSD": cost,
+            "modelUsage": {"claude-sonnet-4-5": {"inputTokens": 7, "costUSD": cost}}})
+    };
+    write(
+        &home,
+        &format!(".claude/projects/-w-harbour/{id}.jsonl"),
+        &[
+            json!({"parentUuid": null, "isSidechain": false, "userType": "external", "cwd": "/w/harbour",
+            "sessionId": id, "version": "2.1.332", "type": "user", "timestamp": one,
+            "uuid": "0a1b2c3d-0000-4000-8000-000000000100",
+            "message": {"role": "user", "content": "Tides?"}}),
+            answer(1, json!("0a1b2c3d-0000-4000-8000-000000000100"), 1),
+            answer(2, json!(first), 20),
+            cost(0.25),
+            cost(0.5),
+        ],
+    );
+    home
+}
+
+#[test]
+fn tokens_are_counted_once_by_each_kind_of_group() {
+    let home = home();
+    let days = lines(&home, &["usage", "--json"]);
+    assert_eq!(days.len(), 2, "{days:?}");
+    assert_eq!(
+        days[0],
+        json!({"day": "2026-01-03", "sessions": 1, "input": 50, "output": 10, "cache_read": 50,
+            "cache_write": 0, "total": 110, "cost": null, "estimate": null})
+    );
+    assert_eq!(
+        days[1],
+        json!({"day": "2026-01-04", "sessions": 2, "input": 107, "output": 40, "cache_read": 103,
+            "cache_write": 5, "total": 255, "cost": 0.5, "estimate": null})
+    );
+    let names = |by: &str| -> Vec<(Value, Value)> {
+        let groups = lines(&home, &["usage", "--json", "--by", by]);
+        groups.iter().map(|group| (group[by].clone(), group["total"].clone())).collect()
+    };
+    let is = |name: &str, total: u32| (json!(name), json!(total));
+    assert_eq!(names("model"), [is("gpt-5.5", 330), is("claude-sonnet-4-5", 35)]);
+    assert_eq!(names("agent"), [is("codex", 330), is("claude-code", 35)]);
+    assert_eq!(names("project"), [is("/w/tides", 330), is("/w/harbour", 35)]);
+    assert_eq!(names("session").len(), 2);
+    assert_eq!(lines(&home, &["usage", "--json", "--since", "2026-01-04"]), days[1..]);
+    let listed = lines(&home, &["list", "--json", "--agent", "codex"]);
+    assert_eq!(listed[0]["tokens"], 330, "the list has them, too");
+}
+
+#[test]
+fn cost_with_prices_is_an_estimate() {
+    let home = home();
+    home.write("prices.yaml", b"gpt-5: {input: 1, output: 10, cache_read: 0.5}\n");
+    let groups = lines(&home, &["usage", "--json", "--by", "model", "--prices", "prices.yaml"]);
+    let estimate = groups[0]["estimate"].as_f64().expect("an estimate");
+    assert!((estimate - (150.0 + 300.0 + 75.0) / 1e6).abs() < 1e-12, "{groups:?}");
+    assert_eq!(groups[1]["estimate"], Value::Null, "no price");
+    assert_eq!(groups[1]["cost"], 0.5);
+}
