@@ -1,14 +1,20 @@
 //! The command `copyist list`.
 
+use super::args::When;
 use super::list_named::Listing;
 use super::list_table::table;
 use super::machine::{cache, folders};
+use super::pager::page;
 use super::sessions::aside;
 use super::show::printable;
+use super::style::Paint;
 use super::{Stop, names, print};
 use crate::batch::ReportedPath;
 use crate::formats::{NAMED, Spec};
-use crate::home::{Listed, Mention, Place, Selection, Sort, Summary, since, survey};
+use crate::home::{
+    Listed, Mention, Place, Selection, Sort, State, Summary, in_projects, since, survey,
+    survey_projects,
+};
 use crate::times;
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -19,8 +25,8 @@ use std::path::{Path, PathBuf};
 /// List the sessions of all agents, or those in files and folders
 ///
 /// Without PATH, the sessions of Claude Code, Codex, pi and Codelia in the agents' own folders are
-/// listed, and those of ConnectOnion and claude-agent-orchestrator in the current folder and the
-/// folders above it. Files of sub-agents are parts of their sessions. The newest session is first.
+/// listed, and those of ConnectOnion and claude-agent-orchestrator in the current folder, the folders
+/// above it, and the folders of the listed sessions. Files of sub-agents are parts of their sessions. The newest session is first.
 /// A damaged session is listed with its state.
 ///
 /// Summaries are kept in the user's cache folder and read again when a file has changed.
@@ -44,6 +50,9 @@ pub struct Args {
     /// capital letters, too
     #[arg(long, value_name = "TEXT")]
     grep: Option<String>,
+    /// List only the sessions in this state
+    #[arg(long, value_name = "STATE", value_enum)]
+    state: Option<States>,
     /// Choose the order; the highest value is first
     #[arg(long, value_name = "BY", value_enum, default_value = "time")]
     sort: By,
@@ -57,6 +66,9 @@ pub struct Args {
     /// cropped
     #[arg(long, value_name = "COLUMNS", env = "COPYIST_WIDTH")]
     width: Option<u16>,
+    /// Colour the table; `auto` does at a terminal, unless NO_COLOR is set
+    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", env = "COPYIST_COLOR")]
+    color: When,
     #[command(flatten)]
     listing: Listing,
 }
@@ -74,6 +86,19 @@ enum By {
     Tokens,
     /// Cost
     Cost,
+}
+
+/// Values of `--state`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum States {
+    /// All of it can be read
+    Ok,
+    /// A part of it is damaged
+    Damaged,
+    /// It has no content
+    Empty,
+    /// Nothing of it can be read
+    Unreadable,
 }
 
 /// Parses a value of `--since`.
@@ -95,7 +120,10 @@ impl Args {
         }
         let places = self.places()?;
         let mut cache = cache();
-        let (sessions, errors) = survey(&places, &|_| true, &mut cache);
+        let (sessions, errors) = match self.paths.is_empty() {
+            true => survey_projects(&places, format, &mut cache),
+            false => survey(&places, &|_| true, &mut cache),
+        };
         for (path, error) in errors {
             aside(&format!("{}: {}", path.display(), error.message()));
         }
@@ -105,6 +133,7 @@ impl Args {
             format,
             projects: self.project.as_deref().map(folders_of).unwrap_or_default(),
             since: self.since,
+            state: self.state.map(State::from),
             mention: self.grep.as_deref().map(Mention::new),
             sort: self.sort.into(),
             most: self.most,
@@ -120,13 +149,15 @@ impl Args {
         }
         let fits = self.width.is_some() || std::io::stdout().is_terminal();
         let width = fits.then(|| super::show::width(self.width));
-        print(table(&sessions, Timestamp::now(), width).as_bytes())
+        let paint = Paint::new(self.color, &std::io::stdout());
+        page(&table(&sessions, Timestamp::now(), width, paint))
     }
 
     /// Whether an option selects or orders sessions.
     fn selects(&self) -> bool {
         let options = [self.project.is_some(), self.since.is_some(), self.grep.is_some()];
         options.contains(&true)
+            || self.state.is_some()
             || self.most.is_some()
             || self.sort != By::Time
             || !self.paths.is_empty()
@@ -135,7 +166,11 @@ impl Args {
     /// Returns the places of the sessions.
     fn places(&self) -> Result<Vec<Place>, Stop> {
         if self.paths.is_empty() {
-            return folders(self.agent.map(|agent| agent.format));
+            let only = self.agent.map(|agent| agent.format);
+            let mut places = folders(only)?;
+            let more = in_projects(self.project.as_deref().into_iter(), &places, only);
+            places.extend(more);
+            return Ok(places);
         }
         for path in &self.paths {
             if let Err(error) = std::fs::metadata(path) {
@@ -144,6 +179,17 @@ impl Args {
             }
         }
         Ok(self.paths.iter().cloned().map(Place::named).collect())
+    }
+}
+
+impl From<States> for State {
+    fn from(state: States) -> Self {
+        match state {
+            States::Ok => Self::Ok,
+            States::Damaged => Self::Damaged,
+            States::Empty => Self::Empty,
+            States::Unreadable => Self::Unreadable,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::drawing::cropped;
 use super::show::{printable, size};
+use super::style::Paint;
 use crate::home::{Listed, State};
 use crate::times;
 use jiff::Timestamp;
@@ -23,7 +24,7 @@ const fn column(name: &'static str, most: usize, is_number: bool, rank: u8) -> C
 /// The columns before the title.
 const COLUMNS: [Column; 9] = [
     column("agent", 20, false, 0),
-    column("id", 8, false, 0),
+    column("id", 36, false, 0),
     column("active", 10, false, 7),
     column("project", 28, false, 5),
     column("messages", 9, true, 4),
@@ -42,23 +43,55 @@ const NARROW: usize = 120;
 /// Width of the widest of such columns.
 const NARROW_COLUMN: usize = 18;
 
+/// Width of the identifiers in such a table.
+const NARROW_ID: usize = 13;
+
 /// Number of characters of a title where nothing limits the width.
 const LONGEST: usize = 300;
 
 /// Formats sessions as a table. A column without values is left out.
-pub fn table(sessions: &[Listed], now: Timestamp, width: Option<usize>) -> String {
+pub fn table(sessions: &[Listed], now: Timestamp, width: Option<usize>, paint: Paint) -> String {
     if sessions.is_empty() {
         return String::new();
     }
-    let rows: Vec<_> = sessions.iter().map(|session| cells(session, now)).collect();
+    let ids = short_ids(sessions);
+    let rows = sessions.iter().zip(&ids).map(|(session, id)| cells(session, id, now));
+    let rows: Vec<_> = rows.collect();
     let widths = widths(&rows, width);
     let room = width.map(|width| width.saturating_sub(widths.iter().map(used).sum()));
     let room = room.unwrap_or(LONGEST).max(1);
-    let mut out = line(&COLUMNS.map(|column| column.name.to_owned()), "title", &widths, room);
+    let head = line(&COLUMNS.map(|column| column.name.to_owned()), "title", &widths, room, &plain);
+    let mut out = format!("{}\n", paint.head(head.trim_end()));
     for (session, row) in sessions.iter().zip(&rows) {
-        out.push_str(&line(row, &title(session), &widths, room));
+        let state = |text: &str| paint.state(session.summary.state, text);
+        out.push_str(&line(row, &title(session), &widths, room, &state));
     }
     out
+}
+
+/// Returns text without a colour.
+fn plain(text: &str) -> String {
+    text.to_owned()
+}
+
+/// Minimum number of characters of an identifier.
+const SHORTEST: usize = 8;
+
+/// Returns the beginnings of identifiers that tell each session from those with another identifier.
+fn short_ids(sessions: &[Listed]) -> Vec<String> {
+    let mut all: Vec<&str> = sessions.iter().map(|session| session.summary.id.as_str()).collect();
+    all.sort_unstable();
+    all.dedup();
+    let shared = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    let short = |session: &Listed| {
+        let id = session.summary.id.as_str();
+        let place = all.partition_point(|other| *other < id);
+        let before = place.checked_sub(1).and_then(|before| all.get(before));
+        let others = [before, all.get(place + 1)].into_iter().flatten();
+        let shared = others.map(|other| shared(id, other)).max().unwrap_or(0);
+        printable(&id.chars().take((shared + 1).max(SHORTEST)).collect::<String>())
+    };
+    sessions.iter().map(short).collect()
 }
 
 /// Returns how many columns of the terminal a column and the space behind it take.
@@ -72,7 +105,8 @@ fn widths(rows: &[[String; 9]], width: Option<usize>) -> [usize; 9] {
     for row in rows {
         for ((own, cell), column) in widths.iter_mut().zip(row).zip(&COLUMNS) {
             let narrow = width.is_some_and(|width| width < NARROW);
-            let most = if narrow { column.most.min(NARROW_COLUMN) } else { column.most };
+            let narrowest = if column.name == "id" { NARROW_ID } else { NARROW_COLUMN };
+            let most = if narrow { column.most.min(narrowest) } else { column.most };
             *own = (*own).max(display_width(cell).min(most));
         }
     }
@@ -90,7 +124,13 @@ fn widths(rows: &[[String; 9]], width: Option<usize>) -> [usize; 9] {
     widths
 }
 
-fn line(cells: &[String; 9], title: &str, widths: &[usize; 9], room: usize) -> String {
+fn line(
+    cells: &[String; 9],
+    title: &str,
+    widths: &[usize; 9],
+    room: usize,
+    state: &dyn Fn(&str) -> String,
+) -> String {
     let mut out = String::new();
     for ((cell, width), column) in cells.iter().zip(widths).zip(&COLUMNS) {
         if *width == 0 {
@@ -100,6 +140,7 @@ fn line(cells: &[String; 9], title: &str, widths: &[usize; 9], room: usize) -> S
         let pad = " ".repeat(width.saturating_sub(display_width(&cell)));
         let (before, after) =
             if column.is_number { (pad.as_str(), "") } else { ("", pad.as_str()) };
+        let cell = if column.name == "state" { state(&cell) } else { cell };
         out.push_str(&format!("{before}{cell}{after}  "));
     }
     out.push_str(&cropped(title, room));
@@ -130,13 +171,13 @@ fn title(session: &Listed) -> String {
     }
 }
 
-fn cells(session: &Listed, now: Timestamp) -> [String; 9] {
+fn cells(session: &Listed, id: &str, now: Timestamp) -> [String; 9] {
     let summary = &session.summary;
     let count = |count: Option<u64>| count.map(short).unwrap_or_default();
     let state = if summary.state == State::Ok { "" } else { summary.state.name() };
     [
         summary.agent.clone(),
-        printable(&summary.id.chars().take(8).collect::<String>()),
+        id.to_owned(),
         session.updated.map(|time| age(time, now)).unwrap_or_default(),
         printable(summary.project.as_deref().unwrap_or_default()),
         summary.messages.to_string(),

@@ -25,6 +25,7 @@ mod machine;
 mod man;
 mod migrate;
 mod names;
+mod pager;
 mod progress;
 mod reading;
 mod relocate;

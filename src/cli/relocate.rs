@@ -1,8 +1,9 @@
 //! The command `copyist move`.
 
 use super::machine::{new_journal, quoted};
-use super::show::{printable, width};
-use super::{Stop, config, print};
+use super::pager::page;
+use super::show::printable;
+use super::{Stop, config};
 use crate::batch::ReportedPath;
 use crate::diagnostic::plural;
 use crate::formats::FORMATS;
@@ -64,7 +65,7 @@ impl Args {
         } else {
             self.table(&found, (&old, &new), journal.as_deref())
         };
-        print(text.as_bytes())
+        page(&text)
     }
 
     fn table(
@@ -74,10 +75,8 @@ impl Args {
         journal: Option<&Path>,
     ) -> String {
         let mut out = String::new();
-        let room = width(None).max(40);
         for row in found.rows.iter().filter(|_| self.dry_run) {
-            out.push_str(&super::drawing::cropped(&line(row), room));
-            out.push('\n');
+            out.push_str(&line(row));
         }
         for (path, why) in &found.unchanged {
             out.push_str(&printable(&format!("stays: {}: {why}", path.display())));
@@ -119,14 +118,13 @@ fn absolute(path: &Path) -> Result<String, Stop> {
     Ok(if plain.is_empty() { "/".to_owned() } else { plain.to_owned() })
 }
 
-/// Describes a file in a line.
+/// Describes a file in a line, and its new place in another one.
 fn line(row: &Row) -> String {
-    let paths = match row.paths {
-        0 => String::new(),
-        paths => format!(", {}", plural(paths, "path")),
-    };
-    let to = row.to.as_ref().map_or_else(String::new, |to| format!(" → {}", to.display()));
-    printable(&format!("{:<12} {}{to}{paths}", row.agent, row.path.display()))
+    let paths = if row.paths > 0 { plural(row.paths, "path") } else { String::new() };
+    let first = format!("{:<18}  {paths:>9}  {}", row.agent, row.path.display());
+    let to = row.to.as_ref().map(|to| format!("{:<29}→ {}", "", to.display()));
+    let lines = std::iter::once(first).chain(to);
+    lines.map(|line| format!("{}\n", printable(&line))).collect()
 }
 
 /// Formats each file as a line of JSON.

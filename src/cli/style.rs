@@ -3,6 +3,7 @@
 use super::args::When;
 use crate::batch::Outcome;
 use crate::diagnostic::Severity;
+use crate::home::State;
 use anstream::stream::{AsLockedWrite, RawStream};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -57,6 +58,24 @@ impl Paint {
                 | Outcome::Part
                 | Outcome::Done => Style::new().dimmed(),
                 Outcome::Detected | Outcome::Shown => Style::new(),
+            },
+        )
+    }
+
+    /// Emphasizes the head of a table.
+    pub fn head(self, text: impl Display) -> String {
+        self.paint(text, Style::new().bold())
+    }
+
+    /// Colours text by the state of a session.
+    pub fn state(self, state: State, text: impl Display) -> String {
+        self.paint(
+            text,
+            match state {
+                State::Ok => Style::new(),
+                State::Empty => Style::new().dimmed(),
+                State::Damaged => AnsiColor::Yellow.on_default(),
+                State::Unreadable => AnsiColor::Red.on_default(),
             },
         )
     }

@@ -2,12 +2,13 @@
 
 use super::list_table::short;
 use super::machine::{cache, folders};
+use super::pager::page;
 use super::sessions::aside;
 use super::show::{printable, width};
 use super::{Stop, drawing, names, print};
 use crate::diagnostic::plural;
 use crate::formats::Spec;
-use crate::home::{By, Group, Place, Prices, since, spending, survey};
+use crate::home::{By, Group, Place, Prices, since, spending, survey, survey_projects};
 use crate::times;
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -77,7 +78,10 @@ impl Args {
             false => self.paths.iter().cloned().map(Place::named).collect(),
         };
         let mut cache = cache();
-        let (sessions, errors) = survey(&places, &|_| true, &mut cache);
+        let (sessions, errors) = match self.paths.is_empty() {
+            true => survey_projects(&places, format, &mut cache),
+            false => survey(&places, &|_| true, &mut cache),
+        };
         for (path, error) in errors {
             aside(&format!("{}: {}", path.display(), error.message()));
         }
@@ -103,7 +107,7 @@ impl Args {
             aside("the sessions contain no counts of tokens");
             return Ok(0);
         }
-        print(table(&groups, by, std::io::stdout().is_terminal()).as_bytes())
+        page(&table(&groups, by, std::io::stdout().is_terminal()))
     }
 }
 

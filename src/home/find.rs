@@ -2,7 +2,7 @@
 
 use super::cache::Cache;
 use super::places::Place;
-use super::survey::{Listed, survey};
+use super::survey::{Listed, survey, survey_projects};
 use crate::batch::stem;
 use crate::store::plain_name;
 
@@ -38,7 +38,8 @@ pub fn find(name: &str, places: &[Place], cache: &mut Cache) -> Search {
         return Search::Nothing;
     }
     if name == LATEST {
-        let newest = survey(places, &|_| true, cache).0.into_iter().max_by_key(|one| one.updated);
+        let newest =
+            survey_projects(places, None, cache).0.into_iter().max_by_key(|one| one.updated);
         return newest.map_or(Search::Nothing, |one| Search::One(Box::new(one)));
     }
     let called = |job: &crate::batch::Job| {
@@ -47,7 +48,7 @@ pub fn find(name: &str, places: &[Place], cache: &mut Cache) -> Search {
             || files.any(|file| file.to_string_lossy().contains(name))
     };
     match among(name, survey(places, &called, cache).0) {
-        Search::Nothing => among(name, survey(places, &|_| true, cache).0),
+        Search::Nothing => among(name, survey_projects(places, None, cache).0),
         found => found,
     }
 }

@@ -40,19 +40,34 @@ pub fn places(
         let paths = std::iter::once(home.clone()).chain(archives);
         all.extend(paths.map(|path| Place { path, format: Some(format), project: None }));
     }
-    for project in current.into_iter().flat_map(Path::ancestors) {
-        for format in formats() {
-            let paths = format.in_projects.iter().map(|folder| project.join(folder));
-            let project = Some(project.to_owned());
-            all.extend(paths.map(|path| Place {
-                path,
-                format: Some(format),
-                project: project.clone(),
-            }));
-        }
-    }
     let mut seen = HashSet::new();
     all.retain(|place| place.path.canonicalize().is_ok_and(|real| seen.insert(real)));
+    let more = in_projects(current.into_iter().flat_map(Path::ancestors), &all, only);
+    all.extend(more);
+    all
+}
+
+/// Returns the existing folders with sessions in projects, without those of `known`.
+#[must_use]
+pub fn in_projects<'p>(
+    projects: impl Iterator<Item = &'p Path>,
+    known: &[Place],
+    only: Option<&'static Format>,
+) -> Vec<Place> {
+    let formats = || FORMATS.iter().copied().filter(|f| only.is_none_or(|only| *f == only));
+    let known = known.iter().filter_map(|place| place.path.canonicalize().ok());
+    let mut seen: HashSet<_> = known.collect();
+    let mut all = Vec::new();
+    for project in projects {
+        for format in formats() {
+            for folder in format.in_projects {
+                let (path, project) = (project.join(folder), Some(project.to_owned()));
+                if path.canonicalize().is_ok_and(|real| seen.insert(real)) {
+                    all.push(Place { path, format: Some(format), project });
+                }
+            }
+        }
+    }
     all
 }
 

@@ -1,6 +1,7 @@
 //! Selection and order of listed sessions.
 
 use super::mention::Mention;
+use super::summary::State;
 use super::survey::Listed;
 use crate::format::Format;
 use crate::json::Json;
@@ -35,6 +36,8 @@ pub struct Selection {
     pub projects: Vec<PathBuf>,
     /// The earliest time of the last activity.
     pub since: Option<Timestamp>,
+    /// The state of the file.
+    pub state: Option<State>,
     /// A text in the messages.
     pub mention: Option<Mention>,
     /// The order.
@@ -76,6 +79,7 @@ impl Selection {
         let summary = &session.summary;
         let project = || summary.project.as_deref().map(Path::new);
         self.format.is_none_or(|format| summary.agent == format.name)
+            && self.state.is_none_or(|state| summary.state == state)
             && self.since.is_none_or(|since| session.updated.is_some_and(|at| at >= since))
             && (self.projects.is_empty()
                 || project().is_some_and(|own| self.projects.iter().any(|of| own.starts_with(of))))

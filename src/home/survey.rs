@@ -1,17 +1,18 @@
 //! Summaries of all sessions in folders, from the cache or from the files.
 
 use super::cache::{Cache, Stamp};
-use super::places::Place;
+use super::places::{Place, in_projects};
 use super::summary::{self, Summary};
 use crate::batch::{Filter, Gather, Job, JobSource, Written, expand, group};
 use crate::error::Error;
+use crate::format::Format;
 use crate::formats::FORMATS;
 use crate::json::Json;
 use crate::store::Input;
 use crate::times;
 use jiff::Timestamp;
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -66,6 +67,23 @@ pub fn survey(
         }
         sessions.extend(session);
     }
+    (sessions, errors)
+}
+
+/// Returns the sessions in these places, and in the folders of the projects that they name. `only` is
+/// the format of the agent whose sessions are wanted.
+pub fn survey_projects(
+    places: &[Place],
+    only: Option<&'static Format>,
+    cache: &mut Cache,
+) -> (Vec<Listed>, Vec<(PathBuf, Error)>) {
+    let (mut sessions, mut errors) = survey(places, &|_| true, cache);
+    let named = sessions.iter().filter_map(|session| session.summary.project.as_deref());
+    let named: BTreeSet<_> = named.map(Path::new).filter(|path| path.is_absolute()).collect();
+    let more = in_projects(named.into_iter(), places, only);
+    let (others, failed) = survey(&more, &|_| true, cache);
+    sessions.extend(others);
+    errors.extend(failed);
     (sessions, errors)
 }
 

@@ -296,3 +296,65 @@ fn list_by_name_of_agent_orchestrator_is_as_its_own() {
     let sessions = listed(&home, &["--agent", "ao", folder]);
     assert!(!sessions.is_empty(), "a PATH is listed as that of any agent");
 }
+
+#[test]
+fn identifiers_are_as_long_as_it_takes_to_tell_sessions_apart() {
+    let home = Dir::new();
+    let ids = [
+        "019b8fa2-6a6d-7c31-9e5b-0c1d2e3f4a5b",
+        "019b8fa2-6a6e-7c31-9e5b-0c1d2e3f4a5b",
+        "11111111-0000-7000-8000-000000000001",
+    ];
+    for id in ids {
+        let text = line(id, "/w", "2026-01-03T08:21:00.000Z", "Why?");
+        home.write(&format!(".pi/agent/sessions/w/x_{id}.jsonl"), text.as_bytes());
+    }
+    let table = out(&home, &["list", "--width", "200"]);
+    for shown in ["  019b8fa2-6a6d  ", "  019b8fa2-6a6e  ", "  11111111  "] {
+        assert!(table.contains(shown), "{shown}: {table}");
+    }
+    let one = out(&home, &["inspect", "--json", "019b8fa2-6a6e"]);
+    assert!(one.contains(ids[1]), "{one}");
+}
+
+#[test]
+fn list_by_state_has_only_sessions_in_it() {
+    let home = home_of_three();
+    home.write(".pi/agent/sessions/none.jsonl", b"");
+    home.write(".pi/agent/sessions/noise.jsonl", b"\x00\x01\x02\x03");
+    assert_eq!(listed(&home, &["--state", "ok"]).len(), 3);
+    assert_eq!(texts(&listed(&home, &["--state", "empty"]), "id"), ["none"]);
+    assert_eq!(texts(&listed(&home, &["--state", "unreadable"]), "id"), ["noise"]);
+    assert_eq!(listed(&home, &["--state", "damaged"]).len(), 0);
+}
+
+#[test]
+fn list_has_sessions_in_the_folders_of_projects_that_sessions_name() {
+    let home = Dir::new();
+    let there = home.path("elsewhere");
+    fs::create_dir_all(&there).expect("a folder");
+    let text =
+        line("aaaaaaaa-0001", there.to_str().expect("UTF-8"), "2026-01-03T08:21:00.000Z", "Why?");
+    home.write(".pi/agent/sessions/x/x_aaaaaaaa-0001.jsonl", text.as_bytes());
+    let source = testdata().join("agent-orchestrator");
+    let folder = there.join(".agent-orchestrator/agent-sessions");
+    let mut command = program(&home);
+    command.args([
+        "convert",
+        "-q",
+        "--layout",
+        "native",
+        "--no-origin",
+        "-t",
+        "agent-orchestrator",
+    ]);
+    command.arg("--out-dir").arg(&folder).args(common::inputs_below(&source));
+    command.output().expect("the program runs");
+    let sessions = listed(&home, &[]);
+    let count = sessions.iter().filter(|one| one["agent"] == "agent-orchestrator").count();
+    assert!(count > 0, "{sessions:?}");
+    assert_eq!(listed(&home, &[]), sessions, "from the cache");
+    let colours = out(&home, &["list", "--color", "always", "--width", "100"]);
+    assert!(colours.starts_with("\u{1b}[1m"), "{colours}");
+    assert!(!out(&home, &["list", "--width", "100"]).contains('\u{1b}'));
+}
