@@ -318,6 +318,33 @@ fn shapes_of_the_corpus_are_sent_whole() {
     }
 }
 
+/// Sessions whose last line is a copy, or about progress, and what release 2.1.332 sends.
+#[test]
+fn a_session_continues_behind_its_last_line_also_if_that_is_a_copy() {
+    let lines = "1:0 u q1; 2:1 a A one; 3:2 u q2; 4:3 a B two; 5:2 u alt; 6:5 a C altdone; ";
+    let [two, alt] = ["u[q1] a[one] u[q2] a[two]", "u[q1] a[one] u[alt] a[altdone]"];
+    for (more, sent) in [
+        ("3:2 u q2", two),
+        ("4:3 a B two", two),
+        ("2:1 a A one", alt),
+        ("9:4 p", alt),
+        ("9:6 p", alt),
+        ("7:4 s; 3:2 u q2", two),
+        ("9:4 p; 3:2 u q2", two),
+        ("3:2 u q2; 10:6 u more", "u[q1] a[one] u[alt] a[altdone] u[more]"),
+    ] {
+        let text = transcript(&format!("{lines}{more}"));
+        assert_eq!(context(&text), sent, "{more}");
+        let keep = options(OnError::Keep, Choice::Derived);
+        let stream = to_canonical(text.as_bytes(), &keep);
+        let (format, version) = recognise(text.as_bytes()).expect("a transcript");
+        let back = from_canonical(&stream, &format.at(version), &keep);
+        assert_eq!(String::from_utf8_lossy(&back), text, "{more}");
+    }
+    let before = "1:0 u q1; 2:1 a A one; 10:0 b; 11:10 k sum; 3:11 u q2; 4:3 a B two; 1:0 u q1";
+    assert_eq!(context(&transcript(before)), "u[q1] a[one]");
+}
+
 #[test]
 fn generated_transcripts_come_back_and_repair_keeps_their_context() {
     let keep = options(OnError::Keep, Choice::Derived);
@@ -344,6 +371,17 @@ fn generated_transcripts_come_back_and_repair_keeps_their_context() {
             };
             assert_eq!(known(&after), known(&text), "{seed} {flags:?}: {}", generated(seed));
         }
+    }
+}
+
+/// Release 2.1.332 says "No conversation found".
+#[test]
+fn a_transcript_of_sub_agents_only_is_invalid() {
+    let dir = Dir::in_memory();
+    for (lines, expected) in [("1:0 d side; 2:1 d more", 1), ("1:0 d side; 2:0 u ask", 0)] {
+        dir.write("in.jsonl", transcript(lines).as_bytes());
+        let (code, printed) = dir.exit(&["validate", "in.jsonl"]);
+        assert_eq!((code, printed.contains("CY0420")), (expected, expected == 1), "{printed}");
     }
 }
 

@@ -95,6 +95,8 @@ fn a_fork_without_its_parent_is_reported_and_repaired_where_it_is_to_go_on() {
     assert_eq!(said(&dir, &place(FORK)), ["And now?", "Less."]);
     let (_, text) = dir.said(&["repair", "-n", &place(FORK)]);
     assert!(!text.contains("CY0869"), "{text}");
+    let (code, text) = dir.said(&["validate", &place(FORK)]);
+    assert!(code == 1 && text.contains("invalid codex@3"), "{text}");
     let (code, text) = dir.said(&["repair", "--resumable", "-o", "new.jsonl", &place(FORK)]);
     assert!(code == 0 && text.contains("CY0869"), "{text}");
     let text = String::from_utf8(read(&dir.path("new.jsonl"))).expect("UTF-8");
@@ -104,6 +106,19 @@ fn a_fork_without_its_parent_is_reported_and_repaired_where_it_is_to_go_on() {
     // The parent of the fork's fork is there.
     let (_, text) = dir.said(&["repair", "--resumable", "-n", &place(NEXT)]);
     assert!(!text.contains("CY0869"), "{text}");
+}
+
+/// Codex 0.169.0 knows `legacy` and `paginated`, and refuses every other mode.
+#[test]
+fn a_rollout_in_an_unknown_mode_is_invalid() {
+    let dir = Dir::new();
+    let text = crate::common::rollout::rollout(&[crate::common::rollout::user("Who?")]);
+    for (mode, expected) in [("legacy", 0), ("holographic", 1)] {
+        let mode = format!("\"source\":\"cli\",\"history_mode\":\"{mode}\"");
+        dir.write("s.jsonl", text.replacen("\"source\":\"cli\"", &mode, 1).as_bytes());
+        let (code, said) = dir.said(&["validate", "s.jsonl"]);
+        assert_eq!(code, expected, "{said}");
+    }
 }
 
 #[test]

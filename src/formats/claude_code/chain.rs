@@ -10,6 +10,8 @@
 //!   Lines beside a line with the whole answer are copies that release 2.0 wrote, and another branch:
 //!   release 2.1.332 would send their texts twice.
 //! * A result that comes right before its call is put behind it.
+//! * The session continues at the newest line behind the last line of the file, of which copies are
+//!   also ones, but not lines about progress.
 //!
 //! Lines of an answer and its results keep the order of the file among themselves, as far as each
 //! line follows its parent; a context puts results behind all calls of an answer, as it does with
@@ -34,6 +36,8 @@ pub struct Chain {
     parents: HashMap<u32, Option<Json>>,
     /// Keys of all identifiers, of a session with further parts.
     ids: HashSet<u64>,
+    /// Leaf of the session, where the last line is a copy.
+    leaf: Option<Json>,
 }
 
 impl Chain {
@@ -62,6 +66,12 @@ impl Chain {
         std::mem::take(&mut self.ids)
     }
 
+    /// Returns the leaf of the session, where the last line is a copy.
+    #[must_use]
+    pub fn leaf(&self) -> Option<&Json> {
+        self.leaf.as_ref()
+    }
+
     /// Whether an earlier line is the same message.
     #[must_use]
     pub fn is_copy(&self, ordinal: u32) -> bool {
@@ -87,6 +97,8 @@ pub struct Places {
     pub kept: Bits,
     /// The last line of the run to which a line belongs.
     ends: HashMap<u32, u32>,
+    /// The line at which the session continues, where the last line is a copy.
+    pub leaf: Option<u32>,
 }
 
 impl Places {
@@ -107,7 +119,8 @@ impl Places {
         let parent = |at: u32| self.parents.get(at as usize).copied().flatten();
         let parents = changed.map(|at| (at, parent(at).map(|parent| lines.name(parent)))).collect();
         let ids = lines.links().iter().filter(|_| several).map(|link| link.id).collect();
-        Chain { copies: self.copies, parents, ids }
+        let leaf = self.leaf.map(|leaf| lines.name(self.end(leaf)));
+        Chain { copies: self.copies, parents, ids, leaf }
     }
 }
 
@@ -369,7 +382,7 @@ impl<'l> Deciding<'l> {
                     self.join(at, run, |run| &mut run.others);
                 }
             }
-            Sort::Answer | Sort::Prompt | Sort::Other | Sort::Aside => {}
+            Sort::Answer | Sort::Prompt | Sort::Other | Sort::Progress | Sort::Aside => {}
         }
     }
 
@@ -378,7 +391,9 @@ impl<'l> Deciding<'l> {
         for _ in 0..UNSENT {
             let here = above?;
             let run = self.run_of.get(&here).copied();
-            if run.is_some() || ![Sort::Other, Sort::Text].contains(&self.link(here).sort) {
+            if run.is_some()
+                || ![Sort::Other, Sort::Progress, Sort::Text].contains(&self.link(here).sort)
+            {
                 return run;
             }
             above = self.parent(here);
@@ -428,7 +443,29 @@ impl<'l> Deciding<'l> {
         for run in &self.runs {
             ends.extend(run.end().iter().flat_map(|end| run.lines.iter().map(|at| (*at, *end))));
         }
-        Places { copies: self.copies, parents: new, changed: self.found, kept: self.kept, ends }
+        let leaf = self.leaf_of_copy();
+        let Self { copies, kept, found: changed, .. } = self;
+        Places { copies, parents: new, changed, kept, ends, leaf }
+    }
+
+    /// Returns the newest line behind the last one, if that is a copy.
+    fn leaf_of_copy(&self) -> Option<u32> {
+        let counts = |link: &Link| ![Sort::Aside, Sort::Progress].contains(&link.sort);
+        let last = self.links.iter().rposition(counts)? as u32;
+        if !self.copies.contains(last) {
+            return None;
+        }
+        let id = self.link(last).id;
+        let own = self.links.iter().position(|link| counts(link) && link.id == id)? as u32;
+        let (mut below, mut newest) = (HashSet::from([own]), own);
+        let others = (0..).zip(self.links).filter(|(at, _)| !self.copies.contains(*at));
+        for (at, link) in others {
+            if self.parent(at).is_some_and(|parent| below.contains(&parent)) {
+                below.insert(at);
+                newest = if counts(link) { at } else { newest };
+            }
+        }
+        Some(newest)
     }
 
     /// Returns the line that a line follows which is in no run, or is the first of one. What follows

@@ -32,6 +32,10 @@ pub struct Lineage {
     /// it is a node.
     last: Option<Json>,
     newest: Option<Json>,
+    /// Whether a message of a sub-agent is in the file.
+    aside: bool,
+    /// Whether a copy of a line follows the last node.
+    copied: bool,
     /// Leaf that the last line about it names.
     wanted: Option<Json>,
     /// Calls of sub-agents, by the hash of the prompt.
@@ -79,6 +83,7 @@ impl Lineage {
         let ordinal = self.next;
         self.skip();
         if !self.agent && is_side(&first.node) {
+            self.aside = true;
             let call = self.agent_of(first, &id);
             for record in records {
                 match (&call, record.kind) {
@@ -98,8 +103,9 @@ impl Lineage {
         }
         let parent = first.node.json(Field::Parent).filter(|parent| !parent.is_null());
         let parent = parent.map_or(0, key);
+        let counts = !is_progress(first);
         records.iter().for_each(|record| self.note_calls(&record.node));
-        self.add(id, parent);
+        self.add(id, parent, counts);
     }
 
     /// Notes that records of other parts follow, which are not in the conversation.
@@ -107,13 +113,18 @@ impl Lineage {
         self.newest = None;
     }
 
-    /// Adds a node of the conversation.
-    fn add(&mut self, id: Json, parent: u64) {
+    /// Adds a node of the conversation. `counts` states whether the session may continue at it on
+    /// another branch than that of the node before it.
+    fn add(&mut self, id: Json, parent: u64, counts: bool) {
         let (own, known) = (key(&id), |(id, _): &(u64, u64)| *id == parent);
         if parent != 0 && !self.nodes.iter().rev().any(known) {
             self.awaited.insert(parent);
         }
         self.nodes.push((own, parent));
+        self.copied = false;
+        if !counts && self.last.as_ref().is_some_and(|last| key(last) != parent) {
+            return;
+        }
         if self.last.is_none() || !self.awaited.contains(&own) {
             self.last = Some(id);
         }
@@ -128,14 +139,15 @@ impl Lineage {
         self.newest = Some(id.clone());
         if self.agent || !is_side(&record.node) {
             let parent = record.node.json(Field::Parent).filter(|parent| !parent.is_null());
-            self.add(id.clone(), parent.map_or(0, key));
+            self.add(id.clone(), parent.map_or(0, key), !is_progress(record));
         }
     }
 
     /// Returns the leaf, if it is another than the lines give.
     #[must_use]
     pub fn other_leaf<'l>(&'l self, leaf: Option<&'l Json>) -> Option<&'l Json> {
-        let leaf = leaf.or(self.newest.as_ref())?;
+        // The reader knows at which line such a session continues.
+        let leaf = leaf.or(self.newest.as_ref()).filter(|_| !self.copied)?;
         (self.given_leaf() != Some(leaf) && self.knows(leaf)).then_some(leaf)
     }
 
@@ -146,6 +158,9 @@ impl Lineage {
             let known = |leaf: &Json| self.nodes.iter().rev().any(|(id, _)| *id == key(leaf));
             self.wanted = leaf.filter(known).or(self.wanted.take());
         }
+        // A copy of a line is a whole line as text.
+        let line = record.node.text(Field::Text).filter(|_| record.kind == Kind::Opaque);
+        self.copied |= line.is_some_and(|line| line.ends_with('}') && line.contains("\"uuid\":"));
     }
 
     /// Returns the call for which a sub-agent's line was written, if it is known.
@@ -180,6 +195,12 @@ impl Lineage {
         }
     }
 
+    /// Whether all messages so far are those of sub-agents.
+    #[must_use]
+    pub fn has_no_conversation(&self) -> bool {
+        self.aside && self.nodes.is_empty()
+    }
+
     /// Whether a line with this identifier is in the conversation.
     #[must_use]
     pub fn knows(&self, id: &Json) -> bool {
@@ -202,17 +223,28 @@ impl Lineage {
         (self.newest.as_ref() != Some(leaf)).then_some(leaf)
     }
 
+    /// Returns the leaf that a line names and at which the lines do not continue.
+    #[must_use]
+    pub fn wanted(&self) -> Option<&Json> {
+        self.given_leaf().filter(|leaf| self.wanted.as_ref() == Some(*leaf))
+    }
+
     /// Returns the leaf that the lines give.
     #[must_use]
     pub fn given_leaf(&self) -> Option<&Json> {
-        let wanted = self.wanted.as_ref().filter(|wanted| !self.descends_from(key(wanted)));
-        wanted.or(self.last.as_ref())
+        let last = self.chain.leaf().filter(|leaf| self.knows(leaf));
+        let newest = last.map_or_else(|| self.nodes.last().map(|(id, _)| *id), |id| Some(key(id)));
+        let descends =
+            |wanted: &&Json| newest.is_some_and(|id| self.descends_from(id, key(wanted)));
+        let wanted = self.wanted.as_ref().filter(|wanted| !descends(wanted));
+        wanted.or(last).or(self.last.as_ref())
     }
 
-    /// Whether the last line of the conversation is this node or descends from it.
-    fn descends_from(&self, ancestor: u64) -> bool {
-        let Some((mut id, mut parent)) = self.nodes.last().copied() else { return false };
-        let mut end = self.nodes.len();
+    /// Whether a line of the conversation is this node or descends from it.
+    fn descends_from(&self, line: u64, ancestor: u64) -> bool {
+        let place = self.nodes.iter().rposition(|(id, _)| *id == line);
+        let place = place.and_then(|place| Some((place, *self.nodes.get(place)?)));
+        let Some((mut end, (mut id, mut parent))) = place else { return false };
         // A longer path would lead in a circle.
         for _ in 0..self.nodes.len() {
             if id == ancestor {
@@ -233,4 +265,9 @@ impl Lineage {
 fn is_side(node: &Node) -> bool {
     let data = || node.json(Field::Data).and_then(|data| data.member(wire::SIDE));
     is_set(node, wire::SIDE) || data().is_some_and(|side| side.as_bytes() == b"true")
+}
+
+/// Whether a line is about the progress of a call.
+fn is_progress(record: &Record) -> bool {
+    record.kind == Kind::Opaque && record.node.is(Field::Type, wire::PROGRESS)
 }

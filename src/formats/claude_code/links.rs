@@ -32,6 +32,8 @@ pub enum Sort {
     Prompt,
     /// A line that is not sent.
     Other,
+    /// A line about the progress of a call, which is not sent, and at which no session continues.
+    Progress,
 }
 
 /// A line of the chain.
@@ -205,6 +207,7 @@ impl Lines {
             ("user", Some(_)) if facts.answers != NONE => Sort::Result,
             ("user", Some(_)) if members.meta => Sort::Text,
             ("user", Some(_)) => Sort::Prompt,
+            (wire::PROGRESS, _) => Sort::Progress,
             _ => Sort::Other,
         };
         let parent = members.parent.map(|parent| parent.of(line));

@@ -279,6 +279,10 @@ impl Records<'_> {
         let tail = self.lines.tail(self.cx);
         let at = tail.as_ref().map_or(self.lines.position(), |tail| tail.at);
         let mut node = tail.map(|tail| tail.value.node).unwrap_or_default();
+        if self.lineage.has_no_conversation() {
+            let code = Code::NoConversation;
+            self.cx.report(Diagnostic::new(code, code.title()));
+        }
         node.put(Field::Leaf, self.lineage.leaf().cloned());
         node.put(Field::Name, self.title.of(&self.lineage));
         if self.releases.len() > 1 {

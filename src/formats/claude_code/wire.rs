@@ -37,7 +37,10 @@ pub const COMPACTION: &str = "compactMetadata";
 pub const CUSTOM_TITLE: &str = "custom-title";
 
 /// Types of lines in the chain.
-pub const CHAINED: &[&str] = &["user", "assistant", "system", "attachment", "progress"];
+pub const CHAINED: &[&str] = &["user", "assistant", "system", "attachment", PROGRESS];
+
+/// Type of lines about the progress of a call.
+pub const PROGRESS: &str = "progress";
 
 /// Types of lines beside the chain by which a transcript is recognised, each with another member
 /// that it has.

@@ -245,10 +245,32 @@ impl Plan {
             self.renamed.contains(first) || self.get(first).is_some_and(|link| mends(&link));
         for copy in all().filter(|at| *at != stays) {
             self.copies.insert(copy);
-            if lost || mended {
+            if lost || (mended && !self.decides_leaf(copy)) {
                 self.aside.insert(copy);
             }
         }
+    }
+
+    /// Whether a copy is the last line, so that the newest release continues behind it, and the
+    /// newest of the other lines is not there.
+    fn decides_leaf(&self, copy: u32) -> bool {
+        let first = |id: u64| {
+            let start = self.order.partition_point(|at| self.get(*at).is_some_and(|l| l.id < id));
+            let at = self.order.get(start).copied()?;
+            self.get(at).filter(|link| link.id == id).map(|link| (at, link))
+        };
+        let is_first =
+            |at: &u32| self.get(*at).and_then(|link| first(link.id)).is_some_and(|(f, _)| f == *at);
+        let Some(own) = self.get(copy).filter(|_| copy + 1 == self.len()) else { return false };
+        let mut above = (0..copy).rev().find(is_first).and_then(|at| self.get(at));
+        for _ in 0..=self.list.len() {
+            match above {
+                Some(link) if link.id == own.id => return false,
+                Some(link) => above = first(link.parent).map(|(_, link)| link),
+                None => break,
+            }
+        }
+        true
     }
 
     /// Whether the parent of a line is in the file, and not below the line itself.

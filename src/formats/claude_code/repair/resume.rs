@@ -154,8 +154,10 @@ impl Resume {
     pub fn find_path(&mut self, plan: &Plan) -> bool {
         let mut path = Bits::default();
         self.places = std::mem::take(&mut self.lines).decide(false);
+        let behind_copy = self.places.leaf.filter(|_| self.lineage.wanted().is_none());
         let leaf = self.lineage.given_leaf();
-        let leaf = leaf.and_then(|leaf| plan.find(key(leaf.as_bytes()), u32::MAX));
+        let leaf = || leaf.and_then(|leaf| plan.find(key(leaf.as_bytes()), u32::MAX));
+        let leaf = behind_copy.or_else(leaf);
         let mut here = leaf.map(|leaf| self.places.end(leaf));
         let mut in_order = true;
         while let Some(at) = here.filter(|at| path.insert(*at)) {
