@@ -360,3 +360,43 @@ fn session_in_another_folder_goes_there_and_comes_back_to_its_own() {
         assert_eq!(back["project"], project.to_str().expect("UTF-8"), "{own} and {other}");
     }
 }
+
+#[test]
+fn answer_that_an_agent_made_up_does_not_end_the_turns() {
+    let (home, original) = home_of("codex");
+    // The last question has no answer, so Claude Code puts one of its own behind it.
+    let text = String::from_utf8(read(&original)).expect("UTF-8");
+    let line = |kind: &str, payload: Value| json!({"timestamp": "2026-01-03T08:22:00.000Z", "type": kind, "payload": payload});
+    let open = [
+        line(
+            "response_item",
+            json!({"type": "message", "role": "user",
+            "content": [{"type": "input_text", "text": "And now?"}]}),
+        ),
+        line("event_msg", json!({"type": "user_message", "message": "And now?", "images": []})),
+    ];
+    let open: String = open.iter().map(|line| format!("{line}\n")).collect();
+    fs::write(&original, text + &open).expect("room");
+    let copy = path_of(&go(&home, &original, "claude-code"));
+    let text = String::from_utf8(read(&copy)).expect("UTF-8");
+    let last: Value = serde_json::from_str(
+        text.lines().rev().find(|line| line.contains("\"uuid\"")).expect("a message"),
+    )
+    .expect("JSON");
+    let made_up = json!({"parentUuid": last["uuid"], "isSidechain": false, "cwd": "/w",
+        "sessionId": last["sessionId"], "version": "2.1.332", "type": "assistant",
+        "uuid": "0a1b2c3d-0000-4000-8000-000000009999", "timestamp": "2026-01-03T08:23:00.000Z",
+        "message": {"id": "m", "type": "message", "role": "assistant", "model": "<synthetic>",
+            "content": [{"type": "text", "text": "No response requested."}],
+            "stop_reason": "stop_sequence", "stop_sequence": "", "usage": {"input_tokens": 0,
+            "output_tokens": 0}}});
+    fs::write(&copy, format!("{text}{made_up}\n")).expect("room");
+    for round in 0..2 {
+        ask(&copy, "claude-code", 10 + round, "There?");
+        let back = go(&home, &copy, "codex");
+        assert_eq!(back["way"], "added", "round {round}: {back}");
+        ask(&original, "codex", 20 + round, "Here?");
+        let out = go(&home, &original, "claude-code");
+        assert_eq!((&out["way"], path_of(&out)), (&json!("added"), copy.clone()), "{round}: {out}");
+    }
+}

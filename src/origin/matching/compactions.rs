@@ -104,6 +104,12 @@ impl Summed {
         id.is_some_and(|id| self.dangling.contains(id))
     }
 
+    /// Notes a message of the source that its agent added by itself, and that the file does not
+    /// have.
+    pub fn omit(&mut self, message: &Record) {
+        self.dangling.extend(message.node.json(Field::Id).cloned());
+    }
+
     /// Whether the source got a new compaction, or has messages that were left behind.
     pub fn has_new(&self) -> bool {
         !(self.new.is_empty() && self.dangling.is_empty())

@@ -76,6 +76,20 @@ impl Merger<'_> {
         }
     }
 
+    /// Leaves out a message that the file had before, if the file's agent added it by itself: the
+    /// source has no counterpart.
+    pub(super) fn omit_addition(&mut self, number: u32) -> Result<()> {
+        let is_message =
+            self.now.names.get(number as usize).is_some_and(|name| name.tag.is_message());
+        let file_format = self.parent_links.file_format.filter(|_| is_message);
+        let Some(of) = file_format.and_then(|spec| spec.format.additions) else { return Ok(()) };
+        let record = self.now.record(number)?;
+        if of(&record).is_some() {
+            self.summed.replacements.insert(number, passed(&record));
+        }
+        Ok(())
+    }
+
     /// Reports the records that were left out, in one finding.
     pub(super) fn report_omitted(&self) {
         let Omitted(counts) = &self.omitted;

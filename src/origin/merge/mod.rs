@@ -264,12 +264,21 @@ impl<'n> Merger<'n> {
         let Item { source, bases, share } = item;
         let Some(source) = source else {
             let found = outcomes.first().copied().unwrap_or(Match::Deleted);
+            if let Match::Same(number) = found {
+                self.omit_addition(number)?;
+            }
             return bases.first().map_or(Ok(()), |base| self.derived(*base, found));
         };
         self.cut.next();
         if outcomes.is_empty() {
             let tree = self.source_format.is_none_or(|source_format| source_format.format.links());
             if !self.cut.takes(&source, tree) {
+                // The source counts as one without this message, as the file has none.
+                let additions = self.source_format.and_then(|spec| spec.format.additions);
+                if source.kind == Kind::Message && additions.is_some_and(|of| of(&source).is_some())
+                {
+                    self.summed.omit(&source);
+                }
                 return self.put(source, false);
             }
             self.move_up(source.node.json(Field::Id).cloned(), source.node.json(Field::Parent));
