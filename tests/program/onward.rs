@@ -400,3 +400,18 @@ fn answer_that_an_agent_made_up_does_not_end_the_turns() {
         assert_eq!((&out["way"], path_of(&out)), (&json!("added"), copy.clone()), "{round}: {out}");
     }
 }
+
+#[test]
+fn session_of_another_kind_of_file_is_copied_once() {
+    let (home, _) = home_of("pi");
+    let yaml = home.path("project/agent.yaml");
+    let (seed, yaml) = (home.path("seed.jsonl"), yaml.to_str().expect("UTF-8").to_owned());
+    let seed = seed.to_str().expect("UTF-8");
+    let args = ["convert", "-q", "--no-origin", "-t", "connectonion@2", "-o", &yaml, seed];
+    let (code, text) = said(&home, &args);
+    assert_eq!(code, 0, "{text}");
+    let first = go(&home, Path::new(&yaml), "claude-code");
+    assert_eq!(first["way"], "new", "{first}");
+    let again = go(&home, Path::new(&yaml), "claude-code");
+    assert_eq!((&again["way"], &again["path"]), (&json!("there"), &first["path"]), "{again}");
+}

@@ -109,7 +109,7 @@ pub fn onward(session: &Listed, recipient: &Recipient<'_>) -> std::result::Resul
     let job = settled(&session.job, work.path())?;
     let agent = format_of(&job)?;
     let made = Made { job: &job, format: agent, recipient, work: work.path() };
-    let other = match session.job.path().filter(|_| agent.has_lines()) {
+    let other = match session.job.path() {
         Some(path) => other::find(path, agent, recipient),
         None => None,
     };
