@@ -128,7 +128,10 @@ pub fn run_asking(
                 break;
             }
             Ok(made) if number <= PASSES => made,
-            Err(error) if error.code() == Code::Io => return Err(error),
+            // What an earlier repair kept may be no session either.
+            Err(error) if [Code::Io, Code::NothingBack].contains(&error.code()) => {
+                return Err(error);
+            }
             made => {
                 quarantine.turn_back();
                 cx.report(unsettled(made.err()));

@@ -326,3 +326,16 @@ fn a_text_that_no_model_takes_is_spelled_anew() {
     assert!(aside.contains(r#""code":"CY0834""#) && aside.contains("ud83dc"), "{aside}");
     assert_eq!(dir.exit(&["validate", "mended.yaml"]).0, 0);
 }
+
+/// Inputs of a fuzzer: YAML with control characters, and nothing of a session.
+#[test]
+fn a_text_without_a_session_is_not_repaired() {
+    let dir = Dir::in_memory();
+    for text in ["\n#\u{b}\n", "\u{3}: \t", "a\u{4}: 1\n"] {
+        dir.write("in.yaml", text.as_bytes());
+        let args = ["repair", "-f", "connectonion@2", "-o", "out.yaml", "in.yaml"];
+        let (code, said) = dir.exit(&args);
+        assert!(code == 3 && said.contains("CY0841"), "{text:?}: {said}");
+        assert!(!dir.path("out.yaml").exists(), "{text:?}");
+    }
+}

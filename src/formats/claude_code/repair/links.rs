@@ -261,7 +261,8 @@ impl Plan {
         };
         let is_first =
             |at: &u32| self.get(*at).and_then(|link| first(link.id)).is_some_and(|(f, _)| f == *at);
-        let Some(own) = self.get(copy).filter(|_| copy + 1 == self.len()) else { return false };
+        let last = self.get(copy).filter(|link| !link.is_side && copy + 1 == self.len());
+        let Some(own) = last else { return false };
         let mut above = (0..copy).rev().find(is_first).and_then(|at| self.get(at));
         for _ in 0..=self.list.len() {
             match above {
