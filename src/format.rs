@@ -123,7 +123,7 @@ pub struct Format {
     /// Builds the messages that the format's own software sends to a model, if its rules are known.
     pub context: Option<ContextFn>,
     /// Returns the turns of a session of this version, if the software can take them back.
-    pub turns: Option<fn(u32) -> Option<Box<dyn Turns>>>,
+    pub turns: Option<TurnsFn>,
     /// Records at the beginning and the end of turns.
     pub marks: Option<&'static Marks>,
     /// Finds the messages that one request of a run showed to a model, where sessions keep
@@ -189,6 +189,8 @@ pub type Piece<'a> = &'a mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>;
 pub type PiecesFn = fn(&mut dyn Parts, &Cx<'_>, Piece<'_>) -> Result<()>;
 /// Begins a context with the data of the session record.
 pub type ContextFn = fn(&Record) -> Box<dyn Context>;
+/// Returns the turns of a session of this version, if the software can take them back.
+pub type TurnsFn = fn(u32) -> Option<Box<dyn Turns>>;
 /// Looks for the request with this number in the run with this identifier.
 pub type PromptFn = fn(&str, f64) -> Box<dyn Prompt>;
 /// Finds a file's place in the folder of all sessions from its path, with `/` before and between

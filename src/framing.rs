@@ -9,7 +9,6 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::Cx;
 use crate::json::Json;
-use crate::json::text::from_base64;
 use crate::lines::{BOM, Line, Lines, OwnedLine, empty};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
@@ -127,15 +126,11 @@ impl FramedLines {
         cx.file(self.bom, crlf, at)
     }
 
-    /// Notes in a line's record a deviating line ending: the first record determines the line
-    /// ending of the file.
+    /// Notes the properties of the file in its first record, which determines the line ending.
     pub fn note(&mut self, frame: &Framing, record: &mut Record, first: bool, cx: &Cx<'_>) {
         if first {
             let at = (self.part > 0).then_some(frame.at);
             record.node.put(Field::File, self.begin(frame.cr, at, cx));
-        } else if frame.terminated && self.crlf.unwrap_or(false) != frame.cr {
-            let eol = if frame.cr { "\"crlf\"" } else { "\"lf\"" };
-            record.node.set(Field::Eol, Json::constant(eol));
         }
     }
 
@@ -265,34 +260,25 @@ impl Pen {
         }
     }
 
-    /// Begins the line of a record; returns the buffer for its bytes.
+    /// Begins a line; returns the buffer for its bytes.
     ///
     /// # Errors
     /// If what comes before it cannot be written.
-    pub fn line(&mut self, node: &Node) -> Result<&mut Vec<u8>> {
+    pub fn line(&mut self) -> Result<&mut Vec<u8>> {
         self.more()?;
-        let eol = match node.text(Field::Eol).as_deref() {
-            Some("crlf") => b"\r\n",
-            Some("lf") => &b"\n"[..],
-            _ => self.eol,
-        };
-        if let Some(eol) = self.pending.replace(eol) {
+        if let Some(eol) = self.pending.replace(self.eol) {
             self.out.extend_from_slice(eol);
         }
         Ok(&mut self.out)
     }
 
-    /// Writes the line of a record, unless `write` returns false; returns whether it did.
+    /// Writes a line, unless `write` returns false; returns whether it did.
     ///
     /// # Errors
     /// If what comes before it cannot be written.
-    pub fn try_line(
-        &mut self,
-        node: &Node,
-        write: impl FnOnce(&mut Vec<u8>) -> bool,
-    ) -> Result<bool> {
+    pub fn try_line(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) -> Result<bool> {
         let (pending, start) = (self.pending, self.more()?.len());
-        let written = write(self.line(node)?);
+        let written = write(self.line()?);
         if !written {
             self.out.truncate(start);
             self.pending = pending;
@@ -316,11 +302,9 @@ impl Pen {
     /// # Errors
     /// If what comes before it cannot be written.
     pub fn write_unchanged(&mut self, record: &Record) -> Result<bool> {
-        let node = &record.node;
-        let bytes = node.text(Field::RawBytes).and_then(|text| from_base64(&text));
-        let line = node.text(Field::Text).map(String::into_bytes).or(bytes);
-        let Some(line) = line.filter(|_| record.kind == Kind::Opaque) else { return Ok(false) };
-        self.line(node)?.extend_from_slice(&line);
+        let line = record.node.line().filter(|_| record.kind == Kind::Opaque);
+        let Some(line) = line else { return Ok(false) };
+        self.line()?.extend_from_slice(&line);
         Ok(true)
     }
 

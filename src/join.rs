@@ -186,7 +186,7 @@ impl Seam {
         let updated = record.node.take(Field::Updated).or(record.node.take(Field::Created));
         rest.node.put(Field::Updated, updated);
         rest.node.put(Field::SystemPrompt, record.node.take(Field::SystemPrompt));
-        let told = [Field::Source, Field::Agent, Field::File, Field::Raw, Field::Created];
+        let told = [Field::Source, Field::Agent, Field::File, Field::Created];
         for field in record.node.fields().filter(|field| !told.contains(field)) {
             cx.log.count(
                 FieldOutcome::Dropped,

@@ -304,7 +304,7 @@ fn into_reader<'a>(
 #[must_use]
 pub fn is_entry(record: &Record) -> bool {
     let node = &record.node;
-    let line = node.json(Field::Text).is_some() || node.json(Field::RawBytes).is_some();
+    let line = node.json(Field::Text).is_some() || node.json(Field::Base64).is_some();
     match record.kind {
         Kind::Session | Kind::Notice => false,
         Kind::Opaque => !line,

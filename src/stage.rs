@@ -112,6 +112,33 @@ impl<'s> Stage<'s> {
         Ok(whole)
     }
 
+    /// Replaces the parts by those of a session that `takes` names. Changes of files that sessions
+    /// share stay.
+    pub fn replace(&mut self, session: &Staged, takes: &dyn Fn(&str) -> bool) {
+        let parts = session.parts.iter().filter(|(name, _)| takes(name));
+        self.parts = parts.cloned().collect();
+    }
+
+    /// Gives the parts the contents of parts of a session, by their names in the same order.
+    ///
+    /// # Errors
+    /// If one cannot be read, or there is no room.
+    pub fn fill(&mut self, names: &[String], session: &mut dyn Parts) -> Result<()> {
+        let there = session.names();
+        for ((_, part), name) in self.parts.iter_mut().zip(names) {
+            if there.contains(name) {
+                *part = Room::within(&mut self.room, self.sink)?.part();
+                io::copy(&mut session.open(name)?, part).map_err(cannot_copy)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the parts out: what remains are the files that sessions share.
+    pub fn clear(&mut self) {
+        self.parts.clear();
+    }
+
     /// Takes the place of a part for the output, under the first of these names that is free.
     ///
     /// # Errors
@@ -205,6 +232,10 @@ impl Sink for Stage<'_> {
     fn is_native(&self) -> bool {
         let own = || !self.free && self.sink.is_native();
         self.like.as_ref().map_or_else(own, |like| like.is_native)
+    }
+
+    fn is_in_place(&self) -> bool {
+        !self.free && self.sink.is_in_place()
     }
 
     fn takes_parts(&self) -> bool {

@@ -25,7 +25,7 @@ pub fn repaired(
     judge: Option<repair::Judge<'_>>,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
-    let options = Options { on_error: OnError::Keep, ..cx.options.unspelled() };
+    let options = Options { on_error: OnError::Keep, ..cx.options.clone() };
     let counting = |parts: &mut dyn Parts| {
         let log = Log::default();
         context::count(format, parts, &Cx { options: &options, log: &log }).unwrap_or_default()

@@ -51,7 +51,7 @@ struct Messages {
 
 impl Messages {
     fn of(file: &mut Input, format: &Format) -> Option<Self> {
-        let options = Options { spelling: false, ..Options::default() };
+        let options = Options::default();
         let log = Log::default();
         let cx = Cx { options: &options, log: &log };
         let mut all = Self { id: None, words: Vec::new(), counted: 0 };

@@ -61,7 +61,7 @@ impl Branch {
         // The last reading reports the findings.
         let log = Log::default();
         // The roles decide which messages count, not their contents.
-        let options = Options { contents: false, ..cx.options.unspelled() };
+        let options = Options { contents: false, ..cx.options.clone() };
         let quiet = Cx { options: &options, log: &log };
         let mut survey = Survey::within(cx.options.index_memory);
         for (number, item) in (0..).zip(records(from, parts, &quiet)?) {

@@ -1,11 +1,14 @@
 //! Copies a session of several parts, with the files to which these refer.
 
-use crate::diagnostic::{Code, Diagnostic};
+use super::work::Work;
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts, Sink};
+use crate::formats::Spec;
 use crate::migrate::Outcome;
 use crate::parts;
 use crate::parts::watched::{Further, Watched};
+use crate::stage::Stage;
 
 /// Copies a session of any parts, once all of it was read without an error. Files that sessions may
 /// share, such as stored outputs, are added where they do not exist yet.
@@ -13,7 +16,7 @@ use crate::parts::watched::{Further, Watched};
 /// # Errors
 /// If the session is damaged beyond what the options allow, or reading or writing fails.
 pub fn copy(
-    format: &Format,
+    format: &'static Format,
     version: u32,
     parts: &mut dyn Parts,
     sink: &mut dyn Sink,
@@ -27,8 +30,12 @@ pub fn copy(
         done.records += 1;
     }
     let further = watched.further;
-    let names = parts.names();
+    let (shared, names): (Vec<_>, Vec<_>) =
+        parts.names().into_iter().partition(|name| format.is_shared(name));
     done.bytes_in += parts::copy(parts, sink, &names)?;
+    if !shared.is_empty() {
+        change_shared(Spec { format, version: format.version(version) }, parts, sink, cx)?;
+    }
     // A session that is changed in place keeps the files beside it, and a single output file has no
     // files beside it.
     let beside = sink.takes_parts() && !sink.is_in_place();
@@ -39,6 +46,16 @@ pub fn copy(
     }
     done.bytes_out = done.bytes_in;
     Ok(done)
+}
+
+/// Writes what a session has in files that sessions share.
+fn change_shared(own: Spec, parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<()> {
+    let log = Log::default();
+    let mut stage = Stage::before(sink);
+    let quiet = Cx { options: cx.options, log: &log };
+    Work::of(own.format, own, parts, &quiet)?.all(parts, &mut stage)?;
+    stage.clear();
+    stage.finish(None)
 }
 
 /// Copies a file that sessions may share.

@@ -24,7 +24,7 @@ pub fn forks(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Res
     }
     parts.keep()?;
     let log = Log::default();
-    let options = cx.options.unspelled();
+    let options = cx.options.clone();
     let mut before = Json::constant("null");
     for item in records(from, parts, &Cx { options: &options, log: &log })? {
         let record = item?.value;

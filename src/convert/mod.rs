@@ -4,8 +4,9 @@ mod branch;
 mod copy;
 mod forks;
 mod native;
+mod patched;
 mod relocate;
-mod restored;
+mod stream;
 mod survey;
 mod work;
 
@@ -14,7 +15,7 @@ use crate::error::Result;
 use crate::format::{Cx, Format, Map, NativeFn, Options, Parts, Reader, Sink, Target};
 use crate::formats::{FORMATS, Spec, canonical};
 use crate::migrate::{self, Outcome};
-use crate::origin::{self, Header, Restored, Trace, Unlost, Unpacked, rejected_for, stream_of};
+use crate::origin::{self, Header, Restored, Trace, Unlost, Unpacked, rejected_for};
 use crate::parts;
 use crate::record::{Field, Kind};
 use crate::stage::{Like, Stage};
@@ -58,7 +59,7 @@ pub fn run(
         // A line of a tree is one record, so that no other record could hold its content.
         Some(home) if home.format.name == to.format.name && !to.version().tree => {
             let to = Spec { version: to.version.or(home.version), ..to };
-            restored::stream(version, to, parts, sink, cx)
+            stream::write(version, to, parts, sink, cx)
         }
         _ => {
             let options = Options { complete: is_stream(from), ..cx.options.clone() };
@@ -91,8 +92,13 @@ fn again(
         ..header.reading(cx.options)
     };
     let cx = Cx { options: &options, log: cx.log };
-    let parts = &mut source.parts;
-    Work::of(source.format, target, parts, &cx)?.traced(parts, sink)
+    let Unpacked { format, version, parts } = source;
+    let from = Spec { format, version: format.version(*version) };
+    if !patched::takes(from, target) {
+        return Work::of(format, target, parts, &cx)?.traced(parts, sink);
+    }
+    patched::rewritten((from, target), parts, sink, &cx)?;
+    Work::of(format, target, parts, &cx)?.traced(parts, &mut Stage::trial(sink))
 }
 
 fn maps(paths: &[(String, String)]) -> Vec<Map> {
@@ -101,11 +107,10 @@ fn maps(paths: &[(String, String)]) -> Vec<Map> {
 
 /// Writes a session that was restored.
 fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Outcome> {
-    let Restored { mut source, edit, findings, header } = restored;
+    let Restored { mut source, edits, findings, header } = restored;
     let mut paths = maps(&header.map_paths);
     paths.extend(cx.options.map_paths.iter().cloned());
     let options = Options { map_paths: paths, ..cx.options.clone() };
-    let moving = Cx { options: &options, log: cx.log };
     let home = Spec::parse(&header.source).ok();
     let to = match home {
         Some(home) if to.version.is_none() && home.format.name == to.format.name => {
@@ -118,27 +123,34 @@ fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Re
         }
         _ => to,
     };
-    if let Some((mut edit, home)) = edit.zip(home) {
+    let mut refused = None;
+    for mut edit in edits {
         let log = Log::default();
         let inner = Cx { options: cx.options, log: &log };
-        match restored::patched(&mut source, &mut edit, sink, &inner) {
-            Ok(Some(parts)) => {
+        match patched::edited(&mut source, &mut edit, sink, &inner) {
+            Ok(parts) => {
                 source.parts = parts;
                 cx.log.take_over(log);
+                refused = None;
+                break;
             }
-            Err(error) => return Err(rejected_for(error, findings)),
-            Ok(None) => {
-                let merged = restored::Edited { stream: Box::new(edit.after), findings };
-                return restored::write(home, to, merged, sink, &moving);
-            }
+            Err(error) => refused = refused.or(Some(error)),
         }
     }
-    cx.log.take_over(findings);
-    // Such a format's writer names the parts of a native layout.
-    if sink.is_native() && source.format.native.is_none() {
-        source = stream_of((&mut source, &header), sink, cx)?;
+    if let Some(error) = refused {
+        return Err(rejected_for(error, findings));
     }
+    cx.log.take_over(findings);
     let Unpacked { format, version, parts } = &mut source;
+    if sink.is_native() && format.native.is_none() && copies(format, *version, to) {
+        let own = Spec { format, version: format.version(*version) };
+        let (options, log) = (header.reading(&options), Log::default());
+        let quiet = Cx { options: &options, log: &log };
+        let records = patched::placed(own, parts, sink, &quiet)?;
+        let found = log.into_findings().diagnostics.into_iter();
+        found.filter(|it| it.code == Code::OtherOutput).for_each(|it| cx.report(it));
+        return Ok(Outcome { changed: true, records, ..Outcome::default() });
+    }
     let copied = copies(format, *version, to) && !shares(format, parts);
     // Defects of a source that is copied were reported when it was converted.
     let (folder, id) = (options.folder.clone(), options.id.clone());
@@ -202,7 +214,8 @@ fn written_as(
         let name = native(to, named, &mut stage, cx)?;
         return stage.finish(name).map(|()| done);
     }
-    if same && version == target && !shares(from, parts) && !moves {
+    let is_placed = !sink.is_native() || !shares(from, parts);
+    if same && version == target && is_placed && !moves {
         if !sink.is_native() {
             let done = copy(from, version, parts, sink, cx)?;
             return take_along(from, parts, sink, cx).map(|()| done);
@@ -215,7 +228,7 @@ fn written_as(
     }
     let home = source.as_deref() == Some(&to.format.at(target));
     let header = header(source.as_deref(), (from, version), to, sink, cx);
-    let ways = (from, to);
+    let ways = (Spec { format: from, version: from.version(version) }, to);
     let records = match () {
         // Sessions that are named by their software go to their places one after the other, at the
         // end.
@@ -255,8 +268,14 @@ pub fn bring_back(
     };
     let log = Log::default();
     let options = Options { origin: false, ..cx.options.clone() };
-    let to = target.unwrap_or(Spec { format: from, version: from.version(version) });
-    plainly(&canonical::FORMAT, 1, to, &mut whole, sink, &Cx { options: &options, log: &log })?;
+    let quiet = Cx { options: &options, log: &log };
+    match target {
+        Some(to) => drop(plainly(&canonical::FORMAT, 1, to, &mut whole, sink, &quiet)?),
+        None => {
+            let own = Spec { format: from, version: from.version(version) };
+            patched::healed(own, parts, &mut whole, sink, &quiet)?;
+        }
+    }
     Ok(true)
 }
 

@@ -34,50 +34,36 @@ impl Moves<'_> {
         let node = &mut record.node;
         if !stored && !settings && !matches!(record.kind, Kind::Session | Kind::Run) {
             // Each line of a session may name the folder.
-            let mut changed = false;
             for field in [Field::Extra, Field::Data] {
                 let new = node.json(field).and_then(|told| self.inside(told, false, 1));
-                changed |= new.is_some();
-                if new.is_some() {
-                    node.put(field, new);
-                }
-            }
-            if changed {
-                node.take(Field::Raw);
+                node.put(field, new);
             }
             return;
         }
         let old = node.text(Field::Cwd);
-        let mut changed = self.path(node, Field::Cwd);
-        let cwds = old.zip(node.text(Field::Cwd)).filter(|_| changed);
+        let moved = self.path(node, Field::Cwd);
+        let cwds = old.zip(node.text(Field::Cwd)).filter(|_| moved);
         if let Some(Value::Node(parent)) = node.get_mut(Field::ParentSession) {
-            changed |= self.path(parent, Field::Path);
-            changed |= cwds.is_some_and(|(old, new)| self.beside(parent, &old, &new));
+            self.path(parent, Field::Path);
+            cwds.iter().for_each(|(old, new)| self.beside(parent, old, new));
         }
         for field in UNMODELLED {
             // A format may contain more folders than the model knows. The members of a state
             // include the contents of messages, too.
             let any = field == Field::Extra && !stored && !settings;
             let new = node.json(field).and_then(|told| self.inside(told, any, DEEPEST));
-            changed |= new.is_some();
             node.put(field, new);
-        }
-        if changed && !stored {
-            // The raw spelling contains the old folders; the raw spelling of a state is the text of
-            // its messages.
-            node.take(Field::Raw);
         }
     }
 
     /// Moves a parent session in the folder of the session's own project into the new folder of
-    /// that project. Returns whether it moved.
-    fn beside(&self, parent: &mut Node, old: &str, new: &str) -> bool {
+    /// that project.
+    fn beside(&self, parent: &mut Node, old: &str, new: &str) {
         let moved = self.native.and_then(|native| {
             let path = parent.text(Field::Path)?;
             renamed(&path, &native.folder_of(old), &native.folder_of(new))
         });
         moved.iter().for_each(|path| parent.set(Field::Path, Json::string(path)));
-        moved.is_some()
     }
 
     fn path(&self, node: &mut Node, field: Field) -> bool {

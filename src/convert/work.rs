@@ -4,6 +4,7 @@ use super::branch::Branch;
 use super::forks::forks;
 use super::moved;
 use super::native::{Native, native};
+use super::patched;
 use crate::diagnostic::{Code, Diagnostic, Differences, FieldOutcome, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
@@ -84,7 +85,7 @@ impl<'a> Work<'a> {
     /// # Errors
     /// The errors of [`records`](Self::records), and if the branches cannot be read.
     pub fn write(
-        (from, to): (&'static Format, Spec),
+        (from, to): (Spec, Spec),
         parts: &mut dyn Parts,
         sink: &mut dyn Sink,
         header: Option<Header>,
@@ -97,17 +98,21 @@ impl<'a> Work<'a> {
         watched.keep()?;
         let count = Self::plain((from, to), &mut watched, &mut measured, cx)?;
         let further = watched.further;
-        keep.finish(Kept { format: from, parts, further }, to.format, &mut measured, cx)?;
+        keep.finish(Kept { format: from.format, parts, further }, to.format, &mut measured, cx)?;
         cx.log.carried();
         Ok(count)
     }
 
     fn plain(
-        (from, to): (&'static Format, Spec),
+        (from, to): (Spec, Spec),
         parts: &mut dyn Parts,
         sink: &mut dyn Sink,
         cx: &Cx<'_>,
     ) -> Result<u64> {
+        if patched::takes(from, to) {
+            return patched::rewritten((from, to), parts, sink, cx);
+        }
+        let from = from.format;
         let stream = canonical::FORMAT.name;
         let may = !to.version().tree && ![stream, to.format.name].contains(&from.name);
         if may && sink.mark() {
@@ -154,7 +159,7 @@ impl<'a> Work<'a> {
     /// # Errors
     /// The errors of [`records`](Self::records).
     pub fn staged(
-        (from, to): (&'static Format, Spec),
+        (from, to): (Spec, Spec),
         named: Option<NativeFn>,
         parts: &mut dyn Parts,
         sink: &mut dyn Sink,
@@ -165,7 +170,7 @@ impl<'a> Work<'a> {
         let mut stage = Stage::before(sink);
         let count = Self::write((from, to), parts, &mut stage, header, cx)?;
         if cx.options.compare {
-            compare((from, parts), (to, &mut stage), cx)?;
+            compare((from.format, parts), (to, &mut stage), cx)?;
         }
         let native = native(to, named, &mut stage, cx)?;
         stage.finish(native).map(|()| count)
@@ -181,11 +186,11 @@ impl<'a> Work<'a> {
         Ok(self.trace.unwrap_or_default())
     }
 
-    /// Writes the records of a session whose branches were read.
+    /// Writes the records of a session whose branches were read. Returns their number.
     ///
     /// # Errors
     /// The errors of [`records`](Self::records).
-    fn all(&mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<u64> {
+    pub fn all(&mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<u64> {
         self.records(parts, sink).map(Option::unwrap_or_default)
     }
 
@@ -201,13 +206,10 @@ impl<'a> Work<'a> {
         let writing = Cx { options: &options, log: cx.log };
         let mut writer = (to.format.write)(sink, to.version(), &writing)?;
         let (mut count, mut lead) = (0, Some(Vec::new()));
-        // The spelling of the source's lines has no meaning in another format.
         let is_foreign = ![self.from.name, to.format.name].contains(&canonical::FORMAT.name)
             && self.from.name != to.format.name;
-        let options = Options { spelling: !is_foreign, ..cx.options.clone() };
-        let reading = Cx { options: &options, log: cx.log };
-        let shows = is_foreign || options.plain;
-        for (number, item) in (0..).zip(read(self.from, parts, native, &reading)?) {
+        let shows = is_foreign || cx.options.plain;
+        for (number, item) in (0..).zip(read(self.from, parts, native, cx)?) {
             let mut located = item?;
             count += u64::from(!located.value.is_blank());
             if shows {

@@ -6,15 +6,7 @@ use crate::record::{Field, Kind, Node, Record, Value};
 use std::collections::HashMap;
 
 /// Fields that describe how a record was spelled, not its meaning.
-const SPELLING: &[Field] = &[
-    Field::Source,
-    Field::File,
-    Field::IdMade,
-    Field::Layout,
-    Field::Eol,
-    Field::Raw,
-    Field::RawBytes,
-];
+const SPELLING: &[Field] = &[Field::Source, Field::File, Field::IdMade, Field::Layout];
 /// Identifiers of records.
 const IDS: &[Field] = &[
     Field::Id,
@@ -56,7 +48,7 @@ pub fn of(record: &Record, request: &Request) -> Vec<Named> {
     let mut out = Vec::new();
     let made = record.node.is_true(Field::IdMade);
     // A damaged line has no content but its spelling.
-    let line = |field| record.kind == Kind::Opaque && field == Field::RawBytes;
+    let line = |field| record.kind == Kind::Opaque && field == Field::Base64;
     let counts = |field| {
         line(field)
             || !(SPELLING.contains(&field)

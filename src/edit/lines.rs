@@ -4,6 +4,7 @@ use super::json::{self, hash, likeness};
 use super::plan::{Items, Level, Piece, plan};
 use crate::error::{Error, Result};
 use crate::ids::fingerprint;
+use crate::json::{Cursor, Json};
 use crate::lines::{BOM, Lines};
 use crate::parts::Parts;
 use bytes::Bytes;
@@ -30,8 +31,8 @@ impl<'p> PartLines<'p> {
             starts.push(lines.position().byte);
             let Some(line) = lines.next_owned()? else { break };
             is_closed = line.terminated;
-            hashes.push(match json::parsed(&line.bytes) {
-                Some(json) => hash(&json),
+            hashes.push(match Value::of(&line.bytes) {
+                Some(value) => hash(&value.json) ^ u64::from(value.has_comma()),
                 None => fingerprint(line.bytes.strip_suffix(b"\r").unwrap_or(&line.bytes)),
             });
         }
@@ -67,7 +68,7 @@ impl Items for PartLines<'_> {
 
     fn likeness(&mut self, item: u32, level: Level) -> Option<u64> {
         let line = self.line(item).ok()?;
-        json::parsed(&line).map(|json| likeness(&json, level))
+        Value::of(&line).map(|value| likeness(&value.json, level))
     }
 }
 
@@ -85,8 +86,17 @@ struct Merge<'p> {
     ending: &'static [u8],
 }
 
+/// Returns the hashes of the lines of a part, which are equal for lines of the same meaning.
+///
+/// # Errors
+/// If the part cannot be read.
+pub fn hashes(parts: &mut dyn Parts, name: &str, limit: usize) -> Result<Vec<u64>> {
+    PartLines::of(parts, name, limit).map(|lines| lines.hashes)
+}
+
 /// Writes a part of the source with the changes that lead from a part of `before` to one of
-/// `after`. Lines longer than `limit` bytes are an error.
+/// `after`. Lines longer than `limit` bytes are an error. Returns the hashes of the lines that the
+/// part must have now, where the source has those of `before`.
 ///
 /// # Errors
 /// If a part cannot be read, or there is no room.
@@ -95,7 +105,7 @@ pub fn merge<'p>(
     name: &'p str,
     limit: usize,
     out: &'p mut dyn Write,
-) -> Result<()> {
+) -> Result<Option<Vec<u64>>> {
     let mut source = PartLines::of(source, name, limit)?;
     let mut before = PartLines::of(before, name, limit)?;
     let mut after = PartLines::of(after, name, limit)?;
@@ -113,7 +123,9 @@ pub fn merge<'p>(
         merge.piece(piece)?;
     }
     merge.copy_run()?;
-    merge.out.flush().map_err(no_room)
+    merge.out.flush().map_err(no_room)?;
+    let Merge { source, before, after, .. } = merge;
+    Ok((source.hashes == before.hashes).then_some(after.hashes))
 }
 
 fn no_room(error: io::Error) -> Error {
@@ -137,8 +149,7 @@ impl Merge<'_> {
             Piece::New(line) => {
                 self.copy_run()?;
                 let line = self.after.line(line)?;
-                let text = line.trim_ascii_end();
-                self.write(&[text, self.ending].concat())?;
+                self.write(&[without_ending(&line), self.ending].concat())?;
             }
         }
         Ok(())
@@ -175,15 +186,45 @@ impl Merge<'_> {
 
 /// Returns the line of the source with the changes between the two others, and with its own ending.
 fn edited([source, before, after]: &[Bytes; 3]) -> Vec<u8> {
-    let ending = source.len() - source.trim_ascii_end().len();
-    let ending = source.get(source.len() - ending..).unwrap_or_default();
-    let [own, old, new] = [source, before, after].map(json::parsed);
+    let text = without_ending(source);
+    let ending = source.get(text.len()..).unwrap_or_default();
+    let [own, old, new] = [source, before, after].map(Value::of);
     let (Some(own), Some(old), Some(new)) = (own, old, new) else {
-        return [after.trim_ascii_end(), ending].concat();
+        return [without_ending(after), ending].concat();
     };
-    let lead = source.len() - source.trim_ascii_start().len();
-    let lead = source.get(..lead).unwrap_or_default();
-    [lead, json::merged(&own, &old, &new).as_bytes(), ending].concat()
+    let behind = match old.has_comma() == new.has_comma() {
+        true => own.behind,
+        false => new.behind,
+    };
+    let merged = json::merged(&own.json, &old.json, &new.json);
+    [own.lead, merged.as_bytes(), without_ending(behind), ending].concat()
+}
+
+fn without_ending(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// A line that is one JSON value, perhaps an item of a list with a comma behind it.
+struct Value<'l> {
+    lead: &'l [u8],
+    json: Json,
+    behind: &'l [u8],
+}
+
+impl<'l> Value<'l> {
+    fn of(line: &'l Bytes) -> Option<Self> {
+        let mut cursor = Cursor::new(line);
+        let span = cursor.skip_value().ok()?;
+        let (lead, behind) = (line.get(..span.start)?, line.get(span.end..)?);
+        let is_whole = [&b""[..], b","].contains(&behind.trim_ascii());
+        let json = Json::checked(line.slice(span.start..span.end));
+        is_whole.then_some(Self { lead, json, behind })
+    }
+
+    fn has_comma(&self) -> bool {
+        self.behind.contains(&b',')
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ pub mod yaml;
 use crate::error::{Error, Result};
 use crate::format::{Format, Parts, Sink};
 use crate::lines::Lines;
-use crate::parts::room::Room;
+use crate::parts::room::{Part, Room};
 use crate::stage::Staged;
 use bytes::Bytes;
 use std::io::{self, Read, Write};
@@ -74,6 +74,8 @@ pub fn merged(
             (_, false) => copy(source, name, &mut part)?,
             (false, true) => copy(after, name, &mut part)?,
             (true, true) if are_same(before, after, name)? => copy(source, name, &mut part)?,
+            // What is in a file that sessions share is written as a change of that file.
+            (true, true) if format.is_shared(name) => copy(after, name, &mut part)?,
             (true, true) => match Kind::of(format, source, name) {
                 Kind::Lines if is_one_value(source, name, limit)? => {
                     if !merge_json((source, before, after), name, &mut part)? {
@@ -81,11 +83,16 @@ pub fn merged(
                     }
                 }
                 Kind::Lines => {
-                    lines::merge((source, before, after), name, limit, &mut part)?;
+                    part = merged_lines((source, before, after), name, limit, &room)?;
                 }
                 Kind::Json if merge_json((source, before, after), name, &mut part)? => {}
                 Kind::Yaml if merge_yaml((source, before, after), name, &mut part)? => {}
-                Kind::Json | Kind::Yaml | Kind::Other => return Ok(None),
+                // A file that PyYAML cannot read, or whose text is a list in JSON, may still have
+                // an item on each line.
+                Kind::Yaml => {
+                    part = merged_lines((source, before, after), name, limit, &room)?;
+                }
+                Kind::Json | Kind::Other => return Ok(None),
             },
         }
         merged.push((name.clone(), part));
@@ -101,6 +108,25 @@ pub fn merged(
     let mut staged = Staged::of(merged);
     staged.name(source.file_name(), source.session());
     Ok(Some(staged))
+}
+
+/// Returns a part that consists of lines, with the changes that lead from `before` to `after`. Where
+/// these lines have too little in common with the source's, it is the part of `after`.
+fn merged_lines(
+    (source, before, after): (&mut dyn Parts, &mut dyn Parts, &mut dyn Parts),
+    name: &str,
+    limit: usize,
+    room: &Room,
+) -> Result<Part> {
+    let mut part = room.part();
+    let wanted = lines::merge((&mut *source, &mut *before, &mut *after), name, limit, &mut part)?;
+    if let Some(wanted) = wanted
+        && lines::hashes(&mut Staged::one(part.clone()), "", limit)? != wanted
+    {
+        part = room.part();
+        copy(after, name, &mut part)?;
+    }
+    Ok(part)
 }
 
 /// Whether a part is one JSON value on several lines: a file may have no ending that shows it.

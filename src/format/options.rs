@@ -52,9 +52,6 @@ pub struct Options {
     pub ignore_origin: bool,
     /// Whether an origin that cannot be used is an error, because the user named it.
     pub require_origin: bool,
-    /// Whether records keep their spelling in the source, where their format's own writer would
-    /// spell them otherwise. In another format the spelling has no meaning.
-    pub spelling: bool,
     /// Whether the contents of messages are needed; otherwise a reader may leave them out.
     pub contents: bool,
     /// Paths by which sessions are found, old and new: paths below the old one move.
@@ -89,7 +86,6 @@ impl Default for Options {
             complete: false,
             ignore_origin: false,
             require_origin: false,
-            spelling: true,
             contents: true,
             map_paths: Vec::new(),
             folder: None,
@@ -104,12 +100,6 @@ impl Default for Options {
 impl Options {
     /// Memory for the index of a session's entries, unless the user gives another.
     pub const INDEX_MEMORY: usize = 256 << 20;
-
-    /// Returns the options for records whose spelling in the source is not needed.
-    #[must_use]
-    pub fn unspelled(&self) -> Self {
-        Self { spelling: false, ..self.clone() }
-    }
 }
 
 /// Work on one session: the options, and the log of its findings.
@@ -134,13 +124,6 @@ impl Cx<'_> {
             let text = format!("{}: {reference}", Code::OutsideImage.title());
             self.report(Diagnostic::new(Code::OutsideImage, text).at(message.at));
         }
-    }
-
-    /// Reports that a record's stored spelling is not written, because it differs from the record's
-    /// content.
-    pub fn raw_refused(&self, at: Position) {
-        let message = "the record was edited, its stored source text is dropped";
-        self.report(Diagnostic::new(Code::RawRefused, message).at(at));
     }
 
     /// Notes in a node the properties of a file, and reports the unusual ones: a byte order mark

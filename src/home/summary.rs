@@ -78,7 +78,7 @@ pub struct Read {
 
 /// Returns the options with which sessions are read: as far as possible.
 pub fn options() -> Options {
-    Options { on_error: OnError::Keep, force_version: true, spelling: false, ..Options::default() }
+    Options { on_error: OnError::Keep, force_version: true, ..Options::default() }
 }
 
 /// Reads a session. `agent` is the format of the agent whose folder contains it.

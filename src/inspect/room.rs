@@ -20,7 +20,7 @@ pub fn note(room: &mut BTreeMap<&'static str, u64>, record: &Record) {
 
 /// Length of all values; the source text of a record would count them twice.
 fn size(node: &Node) -> u64 {
-    let values = node.iter().filter(|(field, _)| *field != Field::Raw);
+    let values = node.iter();
     values
         .map(|(_, value)| match value {
             Value::Json(json) => json.as_bytes().len() as u64,

@@ -47,7 +47,7 @@ pub fn each_record_of(
     named: bool,
     show: &mut dyn FnMut(FormatName, &Located<Record>) -> ControlFlow<()>,
 ) -> Result<Option<FormatName>> {
-    let options = Options { on_error: OnError::Keep, ..Options::default() }.unspelled();
+    let options = Options { on_error: OnError::Keep, ..Options::default() };
     let opened = Opened::new(source, ReadOptions::new(None, &options), named)?;
     let Some(Opened { found, mut input, .. }) = opened else { return Ok(None) };
     let format = (found.format.name, found.sniffed.version);

@@ -65,15 +65,12 @@ impl Base {
     ) -> Result<Self> {
         let (mut names, mut told, mut put_in) = (Vec::new(), Vec::new(), HashSet::new());
         for item in (format.read)(parts, cx)? {
-            let mut record = item?.value;
+            let record = item?.value;
             // Playback follows the record that it repeats.
             if record.is_repetition() {
                 continue;
             }
             let number = names.len() as u32;
-            if !cx.options.spelling {
-                record.node.take(Field::Raw);
-            }
             atoms(&record, number, &mut told);
             if record.is_restored() {
                 put_in.insert(number);
@@ -207,9 +204,6 @@ pub const NOT_EDITED: &[Field] = &[
     Field::File,
     Field::Layout,
     Field::Group,
-    Field::Raw,
-    Field::RawBytes,
-    Field::Eol,
     Field::Leaf,
     Field::Turn,
     Field::Synthesized,

@@ -178,7 +178,7 @@ pub fn healed(
     }
     let mut parts = lines.parts()?;
     let records = (canonical::FORMAT.read)(&mut parts, cx)?;
-    let whole = FileRecords::read(records, format.links(), other, cx)?;
+    let whole = FileRecords::read(records, format.links(), other)?;
     Ok(Some(FileRecords { places, ..whole }))
 }
 

@@ -63,7 +63,7 @@ impl FileRecords {
         store: RecordStore,
         cx: &Cx<'_>,
     ) -> Result<Self> {
-        Self::read((format.read)(parts, cx)?, format.links(), store, cx)
+        Self::read((format.read)(parts, cx)?, format.links(), store)
     }
 
     /// Collects the records of a reader. `links` states whether the entries of the format have
@@ -71,16 +71,13 @@ impl FileRecords {
     ///
     /// # Errors
     /// If one cannot be read.
-    pub fn read(reader: Reader<'_>, links: bool, store: RecordStore, cx: &Cx<'_>) -> Result<Self> {
+    pub fn read(reader: Reader<'_>, links: bool, store: RecordStore) -> Result<Self> {
         let (mut now, mut last) = (Self::on(store), None);
         for item in reader {
-            let mut located = item?;
+            let located = item?;
             // Playback follows the record that it repeats.
             if located.value.is_repetition() {
                 continue;
-            }
-            if !cx.options.spelling {
-                located.value.node.take(Field::Raw);
             }
             if located.value.is_node() && !located.value.is_aside() {
                 let node = &located.value.node;

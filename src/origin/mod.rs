@@ -33,4 +33,4 @@ pub use guard::{Source, has_same_content, is_confirmed};
 pub use keep::{Keep, Kept, Measured};
 pub use pair::{Before, Since, header_of, pair, source_before, target_before};
 pub use record_store::RecordStore;
-pub use restore::{Edit, Merged, Restored, between, look, rejected_for, restore, stream_of};
+pub use restore::{Edit, Restored, look, rejected_for, restore, stream_of};

@@ -7,9 +7,6 @@ use crate::record::{Field, Kind, Record};
 /// Fields that describe the spelling of a file, or that a reader made up, and so show no edit.
 const APART: &[Field] = &[
     Field::IdMade,
-    Field::Raw,
-    Field::RawBytes,
-    Field::Eol,
     Field::File,
     Field::Layout,
     Field::Group,

@@ -31,8 +31,9 @@ use std::collections::HashSet;
 pub struct Restored {
     /// The source as it was.
     pub source: Source,
-    /// Edits of the file, which belong into the source.
-    pub edit: Option<Edit>,
+    /// Edits of the file, which belong into the source: the first one for which the source has a place
+    /// counts.
+    pub edits: Vec<Edit>,
     /// Findings about the edits, to be reported if the edits are used.
     pub findings: Log,
     /// Header of the origin, for the version in which the file was made.
@@ -80,13 +81,9 @@ pub fn restore(
         if !reproduces((from, parts, &digests), unpacked, sink, write, cx)? {
             return Err(rejected("the session in the origin differs from the session in the file"));
         }
-        return Ok(Some(Restored { source, edit: None, findings: log, header }));
+        return Ok(Some(Restored { source, edits: Vec::new(), findings: log, header }));
     }
-    // Rows of a database are no text that could be patched.
-    let spelling = source.parts.names().iter().any(|name| source.format.is_shared(name));
-    let options = Options { spelling, ..cx.options.clone() };
-    let unspelled = Cx { options: &options, log: cx.log };
-    let mut unedited = stream_of((&mut source, &header), sink, &unspelled)?;
+    let mut unedited = stream_of((&mut source, &header), sink, cx)?;
     // Findings about a rejected origin would bury the rejection.
     let inner = Cx { options: cx.options, log: &log };
     let found = Log::default();
@@ -101,17 +98,22 @@ pub fn restore(
         found.into_findings().diagnostics.into_iter().for_each(|found| cx.report(found));
     }
     match done {
-        Ok(Changed::Not) => Ok(Some(Restored { source, edit: None, findings: log, header })),
+        Ok(Changed::Not) => Ok(Some(Restored { source, edits: Vec::new(), findings: log, header })),
         Ok(Changed::Another) => {
             let message = "the origin beside the file is of another session, and is not used";
             Err(unusable(Code::OriginOfAnother, message))
         }
         Ok(Changed::Merged(merged)) => {
-            let Merged { base, stream } = *merged;
-            let is_of_stream = base.is_some();
-            let before = base.unwrap_or(unedited.parts);
-            let edit = Some(Edit { before, after: stream, is_of_stream });
-            Ok(Some(Restored { source, edit, findings: log, header }))
+            let Merged { base, streams } = *merged;
+            let mut edits = Vec::new();
+            let mut befores =
+                base.map(|base| (base, true)).into_iter().chain([(unedited.parts, false)]);
+            for after in streams {
+                if let Some((before, is_of_stream)) = befores.next() {
+                    edits.push(Edit { before, after, is_of_stream });
+                }
+            }
+            Ok(Some(Restored { source, edits, findings: log, header }))
         }
         Err(error) if error.code() == Code::OriginRejected => Err(rejected_for(error, log)),
         Err(error) => Err(error),
@@ -249,11 +251,11 @@ enum Changed {
 }
 
 /// File merged with its origin.
-pub struct Merged {
-    /// The stream without the edits, where it is not the stream of the source.
-    pub base: Option<Staged>,
-    /// Stream of the source, with the edits of the file.
-    pub stream: Staged,
+struct Merged {
+    /// The stream without the edits, where the file is a stream.
+    base: Option<Staged>,
+    /// The file, where it is a stream, and the stream of the source with the edits of the file.
+    streams: Vec<Staged>,
 }
 
 /// Merges a file that is not as it was written with its origin. `was` is the file as it was, where
@@ -266,12 +268,12 @@ fn changed(
     write: WriteFn,
     cx: &Cx<'_>,
 ) -> Result<Changed> {
-    let (options, log) = (cx.options.unspelled(), Log::default());
-    let quiet = Cx { options: &options, log: &log };
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
     let (mut base, mut written) =
         base_of((&mut *stream, header, target), was, sink, write, &quiet)?;
     let is_cut = is_cut(&mut written, parts)?;
-    let reading = Cx { options: &options, log: found };
+    let reading = Cx { options: cx.options, log: found };
     let mut now = FileRecords::of(from, parts, RecordStore::new(sink.spool()?), &reading)?;
     let is_stream = from.name == canonical::FORMAT.name;
     let is_same = match is_stream {
@@ -301,15 +303,24 @@ fn changed(
         let stores = [RecordStore::new(sink.spool()?), RecordStore::new(sink.spool()?)];
         now = healed((&mut base, &mut now), &damage, from, stores, cx)?.unwrap_or(now);
     }
-    if is_stream {
-        // A stream holds all data of the source, so the file is the edited session.
-        report_stream_edits(&base, &now, cx);
-        let (base, stream) = (Some(base.parts()?), now.store.parts()?);
-        return Ok(Changed::Merged(Box::new(Merged { base, stream })));
-    }
     let source_format = Spec::parse(&header.source).ok();
-    let merged = merged(&mut base, &mut now, (source_format, &mut stream.parts), sink, cx)?;
-    Ok(merged.map_or(Changed::Not, |merged| Changed::Merged(Box::new(merged))))
+    let origin: (_, &mut dyn Parts) = (source_format, &mut stream.parts);
+    if !is_stream {
+        let merged = merged(&mut base, &mut now, origin, sink, cx)?;
+        let merged = merged.map(|stream| Merged { base: None, streams: vec![stream] });
+        return Ok(merged.map_or(Changed::Not, |merged| Changed::Merged(Box::new(merged))));
+    }
+    // A stream holds all data of the source, so the file is the edited session. Where the source's
+    // format has another place for an edit, the stream is merged as any other file.
+    report_stream_edits(&base, &now, cx);
+    let (was, is) = (base.parts()?, now.store.parts()?);
+    let quiet = Cx { options: cx.options, log: &Log::default() };
+    let merged = match merged(&mut base, &mut now, origin, sink, &quiet) {
+        Err(error) if error.code() != Code::OriginRejected => return Err(error),
+        merged => merged.unwrap_or_default(),
+    };
+    let streams = [is].into_iter().chain(merged).collect();
+    Ok(Changed::Merged(Box::new(Merged { base: Some(was), streams })))
 }
 
 /// Whether two streams have the same records, in any spelling. In a stream a user may edit any
@@ -387,27 +398,6 @@ pub fn is_of_one_session(base: &mut Base, now: &mut FileRecords) -> Result<bool>
     Ok(!messages(&base.names).is_disjoint(&messages(&now.names)))
 }
 
-/// Merges a file with the stream `origin`, as an edit of `base`, which is a file of that stream in
-/// the same format. `None` if the file is unchanged.
-///
-/// # Errors
-/// If one of them cannot be read, or the origin does not fit the file.
-pub fn between(
-    format: &'static Format,
-    (origin, source_format): (&mut dyn Parts, Option<Spec>),
-    (base, trace): (&mut dyn Parts, &Trace),
-    file: &mut dyn Parts,
-    sink: &mut dyn Sink,
-    cx: &Cx<'_>,
-) -> Result<Option<Merged>> {
-    let (options, log) = (cx.options.unspelled(), Log::default());
-    let quiet = Cx { options: &options, log: &log };
-    let mut base = Base::of(format, base, trace, RecordStore::new(sink.spool()?), &quiet)?;
-    let mut now = FileRecords::of(format, file, RecordStore::new(sink.spool()?), &quiet)?;
-    now.places.clear();
-    merged(&mut base, &mut now, (source_format, origin), sink, cx)
-}
-
 /// Merges the records of a file with the source's records, by way of the base; `None` if the
 /// session is unchanged.
 fn merged(
@@ -416,7 +406,7 @@ fn merged(
     (source_format, origin): (Option<Spec>, &mut dyn Parts),
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
-) -> Result<Option<Merged>> {
+) -> Result<Option<Staged>> {
     let source_format =
         source_format.filter(|source_format| source_format.format.name != canonical::FORMAT.name);
     let (log, options) = (Log::default(), Options::default());
@@ -485,5 +475,5 @@ fn merged(
         let differs = guard::differing((format, &mut says), (format, &mut shown), cx);
         return Err(rejected(&differs.map_or(why.to_owned(), |it| format!("{why}: {it}"))));
     }
-    Ok(Some(Merged { base: None, stream: merged }))
+    Ok(Some(merged))
 }

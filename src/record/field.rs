@@ -224,14 +224,13 @@ fields! {
     Derived "derived" Bool "Whether a writer computed the record from other records."
     Extra "extra" Object "Fields of the source for which the model has no place, in their order."
     Layout "layout" Text "Name of the record's layout in the source format."
-    Eol "eol" Text "Line ending, if it is not that of the file."
-    Raw "raw" Text "Source text of the record, if the format's writer would not reproduce it."
-    RawBytes "raw64" Text "Source text in base64, if it is not UTF-8."
+    Eol "eol" Text "Line ending of a file, if it is not a line feed."
+    Base64 "base64" Text "Bytes of a line that is not UTF-8, in base64."
 }
 
 impl Field {
     /// Fields of a message that no writer of another format loses: its place, its speaker and its
-    /// content, and how the source spelled it.
+    /// content, and its form in the source.
     pub const STRUCTURAL: &'static [Field] = &[
         Field::Id,
         Field::Parent,
@@ -240,8 +239,6 @@ impl Field {
         Field::Role,
         Field::Content,
         Field::Layout,
-        Field::Eol,
-        Field::Raw,
     ];
 
     /// Returns the fields of this name; two names belong to different fields in different records.

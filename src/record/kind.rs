@@ -53,9 +53,6 @@ pub const COMMON: &[Field] = &[
     Field::Derived,
     Field::Extra,
     Field::Layout,
-    Field::Eol,
-    Field::Raw,
-    Field::RawBytes,
 ];
 
 kinds! {
@@ -102,7 +99,7 @@ kinds! {
     Result "result" false "The outcome of one prompt." [
         Subtype Result IsError Duration Turns Session TotalCost Usage StopReason Meta]
     Opaque "opaque" true "An item that copyist does not understand, kept unchanged. A node only if it has an identifier." [
-        Type Data Text]
+        Type Data Text Base64]
 }
 
 impl Kind {

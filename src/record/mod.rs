@@ -188,7 +188,7 @@ impl Record {
         // A run of NUL bytes would be six times as long in escapes.
         match std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')) {
             Some(text) => record.node.set(Field::Text, Json::string(text)),
-            None => record.node.set(Field::RawBytes, Json::string(&to_base64(bytes))),
+            None => record.node.set(Field::Base64, Json::string(&to_base64(bytes))),
         }
         record
     }

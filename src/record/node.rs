@@ -104,7 +104,7 @@ impl Node {
     /// that [`Record::of_line`](super::Record::of_line) keeps.
     #[must_use]
     pub fn line(&self) -> Option<Vec<u8>> {
-        let bytes = || text::from_base64(&self.text(Field::RawBytes)?);
+        let bytes = || text::from_base64(&self.text(Field::Base64)?);
         self.text(Field::Text).map(String::into_bytes).or_else(bytes)
     }
 
@@ -160,10 +160,10 @@ impl Node {
         self.members.iter().map(|(field, value)| (*field, value))
     }
 
-    /// Whether both groups have the same values, except for source text and `apart`.
+    /// Whether both groups have the same values, except for `apart`.
     #[must_use]
     pub fn is_same(&self, other: &Self, apart: &[Field]) -> bool {
-        let counts = |(field, _): &(Field, &Value)| *field != Field::Raw && !apart.contains(field);
+        let counts = |(field, _): &(Field, &Value)| !apart.contains(field);
         self.iter().filter(counts).eq(other.iter().filter(counts))
     }
 

@@ -7,7 +7,7 @@ use super::sealed::{Meets, Staged};
 use super::temporary::Temporary;
 use crate::diagnostic::Log;
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Opener, Options, Same};
+use crate::format::{Cx, Format, Opener, Options, Parts, Same};
 use crate::memory::Buffer;
 use crate::origin::{Origin, digest_of, rejected, write_stream};
 use std::fs::{self, File};
@@ -88,7 +88,8 @@ fn opened(file: PathBuf) -> Result<Origin> {
 }
 
 impl Input {
-    /// Opens the session that an origin contains, as its stream.
+    /// Opens the session that an origin contains: the file itself, or a stream of a session of
+    /// several files.
     ///
     /// # Errors
     /// If it cannot be read, or is torn or damaged.
@@ -98,9 +99,12 @@ impl Input {
         let mut source = origin.source(&mut Buffer::default())?.map_err(rejected)?;
         let (log, options) = (Log::default(), origin.header.reading(&Options::default()));
         let cx = Cx { options: &options, log: &log };
-        let mut stream = tempfile::tempfile().map_err(failed)?;
-        write_stream(source.format, &mut source.parts, &mut stream, &cx)?;
-        Ok(Self::spooled(stream))
+        let mut file = tempfile::tempfile().map_err(failed)?;
+        match source.parts.names().as_slice() {
+            [main] => drop(io::copy(&mut source.parts.open(main)?, &mut file).map_err(failed)?),
+            _ => write_stream(source.format, &mut source.parts, &mut file, &cx)?,
+        }
+        Ok(Self::spooled(file))
     }
 }
 

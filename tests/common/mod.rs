@@ -263,6 +263,31 @@ pub fn from_canonical(stream: &[u8], to: &str, options: &Options) -> Vec<u8> {
     alone(&done.expect("a readable stream"))
 }
 
+/// Through a canonical stream with its origin, and back; `edit` changes the stream on the way.
+pub fn through_a_stream(
+    bytes: &[u8],
+    edit: &dyn Fn(String) -> String,
+    options: &Options,
+) -> (Vec<u8>, Findings) {
+    let (format, version) = recognise(bytes).expect("a known format");
+    let log = Log::default();
+    let cx = Cx { options, log: &log };
+    let mut stream = Buffer::default();
+    let to = Spec::parse("canonical").expect("a format");
+    convert::run(format, version, to, &mut parts(bytes), &mut stream, &cx).expect("readable");
+    let written = written(&stream);
+    let said = String::from_utf8(alone(&written)).expect("UTF-8");
+    let edited = beside_origin(edit(said).into_bytes(), &written);
+    let canonical = &copyist::formats::canonical::FORMAT;
+    let (done, found) = converted(&edited, canonical, 1, &format.at(version), options);
+    (alone(&done.expect("a stream with its origin")), found)
+}
+
+/// Through a canonical stream with its origin, and back.
+pub fn returned(bytes: &[u8], options: &Options) -> Vec<u8> {
+    through_a_stream(bytes, &|stream| stream, options).0
+}
+
 /// Fails with the first line that differs.
 pub fn assert_same(ours: &[u8], theirs: &[u8], what: &str) {
     if ours == theirs {

@@ -3,9 +3,7 @@
 
 use crate::claude_code::{context_of, judged, said};
 use crate::claude_made::{SESSION, generated, transcript};
-use crate::common::{
-    Dir, corpus, files, from_canonical, name, options, read, recognise, to_canonical,
-};
+use crate::common::{Dir, corpus, files, name, options, read, returned};
 use copyist::format::OnError;
 use copyist::ids::Choice;
 use serde_json::{Value, json};
@@ -336,9 +334,7 @@ fn a_session_continues_behind_its_last_line_also_if_that_is_a_copy() {
         let text = transcript(&format!("{lines}{more}"));
         assert_eq!(context(&text), sent, "{more}");
         let keep = options(OnError::Keep, Choice::Derived);
-        let stream = to_canonical(text.as_bytes(), &keep);
-        let (format, version) = recognise(text.as_bytes()).expect("a transcript");
-        let back = from_canonical(&stream, &format.at(version), &keep);
+        let back = returned(text.as_bytes(), &keep);
         assert_eq!(String::from_utf8_lossy(&back), text, "{more}");
     }
     let before = "1:0 u q1; 2:1 a A one; 10:0 b; 11:10 k sum; 3:11 u q2; 4:3 a B two; 1:0 u q1";
@@ -351,9 +347,7 @@ fn generated_transcripts_come_back_and_repair_keeps_their_context() {
     let dir = Dir::new();
     for seed in 1..=60 {
         let text = transcript(&generated(seed));
-        let stream = to_canonical(text.as_bytes(), &keep);
-        let (format, version) = recognise(text.as_bytes()).expect("a transcript");
-        let back = from_canonical(&stream, &format.at(version), &keep);
+        let back = returned(text.as_bytes(), &keep);
         assert_eq!(String::from_utf8_lossy(&back), text, "{seed}");
         dir.write("s.jsonl", text.as_bytes());
         for flags in [&["repair", "-q", "--force"][..], &["repair", "-q", "--force", "--resumable"]]

@@ -3,7 +3,7 @@
 
 use crate::common::{
     Dir, context, converted, corpus, files, files_of, from_canonical, name, options, own, read,
-    recognise, session, to_canonical,
+    recognise, returned, session, to_canonical,
 };
 use copyist::context::{Form, Request};
 use copyist::format::{OnError, Options};
@@ -30,9 +30,10 @@ fn transcripts_of_the_corpus_come_back_through_the_stream() {
     for (file, text) in transcripts(&corpus.join("claude-code/generated")) {
         let Some((format, version)) = recognise(&text) else { continue };
         assert_eq!(format.name, "claude-code", "{}", file.display());
+        assert!(returned(&text, &keep()) == text, "{}", file.display());
         let stream = to_canonical(&text, &keep());
         let back = from_canonical(&stream, &format.at(version), &keep());
-        assert!(back == text, "{}", file.display());
+        assert!(to_canonical(&back, &keep()) == stream, "{}", file.display());
         count += 1;
     }
     println!("{count} transcripts came back");

@@ -2,7 +2,7 @@
 
 use crate::common::{
     Dir, alone, assert_same, context, converted, files, from_canonical, migrated, options, own,
-    read, recognise, to_canonical,
+    read, recognise, returned, to_canonical,
 };
 use copyist::context::Request;
 use copyist::diagnostic::Code;
@@ -21,18 +21,11 @@ fn lines(lines: &[&str]) -> Vec<u8> {
     lines.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect()
 }
 
-/// The output's lines without notes of how they were, and the codes that were given.
+/// The output's lines, and the codes that were given.
 fn migrate(source: &[&str], to: &str, options: &Options) -> (Vec<String>, Vec<Code>) {
     let (done, found) = migrated(&lines(source), to, options);
     let text = String::from_utf8(done.expect("undamaged")).expect("UTF-8");
-    (text.lines().map(without_note).collect(), found.counts.into_keys().collect())
-}
-
-fn without_note(line: &str) -> String {
-    let Some((before, note)) = line.split_once(r#""was":{"#) else { return line.to_owned() };
-    let (_, behind) = note.split_once("]}").expect("a note");
-    let rest = [before, behind.strip_prefix(',').unwrap_or(behind)].concat();
-    rest.replace(r#","copyist":{}"#, "")
+    (text.lines().map(str::to_owned).collect(), found.counts.into_keys().collect())
 }
 
 #[test]
@@ -71,9 +64,9 @@ fn a_newer_version_is_refused_by_migration_and_read_elsewhere() {
     assert_eq!(done.expect("forced"), source);
     assert!(found.counts.contains_key(&Code::NewerVersion));
     let (format, version) = recognise(&source).expect("a pi file");
-    let (stream, found) = converted(&source, format, version, "canonical", &sequential());
+    let (_, found) = converted(&source, format, version, "canonical", &sequential());
     assert!(found.counts.contains_key(&Code::NewerVersion));
-    assert_eq!(from_canonical(&stream.expect("read"), "pi@3", &sequential()), source);
+    assert_eq!(returned(&source, &sequential()), source);
 }
 
 /// Index, first kept entry in the output, code. Entries: two messages, the compaction (record 3),
@@ -119,11 +112,11 @@ fn compaction_indexes_become_identifiers() {
         );
         assert_eq!(out[4], expected, "index {index}");
         assert_eq!(codes, code.iter().copied().collect::<Vec<_>>(), "index {index}");
-        comes_home(&lines(&source), index);
-        // And through the canonical stream, whatever the index means.
-        let source = lines(&source);
-        let stream = to_canonical(&source, &options(OnError::Keep, Choice::Derived));
-        assert_eq!(from_canonical(&stream, "pi@1", &Options::default()), source, "index {index}");
+        // Another number for the same entry is the same index.
+        let source = source.map(|line| line.replace("2.0", "2").replace("2e0", "2"));
+        if *code != Some(Code::KeptNoNumber) {
+            comes_home(&lines(&source.each_ref().map(String::as_str)), index);
+        }
     }
 }
 
@@ -285,7 +278,8 @@ fn an_entry_that_can_be_read_in_two_ways_is_kept_whole_in_its_place() {
 fn the_last_type_of_a_header_counts() {
     for other in ["{}", "null", r#""message""#] {
         let twice = HEADER.replacen("\"type\"", &format!("\"type\":{other},\"type\""), 1);
-        comes_home(&lines(&[&twice, USER, USER]), &twice);
+        let list = lines(&[&twice, USER, USER]);
+        assert_same(&returned(&list, &Options::default()), &list, &twice);
     }
 }
 
@@ -456,7 +450,7 @@ fn an_index_does_not_count_lines_that_are_no_json() {
         assert_eq!(shown(&migrated), shown(&source), "{stray:?}");
         let stream = to_canonical(&source, &keep);
         assert_eq!(shown(&stream), shown(&source), "{stray:?}");
-        assert_same(&from_canonical(&stream, "pi@1", &keep), &source, &format!("{stray:?}"));
+        assert_same(&returned(&source, &keep), &source, &format!("{stray:?}"));
         let later = from_canonical(&stream, "pi@3", &keep);
         assert_eq!(shown(&later), shown(&source), "{stray:?}");
     }
@@ -591,5 +585,5 @@ fn a_stream_that_begins_with_a_blank_line_of_its_source_is_one() {
     let stream = to_canonical(file.as_bytes(), &keep);
     let (format, version) = recognise(&stream).expect("a known format");
     assert_eq!(format.at(version), "canonical");
-    assert_same(&from_canonical(&stream, "pi@3", &keep), file.as_bytes(), "home");
+    assert_same(&returned(file.as_bytes(), &keep), file.as_bytes(), "home");
 }

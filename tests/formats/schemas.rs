@@ -426,7 +426,6 @@ const REFUSED_BY_THE_SCHEMA_ALONE: &[(&str, &str)] = &[
     (r#"{"kind":"session","source":"pi@"}"#, "/source: "),
     (r#"{"kind":"session","source":"Pi@3"}"#, "/source: "),
     (r#"{"kind":"session","file":{"eol":"cr"}}"#, "/file/eol: "),
-    (r#"{"kind":"label","eol":"\n"}"#, "/eol: "),
 ];
 
 #[test]

@@ -14,7 +14,7 @@ mod words;
 use bytes::Bytes;
 use common::{
     assert_same, converted, cuts, files, from_canonical, inputs_below, migrated, name, options,
-    own_inputs, parts, read, recognise, session, testdata, to_canonical,
+    own_inputs, parts, read, recognise, returned, session, testdata, to_canonical,
 };
 use copyist::convert;
 use copyist::diagnostic::{Code, FieldOutcome, Log};
@@ -73,11 +73,16 @@ fn through_the_canonical_stream_and_back_gives_the_same_bytes() {
     for file in own_inputs() {
         let source = session(&file);
         let (format, version) = recognise(&source).expect("a known format");
+        assert_same(&returned(&source, &keep()), &source, &file.display().to_string());
+        // Without the origin the data are equal, perhaps in another spelling.
         let stream = to_canonical(&source, &keep());
         let back = from_canonical(&stream, &format.at(version), &keep());
-        assert_same(&back, &source, &file.display().to_string());
+        let values = |stream: &[u8]| -> Vec<_> {
+            let line = |line: &[u8]| Json::checked(line.to_vec().into()).normal();
+            stream.split(|b| *b == b'\n').map(line).collect()
+        };
         let again = to_canonical(&back, &keep());
-        assert_same(&again, &stream, &format!("stream of {}", file.display()));
+        assert_eq!(values(&again), values(&stream), "stream of {}", file.display());
     }
 }
 
@@ -85,10 +90,8 @@ fn through_the_canonical_stream_and_back_gives_the_same_bytes() {
 fn identifiers_of_another_choice_do_not_matter_on_the_way_back() {
     for file in own_inputs() {
         let source = session(&file);
-        let (format, version) = recognise(&source).expect("a known format");
-        let stream = to_canonical(&source, &options(OnError::Keep, Choice::Sequential));
-        let back = from_canonical(&stream, &format.at(version), &keep());
-        assert_same(&back, &source, &file.display().to_string());
+        let sequential = options(OnError::Keep, Choice::Sequential);
+        assert_same(&returned(&source, &sequential), &source, &file.display().to_string());
     }
 }
 
@@ -207,13 +210,12 @@ fn damaged_lines_that_are_kept_come_back() {
             continue;
         };
         let (done, found) = converted(&source, format, version, "canonical", &keep());
-        let Ok(stream) = done else {
+        if done.is_err() {
             assert!(file.to_string_lossy().contains("missing-header"), "{}", file.display());
             continue;
-        };
+        }
         assert!(!found.counts.is_empty(), "{} said nothing", file.display());
-        let back = from_canonical(&stream, &format.at(version), &keep());
-        assert_same(&back, &source, &file.display().to_string());
+        assert_same(&returned(&source, &keep()), &source, &file.display().to_string());
     }
 }
 
@@ -254,8 +256,7 @@ fn a_cut_at_every_byte_is_an_error_or_a_whole_file() {
             if cut % 13 == 0 && format.plane.is_none() {
                 drop(converted(torn, format, version, "canonical", &keep()));
             } else if cut > header + 3 && cut % 13 == 0 {
-                let stream = to_canonical(torn, &keep());
-                let back = from_canonical(&stream, &format.at(version), &keep());
+                let back = returned(torn, &keep());
                 assert_same(&back, torn, &format!("{} cut at {cut}", file.display()));
             }
         }

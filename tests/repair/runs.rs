@@ -1,6 +1,6 @@
 //! ConnectOnion's run files: what damage at the lines around the messages does to them.
 
-use crate::common::{from_canonical, parts, recognise, to_canonical};
+use crate::common::{parts, recognise, returned};
 use crate::judge::{holds, repaired, set_aside};
 use copyist::diagnostic::{Code, Log};
 use copyist::format::{Cx, Options, RepairOptions};
@@ -143,8 +143,7 @@ fn a_blank_line_before_the_list_is_read_and_comes_back() {
             let source = source.replacen("messages: |\n", &format!("messages: |\n{blank}"), 1);
             for source in [source.clone(), source.replace('\n', "\r\n")] {
                 let options = Options::default();
-                let stream = to_canonical(source.as_bytes(), &options);
-                let back = from_canonical(&stream, "connectonion@3", &options);
+                let back = returned(source.as_bytes(), &options);
                 assert_eq!(String::from_utf8_lossy(&back), source);
                 let done =
                     repaired(&FORMAT, source.as_bytes(), &RepairOptions::default()).expect("a run");

@@ -233,112 +233,6 @@ fn a_session_that_was_migrated_abroad_comes_home_as_it_was() {
     }
 }
 
-#[test]
-fn a_line_in_another_spelling_comes_back_from_a_newer_version() {
-    let header =
-        r#"{"type": "session", "id": "s", "timestamp": "2025-11-20T23:33:50.805Z", "cwd": "/w"}"#;
-    let said =
-        r#"{ "type":"message", "timestamp":"t", "message": {"role":"user","content":"\u00e9"} }"#;
-    let call = r#"{"message": {"role": "user", "content": [{"type": "text", "text": "b"}]}, "timestamp": "t", "type": "message"}"#;
-    for newer in ["pi@2", "pi@3"] {
-        let dir = Dir::new();
-        let old = format!("{header}\n{said}\n{call}\n{said}\n");
-        fs::write(dir.path("old.jsonl"), &old).expect("a file");
-        for (to, out, from) in
-            [(newer, "new.jsonl", "old.jsonl"), ("pi@1", "back.jsonl", "new.jsonl")]
-        {
-            let (code, told) = dir.exit(&["convert", "-t", to, "-o", out, from]);
-            assert_eq!(code, 0, "{told}");
-        }
-        let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
-        assert_eq!(back, old, "{newer}");
-        // And from there once more.
-        let (code, told) = dir.exit(&["convert", "-t", newer, "-o", "again.jsonl", "back.jsonl"]);
-        assert_eq!(code, 0, "{told}");
-        assert_eq!(
-            fs::read(dir.path("again.jsonl")).unwrap(),
-            fs::read(dir.path("new.jsonl")).unwrap()
-        );
-    }
-}
-
-#[test]
-fn what_a_migration_replaces_in_a_line_comes_back_as_it_was() {
-    let said = r#"{"type": "message", "timestamp": "t", "message": {"role": "user", "content": "\u00e9"}}"#;
-    let headers = [
-        r#"{"type": "session", "version": null, "id": "s", "timestamp": "t", "cwd": "/w"}"#,
-        r#"{"type": "session", "id": "s", "timestamp": "t", "cwd": "/w", "version": 0}"#,
-        r#"{"type":"session","version":1,"id":"s","timestamp":"t","cwd":"/w"}"#,
-        r#"{"type": "session", "id": "s", "timestamp": "t", "cwd": "/w"}"#,
-    ];
-    let entries = [
-        r#"{"type": "compaction", "timestamp": "t", "summary": "S", "firstKeptEntryIndex": 1, "tokensBefore": 5}"#,
-        r#"{"firstKeptEntryIndex": 1, "summary": "S", "timestamp": "t", "tokensBefore": 5, "type": "compaction"}"#,
-        r#"{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":1e0,"tokensBefore":5}"#,
-        r#"{"type": "compaction", "timestamp": "t", "summary": "S", "firstKeptEntryIndex": 1.5, "tokensBefore": 5}"#,
-        r#"{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":"1","tokensBefore":5}"#,
-        r#"{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":0,"firstKeptEntryId":"zz","tokensBefore":5}"#,
-        r#"{"type": "message", "timestamp": "t", "message": {"role": "hookMessage", "customType": "k", "content": "c", "display": true}}"#,
-        r#"{"type":"message","timestamp":"t","message":{"role":"custom","customType":"k","content":"c","display":true}}"#,
-        r#"{"type": "message", "id": "a", "timestamp": "t", "message": {"role": "user", "content": "q"}, "parentId": null}"#,
-        r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{"role":"user","content":"q"}}"#,
-        r#"{"type":"message","timestamp":"t","message":{"role":"user","content":"q"},"copyist":{"x":1}, "id": 1}"#,
-        r#"{"type":"message","type":"message","timestamp":"t","message":{"role":"user","content":"q"}}"#,
-        r#"{ "type": "session", "version": 0, "id": "t" }"#,
-        r#"{"type":"other", "id": 5}"#,
-    ];
-    for newer in ["pi@2", "pi@3"] {
-        for header in headers {
-            for entry in entries {
-                let dir = Dir::new();
-                let mut old = format!("{header}\n{said}\n{entry}\n{said}\n");
-                if header == headers[0] {
-                    old = old.replace('\n', "\r\n");
-                }
-                dir.write("old.jsonl", old.as_bytes());
-                let there = ["convert", "-f", "pi@1", "-t", newer, "-o", "new.jsonl", "old.jsonl"];
-                let back = ["convert", "-t", "pi@1", "-o", "back.jsonl", "new.jsonl"];
-                for step in [there.as_slice(), &back] {
-                    let (code, told) = dir.exit(step);
-                    assert_eq!(code, 0, "{entry}: {told}");
-                }
-                let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
-                assert_eq!(back, old, "{newer}");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_note_of_how_a_line_was_says_nothing_that_the_line_does_not() {
-    let old = r#"{"type":"session","id":"s","timestamp":"t","cwd":"/w"}
-{"type":"message","id":"a","timestamp":"t","message":{"role":"user","content":"pears"}}
-"#;
-    let dir = Dir::new();
-    dir.write("old.jsonl", old.as_bytes());
-    let (code, told) = dir.exit(&["convert", "-t", "pi@3", "-o", "new.jsonl", "old.jsonl"]);
-    assert_eq!(code, 0, "{told}");
-    let new = fs::read_to_string(dir.path("new.jsonl")).expect("UTF-8");
-    let place =
-        new.find("pears").expect("a word") - new.find("{\"type\":\"message").expect("a line");
-    for (was, is) in [
-        ("pears", "plums".to_owned()),
-        ("\"text\":[", format!("\"text\":[[{place},5,\"plums\"],")),
-        ("\"text\":[", "\"text\":[[0,0,\"{}\\n\"],".to_owned()),
-        ("\"text\":[", "\"text\":[[18446744073709551615,9,\"\"],[1e300,-4,\"\"],".to_owned()),
-    ] {
-        dir.write("edited.jsonl", new.replacen(was, &is, 1).as_bytes());
-        let back = ["convert", "--force", "-t", "pi@1", "-o", "back.jsonl", "edited.jsonl"];
-        let (code, told) = dir.exit(&back);
-        assert_eq!(code, 0, "{told}");
-        let back = fs::read_to_string(dir.path("back.jsonl")).expect("UTF-8");
-        assert_eq!(back.lines().count(), 2, "{back}");
-        assert!(back.contains(if was == "pears" { "plums" } else { "pears" }), "{back}");
-        let last = back.lines().last().unwrap_or_default();
-        assert!(!last.contains("\"was\""), "{back}");
-    }
-}
-
 /// A file there and back, and what was said on the way there.
 fn there_and_back(name: &str, source: &str, home: &str, to: &str) -> (String, String) {
     let dir = Dir::new();
@@ -667,9 +561,7 @@ fn what_is_asked_abroad_is_a_turn_of_its_own_at_home() {
         for line in source.lines().filter(|line| !line.starts_with("updated: ")) {
             assert!(home.contains(line), "{case}: {line}\n{home}");
         }
-        // The other one is laid out by hand.
-        let updated = home.contains("\nupdated: '2027-03-01 00:00:01'\n");
-        assert_eq!(updated, case.ends_with("harbour"), "{home}");
+        assert!(home.contains("\nupdated: '2027-03-01 00:00:01'\n"), "{home}");
         assert!(home.contains("input: Any more?") && home.contains("result: No more."), "{home}");
         assert!(home.contains("content: Any more?\n"), "{home}");
         assert_eq!(dir.exit(&["validate", "home.yaml"]).0, 0);
@@ -1576,12 +1468,12 @@ fn a_run_that_is_gone_is_told_as_one() {
 #[test]
 fn a_remark_in_a_file_is_no_line_of_a_log_at_home() {
     type Change = fn(&str) -> String;
-    let changes: [(&str, Change, i32); 3] = [
-        ("a blank line", |text| format!("{text}\n"), 0),
-        ("a remark at the end", |text| format!("{text}# hello\n"), 1),
-        ("one within", |text| text.replacen("\nmessages:", "\n# hello\nmessages:", 1), 1),
+    let changes: [(&str, Change); 3] = [
+        ("a blank line", |text| format!("{text}\n")),
+        ("a remark at the end", |text| format!("{text}# hello\n")),
+        ("one within", |text| text.replacen("\nmessages:", "\n# hello\nmessages:", 1)),
     ];
-    for (what, change, told) in changes {
+    for (what, change) in changes {
         let dir = Dir::new();
         for file in files(&testdata().join("agent-orchestrator/v2/orchard/in")) {
             let ending =
@@ -1595,7 +1487,7 @@ fn a_remark_in_a_file_is_no_line_of_a_log_at_home() {
         let home = ["convert", "-t", "agent-orchestrator@2", "--out-dir", "home", "away/in.yaml"];
         let (code, said) = dir.exit(&home);
         assert_eq!(code, 0, "{what}: {said}");
-        assert_eq!(said.matches("left out: 1 comment").count() as i32, told, "{what}: {said}");
+        assert_eq!(said.contains("CY0115"), what != "a blank line", "{what}: {said}");
         assert_eq!(read(&dir.path("home/in.jsonl")), read(&dir.path("in.jsonl")), "{what}");
     }
 }

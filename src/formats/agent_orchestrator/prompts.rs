@@ -195,16 +195,8 @@ fn copied(node: &Node, fields: &[Field]) -> Node {
 
 /// Counts the fields of a message that its lines do not contain.
 fn losses(node: &Node, said: &Node, besides: &[Field], log: &Log) {
-    const ALWAYS: &[Field] = &[
-        Field::Content,
-        Field::Parent,
-        Field::IdMade,
-        Field::Turn,
-        Field::Group,
-        Field::Layout,
-        Field::Eol,
-        Field::Raw,
-    ];
+    const ALWAYS: &[Field] =
+        &[Field::Content, Field::Parent, Field::IdMade, Field::Turn, Field::Group, Field::Layout];
     let made = node.is_true(Field::IdMade);
     let usage = node.node(Field::Usage).into_iter().flat_map(Node::fields);
     for field in usage.filter(|field| !TOKENS.contains(field)) {

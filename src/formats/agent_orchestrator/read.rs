@@ -98,7 +98,6 @@ struct Records<'a> {
     failed: Option<Error>,
     records: u64,
     health: Health,
-    scratch: Vec<u8>,
 }
 
 impl ReadLines for Records<'_> {
@@ -163,7 +162,6 @@ impl<'a> Records<'a> {
             failed: None,
             records: 0,
             health: Health::default(),
-            scratch: Vec::new(),
         }
     }
 
@@ -243,15 +241,10 @@ impl<'a> Records<'a> {
         let parsed = read(&bare)
             .or_else(|fault| without_nan(&bare).map_or(Err(fault), |plain| read(&plain.into())));
         let node = parsed.map_err(|fault| Error::json(fault, &bare, at))?;
-        let Some(mut node) = node else {
+        let Some(node) = node else {
             let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
             return Err(Error::damaged(found.at(at).showing(text, 0)));
         };
-        self.scratch.clear();
-        meta::write(&node, self.shape, &mut self.scratch);
-        if self.scratch != text.as_ref() {
-            node.set(Field::Raw, spelling(text));
-        }
         Ok(node)
     }
 
@@ -297,34 +290,20 @@ impl<'a> Records<'a> {
         let parsed = line::read(bytes, &group).or_else(|fault| {
             without_nan(bytes).map_or(Err(fault), |plain| line::read(&plain.into(), &group))
         });
-        let mut records = match parsed {
-            Ok(records) => records,
+        match parsed {
+            Ok(records) => Ok(records),
             Err(_) if is_json(bytes) => {
                 let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
-                return Err(Error::damaged(found.at(line.at).showing(bytes, 0)));
+                Err(Error::damaged(found.at(line.at).showing(bytes, 0)))
             }
-            Err(fault) => return Err(Error::json(fault, bytes, line.at)),
-        };
-        if !self.cx.options.spelling {
-            return Ok(records);
+            Err(fault) => Err(Error::json(fault, bytes, line.at)),
         }
-        self.scratch.clear();
-        line::write(&records, self.shape, &mut self.scratch);
-        if let Some(first) = records.first_mut().filter(|_| self.scratch != bytes.as_ref()) {
-            first.node.set(Field::Raw, spelling(bytes));
-        }
-        Ok(records)
     }
 }
 
 fn is_json(bytes: &Bytes) -> bool {
     let mut cursor = crate::json::Cursor::new(bytes);
     cursor.skip_value().is_ok() && cursor.end().is_ok()
-}
-
-fn spelling(bytes: &Bytes) -> Json {
-    // The text was checked to be UTF-8.
-    Json::string(&String::from_utf8_lossy(bytes))
 }
 
 /// Reads a part as a whole.

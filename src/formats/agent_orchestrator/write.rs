@@ -6,10 +6,10 @@ use super::{NAME, is_name, meta, stem};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
-use crate::json::{Json, without_nan};
+use crate::json::Json;
 use crate::lines::{BOM, empty};
 use crate::mapping::Extra;
-use crate::position::{Located, Position};
+use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
 use crate::times;
 use bytes::Bytes;
@@ -63,7 +63,6 @@ struct Pair<'a> {
 
 struct Session {
     node: Node,
-    at: Position,
     /// Whether the records come from a session of this format.
     own: bool,
     /// Whether the records come from a session of this version of the format.
@@ -105,7 +104,7 @@ impl Writer for Pair<'_> {
             _ if own => self.group.push(located.clone()),
             _ => {
                 let log = &mut self.log;
-                self.prompts.record(record, self.cx.log, &mut |line| log.line(None, line));
+                self.prompts.record(record, self.cx.log, &mut |line| log.line(line));
             }
         }
         self.log.flush_if(CHUNK)
@@ -125,7 +124,7 @@ impl Writer for Pair<'_> {
             }
         }
         let log = &mut self.log;
-        self.prompts.close(&mut |line| log.line(None, line));
+        self.prompts.close(&mut |line| log.line(line));
         let silent = self.log.pending.is_none();
         // The shell's scripts take the identifier from the log.
         let unnamed = silent && self.shape == Shape::Printed && session.own && !session.same;
@@ -178,7 +177,7 @@ fn is_assistant(record: &Record) -> bool {
 
 /// Whether a record is a line that is not a record of the source.
 fn is_line(record: &Record) -> bool {
-    record.node.json(Field::Text).is_some() || record.node.json(Field::RawBytes).is_some()
+    record.node.json(Field::Text).is_some() || record.node.json(Field::Base64).is_some()
 }
 
 impl Pair<'_> {
@@ -210,7 +209,7 @@ impl Pair<'_> {
             self.adopt(&mut node);
         }
         self.prompts.model(node.json(Field::Model));
-        self.session = Some(Session { node, at: located.at, own, same, meta });
+        self.session = Some(Session { node, own, same, meta });
         Ok(())
     }
 
@@ -271,37 +270,26 @@ impl Pair<'_> {
         if node.is(Field::Layout, "meta") {
             self.unreadable = Some(bytes);
         } else {
-            self.log.line(Some(node), &bytes);
+            self.log.line(&bytes);
         }
     }
 
     /// Writes the line of the records that waited.
     fn flush_group(&mut self) {
         let group = std::mem::take(&mut self.group);
-        let Some(first) = group.first() else { return };
         let same = self.session.as_ref().is_some_and(|session| session.same);
-        let at = first.at;
         let mut records: Vec<Record> = group.into_iter().map(|located| located.value).collect();
-        let raw = records.first().and_then(|record| record.node.text(Field::Raw));
-        if let Some(raw) = raw.map(Bytes::from).filter(|_| same) {
-            if gives(&raw, &records) {
-                self.log.line(records.first().map(|record| &record.node), &raw);
-                return;
-            }
-            self.cx.raw_refused(at);
-        }
         if !same {
             records.iter_mut().for_each(|record| self.reshape(record));
         }
         let mut text = Vec::new();
-        let eol = records.first().map(|record| &record.node);
         if line::write(&records, self.shape, &mut text) {
             // Only prompts of the user have a time of their own.
             let times = records.iter().filter_map(|record| record.node.json(Field::Time));
             for _ in times.filter(|time| memmem::find(&text, time.as_bytes()).is_none()) {
                 self.lost("message.time");
             }
-            self.log.line(eol, &text);
+            self.log.line(&text);
         } else if let Some(record) = records.first() {
             self.lost(record.kind.name());
         }
@@ -322,14 +310,8 @@ impl Pair<'_> {
 
     /// Spells the metadata.
     fn metadata(&self, session: Session) -> Vec<u8> {
-        let Session { mut node, at, own, same, .. } = session;
+        let Session { mut node, own, same, .. } = session;
         let name = node.text(Field::Name).filter(|name| own && is_name(name));
-        if same && let Some(raw) = node.text(Field::Raw).map(Bytes::from) {
-            if self.meta_gives(&raw, &node) {
-                return raw.to_vec();
-            }
-            self.cx.raw_refused(at);
-        }
         // Metadata that had no valid name in the source are written without one.
         if name.is_none() && !same {
             let files = self.sink.stem().or_else(|| node.text(Field::Name));
@@ -349,7 +331,7 @@ impl Pair<'_> {
     /// Counts the fields of a session of this format that the new metadata do not contain; fields
     /// in `log`, which the log contains, do not count.
     fn count_lost(&self, node: &Node, text: &Bytes, log: &[Field]) {
-        const APART: &[Field] = &[Field::Source, Field::File, Field::Raw, Field::Id, Field::Leaf];
+        const APART: &[Field] = &[Field::Source, Field::File, Field::Id, Field::Leaf];
         let held = meta::read(text, self.shape).ok().flatten().unwrap_or_default();
         for field in node.fields().filter(|field| !APART.contains(field) && !log.contains(field)) {
             if held.get(field).is_none() {
@@ -357,29 +339,6 @@ impl Pair<'_> {
             }
         }
     }
-
-    /// Whether reading this text gives these metadata.
-    fn meta_gives(&self, raw: &Bytes, node: &Node) -> bool {
-        let bare = raw.strip_prefix(BOM).map_or(raw.clone(), |bare| raw.slice_ref(bare));
-        let plain = without_nan(&bare).map_or(bare, Bytes::from);
-        let mut apart = vec![Field::Source, Field::File];
-        // The shell's metadata do not contain the identifier.
-        apart.extend((self.shape == Shape::Printed).then_some(Field::Id));
-        let read = meta::read(&plain, self.shape).ok().flatten();
-        read.is_some_and(|read| read.is_same(node, &apart))
-    }
-}
-
-/// Whether reading this line gives these records.
-fn gives(raw: &Bytes, records: &[Record]) -> bool {
-    const MADE: &[Field] = &[Field::Id, Field::IdMade, Field::Parent, Field::Eol];
-    let group = records.first().and_then(|record| record.node.text(Field::Group));
-    let group = group.unwrap_or_default();
-    let read = line::read(raw, &group).or_else(|fault| {
-        without_nan(raw).map_or(Err(fault), |plain| line::read(&plain.into(), &group))
-    });
-    let same = |(a, b): (&Record, &Record)| a.kind == b.kind && a.node.is_same(&b.node, MADE);
-    read.is_ok_and(|read| read.len() == records.len() && read.iter().zip(records).all(same))
 }
 
 /// Lines of the main part.
@@ -387,7 +346,7 @@ fn gives(raw: &Bytes, records: &[Record]) -> bool {
 struct Log {
     to: Option<Box<dyn Write>>,
     out: Vec<u8>,
-    /// Whether lines end with `\r\n`, unless their records name an ending.
+    /// Whether lines end with `\r\n`.
     crlf: bool,
     /// Line ending that the last written line still lacks.
     pending: Option<&'static [u8]>,
@@ -396,14 +355,9 @@ struct Log {
 }
 
 impl Log {
-    /// Writes a line; `node` may name its line ending.
-    fn line(&mut self, node: Option<&Node>, text: &[u8]) {
-        let eol: &[u8] = match node.and_then(|node| node.text(Field::Eol)).as_deref() {
-            Some("crlf") => b"\r\n",
-            Some("lf") => b"\n",
-            _ if self.crlf => b"\r\n",
-            _ => b"\n",
-        };
+    /// Writes a line.
+    fn line(&mut self, text: &[u8]) {
+        let eol: &[u8] = if self.crlf { b"\r\n" } else { b"\n" };
         self.pending.replace(eol).into_iter().for_each(|eol| self.out.extend_from_slice(eol));
         self.out.extend_from_slice(text);
     }

@@ -55,7 +55,7 @@ pub struct Foreign {
 }
 
 /// Further fields of a message that its line has a place for.
-const HELD: &[Field] = &[Field::Group, Field::MessageTime, Field::RawBytes];
+const HELD: &[Field] = &[Field::Group, Field::MessageTime, Field::Base64];
 /// Fields of an answer that its line has a place for besides.
 const ANSWERED: &[Field] = &[Field::Model, Field::Usage, Field::StopReason, Field::ResponseId];
 

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader};
 use crate::framing::{FramedLines, Framing, ReadLines, Reading};
 use crate::json::Json;
-use crate::lines::{empty, utf8};
+use crate::lines::utf8;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use std::collections::VecDeque;
@@ -66,7 +66,6 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         title: Title::default(),
         ready: VecDeque::new(),
         records: 0,
-        scratch: Vec::new(),
     };
     Ok(Box::new(Reading::new(records, cx)))
 }
@@ -93,7 +92,6 @@ struct Records<'a> {
     /// Records of the line that is read.
     ready: VecDeque<Located<Record>>,
     records: u64,
-    scratch: Vec<u8>,
 }
 
 /// Line with the result of a sub-agent's call, and the lines behind it.
@@ -258,18 +256,10 @@ impl Records<'_> {
         }
         utf8(&line)?;
         let read = line::read(&frame.bytes);
-        let mut records = read.map_err(|fault| Error::json(fault, &frame.bytes, frame.at))?;
+        let records = read.map_err(|fault| Error::json(fault, &frame.bytes, frame.at))?;
         if frame.bytes.trim_ascii_start().first() != Some(&b'{') {
             let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
             return Err(Error::damaged(found.at(frame.at).showing(&frame.bytes, 0)));
-        }
-        if self.cx.options.spelling {
-            line::write(&records, &mut self.scratch);
-            if let Some(first) = records.first_mut().filter(|_| self.scratch != frame.bytes) {
-                let text = String::from_utf8_lossy(&frame.bytes);
-                first.node.set(Field::Raw, Json::string(&text));
-            }
-            empty(&mut self.scratch);
         }
         Ok(records)
     }

@@ -16,7 +16,6 @@ use crate::lines::BOM;
 use crate::parts::no_room_for_parts;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
-use bytes::Bytes;
 use std::io::Write;
 
 /// Opens a session for writing.
@@ -82,17 +81,6 @@ enum Session {
     Foreign(Box<Foreign>),
 }
 
-/// Fields that a reader derives from other lines, or that belong to the file.
-const DERIVED: &[Field] = &[
-    Field::Parent,
-    Field::Extra,
-    Field::Group,
-    Field::ParentCall,
-    Field::Excluded,
-    Field::Eol,
-    Field::Kept,
-];
-
 impl Writer for Transcript<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
@@ -111,7 +99,7 @@ impl Writer for Transcript<'_> {
             (Some(Session::Own(_)), _) => return self.own(located),
             (Some(Session::Foreign(foreign)), _) => {
                 foreign.record(record, &mut self.line, self.cx);
-                return self.foreign_line(record);
+                return self.foreign_line();
             }
         }
         Ok(())
@@ -149,7 +137,7 @@ impl Writer for Transcript<'_> {
             None => return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record"))),
             Some(Session::Foreign(foreign)) => {
                 for last in foreign.finish() {
-                    self.pen.line(&Node::default())?.extend_from_slice(&last);
+                    self.pen.line()?.extend_from_slice(&last);
                 }
             }
             Some(Session::Own(foreign)) => {
@@ -160,10 +148,10 @@ impl Writer for Transcript<'_> {
                         false => foreign.leaf_lines(leaf).to_vec(),
                     };
                     for line in lines {
-                        self.pen.line(&Node::default())?.extend_from_slice(&line);
+                        self.pen.line()?.extend_from_slice(&line);
                     }
                 } else if let Some(last) = self.upgrade.as_ref().and_then(Upgrade::last) {
-                    self.pen.line(&Node::default())?.extend_from_slice(&last);
+                    self.pen.line()?.extend_from_slice(&last);
                 }
             }
         }
@@ -224,7 +212,7 @@ impl Transcript<'_> {
         match &mut self.session {
             Some(Session::Own(foreign)) if added => {
                 foreign.record(record, &mut self.line, self.cx);
-                self.foreign_line(record)
+                self.foreign_line()
             }
             _ => {
                 self.group.push(located.clone());
@@ -272,25 +260,25 @@ impl Transcript<'_> {
     /// Writes a line of a record to the part that it belongs to.
     fn put(&mut self, (node, at): (&Node, Position), line: &[u8]) -> Result<()> {
         match (&mut self.part, &mut self.upgrade) {
-            (Place::Part(pen), _) => pen.line(node)?.extend_from_slice(line),
+            (Place::Part(pen), _) => pen.line()?.extend_from_slice(line),
             (Place::Flat, Some(upgrade)) => upgrade.flat(node, line)?,
             (Place::Flat, None) | (Place::Kept, _) => {}
             (Place::Main, Some(upgrade)) => {
                 let mut out = Vec::with_capacity(line.len() + 64);
                 upgrade.line((node, at), line, &mut out, self.sink, self.cx)?;
                 if !out.is_empty() {
-                    self.pen.line(node)?.extend_from_slice(&out);
+                    self.pen.line()?.extend_from_slice(&out);
                 }
             }
-            (Place::Main, None) => self.pen.line(node)?.extend_from_slice(line),
+            (Place::Main, None) => self.pen.line()?.extend_from_slice(line),
         }
         Ok(())
     }
 
     /// Writes the line of a foreign record, if it has one.
-    fn foreign_line(&mut self, record: &Record) -> Result<()> {
+    fn foreign_line(&mut self) -> Result<()> {
         if let Some(line) = self.line.strip_suffix(b"\n") {
-            self.pen.line(&record.node)?.extend_from_slice(line);
+            self.pen.line()?.extend_from_slice(line);
         }
         self.line.clear();
         Ok(())
@@ -303,12 +291,6 @@ impl Transcript<'_> {
         let at = *at;
         let records: Vec<Record> = group.into_iter().map(|located| located.value).collect();
         let Some(first) = records.first() else { return Ok(()) };
-        if let Some(raw) = first.node.text(Field::Raw).map(Bytes::from) {
-            if gives(&raw, &records) {
-                return self.put((&first.node, at), &raw);
-            }
-            self.cx.raw_refused(at);
-        }
         let mut line = std::mem::take(&mut self.line);
         if line::write(&records, &mut line) {
             self.put((&first.node, at), &line)?;
@@ -319,11 +301,4 @@ impl Transcript<'_> {
         self.line = line;
         Ok(())
     }
-}
-
-/// Whether reading this line gives these records.
-fn gives(raw: &Bytes, records: &[Record]) -> bool {
-    let same = |(a, b): (&Record, &Record)| a.kind == b.kind && a.node.is_same(&b.node, DERIVED);
-    line::read(raw)
-        .is_ok_and(|read| read.len() == records.len() && read.iter().zip(records).all(same))
 }

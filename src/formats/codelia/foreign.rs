@@ -206,7 +206,7 @@ impl Runs<'_> {
         let (Some(run), Some(of)) = (&mut self.run, wire::type_of(&record)) else { return Ok(()) };
         record.node.set(Field::Run, Json::string(&run.id));
         record.node.set(Field::Time, Json::string(&self.time));
-        let line = run.pen.line(&Node::default())?;
+        let line = run.pen.line()?;
         wire::write(of, &record.node, spelled_content, line);
         Ok(())
     }
@@ -416,7 +416,6 @@ fn losses_of_session(session: &Node, id: &str, cx: &Cx<'_>) {
         Field::File,
         Field::Layout,
         Field::Leaf,
-        Field::Raw,
     ];
     for field in session.fields().filter(|field| !HELD.contains(field)) {
         let same = field == Field::Id && session.is(Field::Id, id);

@@ -94,18 +94,10 @@ pub fn digest(bytes: &[u8]) -> u128 {
     u128::from_be_bytes(first)
 }
 
-/// Converts a message to a record. The record keeps the source's spelling if Codelia's writer would
-/// spell the message in another way.
+/// Converts a message to a record.
 #[must_use]
-pub fn spelled(text: &Json) -> Record {
-    let read = message::read(text.bytes());
-    let mut record = read.unwrap_or_else(|_| Record::of_line(text.as_bytes()));
-    let mut again = Vec::with_capacity(text.as_bytes().len());
-    if !message::write(&record, true, &mut again) || again != text.as_bytes() {
-        let spelling = String::from_utf8_lossy(text.as_bytes());
-        record.node.set(Field::Raw, Json::string(&spelling));
-    }
-    record
+pub fn record_of(text: &Json) -> Record {
+    message::read(text.bytes()).unwrap_or_else(|_| Record::of_line(text.as_bytes()))
 }
 
 fn is_system(message: &Json) -> bool {
@@ -117,19 +109,25 @@ fn is_system(message: &Json) -> bool {
 /// that the writer restores byte for byte this is the hash of its spelling, unless its texts use
 /// more escapes than they need.
 fn sense_of(record: &Record, text: &[u8], exact: u128) -> u128 {
-    if record.node.get(Field::Raw).is_none() && text::is_simple(text) {
+    let again = written(record, text);
+    if again == text && text::is_simple(text) {
         return exact;
     }
-    digest(simplest(record, text).as_bytes())
+    digest(&Json::checked(again.into()).normal())
 }
 
 /// Spells a message in its simplest spelling, as the writer would give it.
 fn simplest(record: &Record, text: &[u8]) -> Json {
+    Json::checked(Json::checked(written(record, text).into()).normal().into())
+}
+
+/// Spells a message as the writer would; a message that it cannot write stays as it is.
+fn written(record: &Record, text: &[u8]) -> Vec<u8> {
     let mut again = Vec::with_capacity(text.len());
     if !message::write(record, true, &mut again) {
         again = text.to_vec();
     }
-    Json::checked(Json::checked(again.into()).normal().into())
+    again
 }
 
 fn gist_of(record: &Record) -> u64 {
@@ -238,7 +236,7 @@ impl History {
         self.cut(known);
         for message in list.get(known..).unwrap_or_default() {
             let text = message.as_bytes();
-            let record = self.push(spelled(message), text, digest(text));
+            let record = self.push(record_of(message), text, digest(text));
             new.push(record);
         }
     }
@@ -251,7 +249,7 @@ impl History {
     }
 
     fn matches(&self, step: &Step, message: &Json) -> bool {
-        step.exact == digest(message.as_bytes()) || step.gist == gist_of(&spelled(message))
+        step.exact == digest(message.as_bytes()) || step.gist == gist_of(&record_of(message))
     }
 
     /// Takes the input of a run. `request` is the list that the model will be shown first, as far
@@ -279,17 +277,15 @@ impl History {
     }
 
     /// Takes the messages of a state, the last of which is the session's current message. Messages
-    /// of the path that differ in more than their spelling leave it. Unless `spelling` is set, a
-    /// difference in spelling counts as none.
+    /// of the path that differ in more than their spelling leave it.
     ///
     /// # Errors
     /// If one cannot be read.
     pub fn snapshot(
         &mut self,
         mut list: impl Iterator<Item = Result<Json>>,
-        spelling: bool,
     ) -> Result<(Vec<Record>, Json)> {
-        let mut shown = Showing { exactly: true, spelled: spelling, ..self.showing() };
+        let mut shown = Showing { exactly: true, ..self.showing() };
         list.try_for_each(|message| message.map(|message| self.shown(&mut shown, &message)))?;
         Ok(self.end(shown))
     }
@@ -308,7 +304,7 @@ impl History {
         if is_system(message) {
             let item = match list.spelled {
                 true => self.value(message),
-                false => self.value(&simplest(&spelled(message), message.as_bytes())),
+                false => self.value(&simplest(&record_of(message), message.as_bytes())),
             };
             return list.items.add(&item);
         }
@@ -319,7 +315,7 @@ impl History {
             list.at += 1;
             return;
         }
-        let record = spelled(message);
+        let record = record_of(message);
         let is_same = |step: Step| match list.exactly {
             true => step.sense == sense_of(&record, message.as_bytes(), exact),
             false => step.gist == gist_of(&record),
@@ -370,7 +366,7 @@ impl History {
                 self.unclaimed = place + 1;
                 continue;
             }
-            let record = self.append_hashed(spelled(message), message.as_bytes(), exact);
+            let record = self.append_hashed(record_of(message), message.as_bytes(), exact);
             items.add_id(self.path.last().map_or(Id::default(), |step| step.id));
             new.push(record);
         }

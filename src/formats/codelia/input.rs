@@ -42,11 +42,3 @@ pub fn of_message(message: &Json) -> Option<Vec<u8>> {
         if list { b"{\"type\":\"parts\",\"parts\":" } else { b"{\"type\":\"text\",\"text\":" };
     Some([before, content.as_bytes(), b"}"].concat())
 }
-
-/// Spells an input as the writer would.
-#[must_use]
-pub fn written(input: &Json) -> Vec<u8> {
-    let message = message_of(input).map(|(_, spelling)| Json::checked(spelling.into()));
-    let written = message.and_then(|message| of_message(&message));
-    written.unwrap_or_else(|| input.as_bytes().to_vec())
-}

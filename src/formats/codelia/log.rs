@@ -1,7 +1,7 @@
 //! Log of a session's messages: one message per line. Codelia rewrites the whole log each time.
 
 use super::NAME;
-use super::history::{History, spelled};
+use super::history::{History, record_of};
 use super::resolve::spelling;
 use super::rows;
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
@@ -86,7 +86,7 @@ impl ReadLines for Messages<'_> {
             _ if frame.blank => self.frames.record_of_line(&frame),
             Ok(message) => {
                 self.number += 1;
-                history.append(spelled(&message), message.as_bytes())
+                history.append(record_of(&message), message.as_bytes())
             }
             Err(error) => self.frames.damaged(&frame, error, self.cx)?,
         };
@@ -184,12 +184,6 @@ pub fn split(text: &Bytes, part: u32) -> (Vec<Json>, Vec<Error>) {
     (messages, errors)
 }
 
-/// Spells a log as the runtime writes it, without the last line ending.
-#[must_use]
-pub fn joined(messages: &[Json]) -> Vec<u8> {
-    messages.iter().map(Json::as_bytes).collect::<Vec<_>>().join(&b'\n')
-}
-
 /// Opens a log for writing.
 ///
 /// # Errors
@@ -223,11 +217,9 @@ impl Writer for Log<'_> {
         if self.pen.write_unchanged(value)? {
             return Ok(());
         }
-        match spelling(value, &mut || self.cx.raw_refused(*at)) {
-            Some(message) => self.pen.line(&value.node)?.extend_from_slice(&message),
-            None if value.kind == Kind::Snapshot => {
-                self.lost(value, &[Field::Messages, Field::Raw])
-            }
+        match spelling(value) {
+            Some(message) => self.pen.line()?.extend_from_slice(&message),
+            None if value.kind == Kind::Snapshot => self.lost(value, &[Field::Messages]),
             None => self.cx.log.count(FieldOutcome::Dropped, value.kind.name()),
         }
         Ok(())

@@ -3,7 +3,7 @@
 //! A request refers to messages before it. The first pass over the records finds the request and
 //! the messages that it refers to, by their identifiers; the second pass keeps only these.
 
-use super::history::spelled;
+use super::history::record_of;
 use super::resolve::{Headers, Sources};
 use super::wire::HEADER;
 use crate::error::Result;
@@ -131,7 +131,7 @@ impl Prompt for Shown {
                 }
             }
             _ if record.node.json(Field::Id).is_some_and(|id| self.wanted.contains(&key(id))) => {
-                self.sources.message(record, &mut || {})?;
+                self.sources.message(record)?;
             }
             _ => {}
         }
@@ -141,6 +141,6 @@ impl Prompt for Shown {
     fn messages(&mut self) -> Result<(Vec<Record>, u64)> {
         let Some(references) = self.references.take() else { return Ok((Vec::new(), 0)) };
         let found = self.sources.messages(&references)?;
-        Ok((found.messages.iter().map(spelled).collect(), found.missing))
+        Ok((found.messages.iter().map(record_of).collect(), found.missing))
     }
 }

@@ -3,12 +3,11 @@
 mod run_messages;
 mod stored;
 
+use super::NAME;
 use super::answers::Answers;
 use super::history::History;
-use super::input;
 use super::survey::Survey;
-use super::wire::{self, Parsed, joined};
-use super::{NAME, message};
+use super::wire::{self, Parsed};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header};
@@ -197,7 +196,7 @@ impl Records<'_> {
         }
         utf8(&line)?;
         let fault = |fault| Error::json(fault, line.bytes, line.at);
-        let mut parsed = wire::read(&frame.bytes).map_err(fault)?;
+        let parsed = wire::read(&frame.bytes).map_err(fault)?;
         if self.history.is_none() && !parsed.is("header") {
             return Err(no_header(&line, NOT_A_HEADER));
         }
@@ -209,28 +208,7 @@ impl Records<'_> {
             }
             self.cx.report(error.into_diagnostic());
         }
-        if self.cx.options.spelling && !self.is_as_written(&parsed, frame) {
-            let spelling = String::from_utf8_lossy(&frame.bytes);
-            parsed.record.node.set(Field::Raw, Json::string(&spelling));
-        }
         Ok(parsed)
-    }
-
-    /// Whether the writer would write this line byte for byte.
-    fn is_as_written(&self, parsed: &Parsed, frame: &Framing) -> bool {
-        let node = &parsed.record.node;
-        let Some(of) = parsed.of else {
-            return node.json(Field::Data).is_some_and(|data| data.bytes() == &frame.bytes);
-        };
-        let header = parsed.is("header");
-        // A line without these members gets them from the header, so the header must contain them.
-        let known = header || (node.json(Field::Run).is_some() || self.run.id.is_none());
-        let session = node.json(Field::Session).is_some() || self.run.session.is_none();
-        let said = parsed.apart.map(|span| Json::checked(frame.bytes.slice(span.start..span.end)));
-        let said = said.map(|said| written(parsed.is("run.start"), &said));
-        let mut again = Vec::with_capacity(frame.bytes.len());
-        wire::write(of, node, said.as_deref(), &mut again);
-        known && (session || !parsed.is("run.start")) && again == frame.bytes
     }
 
     /// Converts a line to records.
@@ -426,14 +404,4 @@ const NOT_A_HEADER: &str = "first line is not the header of a run";
 /// Key of a value that is only looked up.
 fn key(value: &Json) -> u64 {
     hash(value.as_bytes())
-}
-
-/// Spells the conversation member of a line as the writer would.
-#[must_use]
-pub fn written(start: bool, said: &Json) -> Vec<u8> {
-    match message::each(said) {
-        _ if start => input::written(said),
-        Some(list) => joined(&list),
-        _ => said.as_bytes().to_vec(),
-    }
 }

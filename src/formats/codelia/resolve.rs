@@ -79,15 +79,14 @@ impl Sources {
     }
 
     /// Keeps a message for the lines that refer to it; returns false for a record that is not a
-    /// message. The stored spelling counts only if it reads as this record; `refused` is called for
-    /// a spelling that does not.
+    /// message.
     ///
     /// # Errors
     /// If there is no room.
-    pub fn message(&mut self, record: &Record, refused: &mut dyn FnMut()) -> Result<bool> {
+    pub fn message(&mut self, record: &Record) -> Result<bool> {
         let node = &record.node;
         let Some(id) = node.json(Field::Id) else { return Ok(false) };
-        let Some(spelling) = spelling(record, refused) else { return Ok(false) };
+        let Some(spelling) = spelling(record) else { return Ok(false) };
         self.store.put(id, node.json(Field::Parent), &spelling)?;
         Ok(true)
     }
@@ -184,21 +183,9 @@ impl Sources {
     }
 }
 
-/// Spells a message as Codelia does, or as its source did; `None` for a record that is not a
-/// message.
-pub fn spelling(record: &Record, refused: &mut dyn FnMut()) -> Option<Vec<u8>> {
-    const APART: &[Field] =
-        &[Field::Id, Field::Parent, Field::IdMade, Field::Time, Field::Eol, Field::Turn];
-    if !matches!(record.kind, Kind::Message | Kind::Opaque) {
-        return None;
-    }
-    if let Some(raw) = record.node.text(Field::Raw) {
-        let read = message::read(&raw.clone().into()).ok();
-        if read.is_some_and(|r| r.kind == record.kind && r.node.is_same(&record.node, APART)) {
-            return Some(raw.into_bytes());
-        }
-        refused();
-    }
+/// Spells a message as Codelia does; `None` for a record that is not a message.
+pub fn spelling(record: &Record) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    message::write(record, true, &mut out).then_some(out)
+    let is_message = matches!(record.kind, Kind::Message | Kind::Opaque);
+    (is_message && message::write(record, true, &mut out)).then_some(out)
 }

@@ -1,7 +1,7 @@
 //! State of a session in one file, which the agent loads when it resumes the session.
 
 use super::NAME;
-use super::history::{History, spelled};
+use super::history::{History, record_of};
 use super::message;
 use super::names::{EPOCH, is_uuid, uuid};
 use super::resolve::Sources;
@@ -168,16 +168,10 @@ pub fn read(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Stored> {
     let at = Position { line: 1, ..Position::default() };
     utf8(&Line { bytes: &text, at, terminated: true })?;
     let parsed = parse(&text).map_err(|fault| Error::json(fault, &text, at))?;
-    let Some(Parsed { mut snapshot, messages }) = parsed else {
+    let Some(Parsed { snapshot, messages }) = parsed else {
         let message = "no state of a session: session_id or messages are missing, or come twice";
         return Err(Error::unfit(Diagnostic::new(Code::NoHeader, message).at(at)));
     };
-    let mut again = Vec::with_capacity(text.len());
-    write(&snapshot.node, &messages, &mut again);
-    if again != text {
-        let spelling = String::from_utf8_lossy(&text);
-        snapshot.node.set(Field::Raw, Json::string(&spelling));
-    }
     Ok(Stored { snapshot, messages, file, text })
 }
 
@@ -277,7 +271,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     let mut records = vec![Located { value: session, at }];
     let mut ends: Option<(Json, Json)> = None;
     for (message, at) in stored.messages.iter().zip(stored.places()) {
-        let value = history.append(spelled(message), message.as_bytes());
+        let value = history.append(record_of(message), message.as_bytes());
         if let Some(id) = history.last() {
             let first = ends.take().map_or_else(|| id.clone(), |(first, _)| first);
             ends = Some((first, id));
@@ -387,7 +381,7 @@ impl Writer for Snapshot<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
         let Located { value, at } = located;
         match value.kind {
-            _ if value.is_restored() => self.sources.message(value, &mut || {}).map(drop),
+            _ if value.is_restored() => self.sources.message(value).map(drop),
             Kind::Session => {
                 self.pen.file(&value.node, self.session.is_none());
                 self.session.get_or_insert_with(|| value.node.clone());
@@ -396,7 +390,7 @@ impl Writer for Snapshot<'_> {
             _ if self.session.is_none() => Err(no_session(*at)),
             Kind::Snapshot if !self.done => self.snapshot(&value.node, *at),
             _ => {
-                if !self.sources.message(value, &mut || self.cx.raw_refused(*at))? {
+                if !self.sources.message(value)? {
                     self.cx.log.count(FieldOutcome::Dropped, value.kind.name());
                 } else if let Some(id) = value.node.json(Field::Id) {
                     let first = self.ends.take().map_or_else(|| id.clone(), |(first, _)| first);
@@ -447,25 +441,7 @@ impl Snapshot<'_> {
             let message = format!("{} messages of the state are not in the stream", found.missing);
             self.cx.report(Diagnostic::new(Code::MissingTarget, message).at(at));
         }
-        let line = self.pen.line(record)?;
-        match record.text(Field::Raw).map(Bytes::from) {
-            Some(raw) if reads_as(&raw, &node, &found.messages) => line.extend_from_slice(&raw),
-            raw => {
-                if raw.is_some() {
-                    self.cx.raw_refused(at);
-                }
-                write(&node, &found.messages, line);
-            }
-        }
+        write(&node, &found.messages, self.pen.line()?);
         Ok(())
     }
-}
-
-/// Whether a stored text has the content of its record and these messages.
-#[must_use]
-pub fn reads_as(raw: &Bytes, node: &Node, messages: &[Json]) -> bool {
-    let parsed = parse(raw).ok().flatten();
-    parsed.is_some_and(|parsed| {
-        parsed.snapshot.node.is_same(node, &[Field::Messages]) && parsed.messages == messages
-    })
 }

@@ -4,7 +4,7 @@ mod stored;
 
 use super::input;
 use super::names::run_part;
-use super::read::{SHARED, written};
+use super::read::SHARED;
 use super::resolve::{Headers, Sources};
 use super::survey::fill;
 use super::wire::{self, Type, joined};
@@ -15,7 +15,6 @@ use crate::framing::Pen;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
-use bytes::Bytes;
 
 /// Opens the file of a run for writing.
 ///
@@ -50,7 +49,6 @@ const HELD: &[Field] = &[
     Field::Id,
     Field::IdMade,
     Field::Updated,
-    Field::Eol,
     Field::File,
     Field::Layout,
     Field::Leaf,
@@ -89,13 +87,12 @@ impl Writer for Run<'_> {
         let record = &located.value;
         if record.is_restored() {
             // A line may refer to a message that the reader added.
-            return self.sources.message(record, &mut || {}).map(drop);
+            return self.sources.message(record).map(drop);
         }
         if record.kind == Kind::Session {
             return self.session(&record.node);
         }
-        let refuse = || self.cx.raw_refused(located.at);
-        if self.sources.message(record, &mut { refuse })? {
+        if self.sources.message(record)? {
             self.date(&record.node);
             return Ok(());
         }
@@ -193,9 +190,9 @@ impl Run<'_> {
     }
 
     /// Writes a line of the part.
-    fn put(&mut self, node: &Node, line: &[u8]) -> Result<()> {
+    fn put(&mut self, line: &[u8]) -> Result<()> {
         if let Some(pen) = &mut self.pen {
-            pen.line(node)?.extend_from_slice(line);
+            pen.line()?.extend_from_slice(line);
         }
         Ok(())
     }
@@ -218,15 +215,8 @@ impl Run<'_> {
     fn flush(&mut self) -> Result<()> {
         let Some(Located { value, at }) = self.waiting.take() else { return Ok(()) };
         if value.kind == Kind::Opaque {
-            let raw = value.node.text(Field::Raw).filter(|raw| {
-                wire::read(&Bytes::from(raw.clone()))
-                    .is_ok_and(|parsed| parsed.record.node.is_same(&value.node, &[Field::Eol]))
-            });
-            let data = value.node.json(Field::Data).map(|data| data.as_bytes().to_vec());
-            if let Some(line) = raw.map(String::into_bytes).or(data) {
-                self.put(&value.node, &line)?;
-            }
-            return Ok(());
+            let data = value.node.json(Field::Data);
+            return data.map_or(Ok(()), |data| self.put(data.as_bytes()));
         }
         if value.kind == Kind::Snapshot {
             return self.snapshot(&value.node, at);
@@ -237,19 +227,9 @@ impl Run<'_> {
             self.create(&run_part(&node))?;
         }
         self.store(&node, at)?;
-        match value.node.text(Field::Raw).map(Bytes::from) {
-            Some(raw) if reads_as(&raw, of, &node, said.as_deref(), &value.node) => {
-                self.put(&value.node, &raw)
-            }
-            raw => {
-                if raw.is_some() {
-                    self.cx.raw_refused(at);
-                }
-                let mut line = Vec::new();
-                wire::write(of, &node, said.as_deref(), &mut line);
-                self.put(&value.node, &line)
-            }
-        }
+        let mut line = Vec::new();
+        wire::write(of, &node, said.as_deref(), &mut line);
+        self.put(&line)
     }
 
     /// Completes a line's record with the fields that the line contains, and spells its
@@ -317,16 +297,4 @@ impl Run<'_> {
         let message = format!("{count} messages are not in the stream that the line refers to");
         self.cx.report(Diagnostic::new(Code::MissingTarget, message).at(at));
     }
-}
-
-/// Whether a stored line has the content of its record. The line may omit the members that the
-/// record leaves to the header.
-fn reads_as(raw: &Bytes, of: &Type, filled: &Node, said: Option<&[u8]>, record: &Node) -> bool {
-    let Ok(parsed) = wire::read(raw) else { return false };
-    let mut apart = vec![Field::Eol, Field::Messages, Field::Input, Field::Stored];
-    apart.extend([Field::Run, Field::Session].into_iter().filter(|f| record.json(*f).is_none()));
-    let same = parsed.is(of.wire) && parsed.record.node.is_same(filled, &apart);
-    let own = parsed.apart.map(|span| Json::checked(raw.slice(span.start..span.end)));
-    let own = own.map(|own| written(of.wire == "run.start", &own));
-    same && own.as_deref() == said
 }

@@ -62,7 +62,6 @@ impl Foreign {
         let time = told.into_iter().flatten().find_map(times::read);
         let question = cx.options.question.clone();
         let mut session = session.clone();
-        session.take(Field::Raw);
         if let Some(folder) = cx.options.folder.as_deref().filter(|_| own)
             && session.json(Field::Cwd).is_none()
         {

@@ -22,8 +22,8 @@ use std::collections::VecDeque;
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
     let (history, state) = (History::default(), State::default());
-    let (session, scratch) = (None, Vec::new());
-    let records = Records { lines, parts, history, cx, state, session, records: 0, scratch };
+    let session = None;
+    let records = Records { lines, parts, history, cx, state, session, records: 0 };
     Ok(Box::new(Reading::new(records, cx)))
 }
 
@@ -89,7 +89,6 @@ struct Records<'a> {
     state: State,
     session: Option<Session>,
     records: u64,
-    scratch: Vec<u8>,
 }
 
 struct Session {
@@ -161,7 +160,7 @@ impl Records<'_> {
         utf8(line)?;
         let value = value(bytes).map_err(|fault| Error::json(fault, line.bytes, line.at))?;
         let object = value.as_bytes().starts_with(b"{");
-        let mut record = match &mut self.session {
+        let record = match &mut self.session {
             None if !object => return Err(no_header(line, NOT_A_HEADER)),
             None => self.header(&value, line)?,
             Some(_) if !object => {
@@ -180,19 +179,6 @@ impl Records<'_> {
                 record
             }
         };
-        if !self.cx.options.spelling {
-            return Ok(record);
-        }
-        let bare = self.session.as_ref().is_some_and(|session| session.bare);
-        self.scratch.clear();
-        match record.kind {
-            Kind::Session => super::line::write_meta(&record.node, bare, &mut self.scratch),
-            _ => drop(super::line::write(&record, bare, &mut self.scratch)),
-        }
-        if self.scratch != bytes.as_ref() {
-            // The line was checked to be UTF-8.
-            record.node.set(Field::Raw, Json::string(&String::from_utf8_lossy(bytes)));
-        }
         Ok(record)
     }
 

@@ -1,17 +1,14 @@
 //! Writer of a stream of records as a rollout.
 
 use super::foreign::Foreign;
-use super::read::{State, value, version_of};
 use super::{NAME, line, twin};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
+use crate::framing::Pen;
 use crate::json::{Json, text};
-use crate::lines::{BOM, empty};
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record};
-use bytes::Bytes;
-use std::io::Write;
+use crate::record::{Field, Kind, Record};
 
 /// Opens a session for writing.
 ///
@@ -23,27 +20,19 @@ pub fn open<'a>(
     cx: &'a Cx<'a>,
 ) -> Result<Box<dyn Writer + 'a>> {
     Ok(Box::new(Rollout {
-        to: sink.create("")?,
+        pen: Pen::to(sink.create("")?),
         cx,
         version: version.number,
         session: None,
-        lines: Lines::default(),
-        state: State::default(),
         last_texts: [None, None, None],
     }))
 }
 
-/// Size in bytes of the pieces in which output is written.
-const CHUNK: usize = 256 << 10;
-
 struct Rollout<'a> {
-    to: Box<dyn Write>,
+    pen: Pen,
     cx: &'a Cx<'a>,
     version: u32,
     session: Option<Session>,
-    lines: Lines,
-    /// State in which stored lines are read.
-    state: State,
     /// The last text of each speaker, for the events that repeat it.
     last_texts: [Option<Json>; 3],
 }
@@ -55,32 +44,19 @@ enum Session {
     Other(Box<Foreign>),
 }
 
-/// Lines of the output.
-#[derive(Default)]
-struct Lines {
-    out: Vec<u8>,
-    crlf: bool,
-    /// The line ending that the line written last still lacks.
-    pending: Option<&'static [u8]>,
-    unterminated: bool,
-}
-
-impl Lines {
-    /// Ends the line before; the record may name the ending of the line that follows.
-    fn begin(&mut self, node: &Node) -> &mut Vec<u8> {
-        let eol: &[u8] = match node.text(Field::Eol).as_deref() {
-            Some("crlf") => b"\r\n",
-            Some("lf") => b"\n",
-            _ if self.crlf => b"\r\n",
-            _ => b"\n",
-        };
-        self.pending.replace(eol).into_iter().for_each(|eol| self.out.extend_from_slice(eol));
-        &mut self.out
-    }
-
-    /// Adds a line of a session from elsewhere, and reports one that Codex drops.
-    fn foreign(&mut self, line: &[u8], at: Position, cx: &Cx<'_>) {
-        self.begin(&Node::default()).extend_from_slice(line);
+/// Returns a function that writes lines of a session from elsewhere, and reports those that Codex
+/// drops. `done` takes an error.
+fn lines<'w>(
+    pen: &'w mut Pen,
+    done: &'w mut Result<()>,
+    at: Position,
+    cx: &'w Cx<'_>,
+) -> impl FnMut(&[u8]) + 'w {
+    move |line| {
+        match pen.line() {
+            Ok(to) => to.extend_from_slice(line),
+            Err(error) => *done = Err(error),
+        }
         if !text::lone_halves(line).is_empty() {
             cx.report(Diagnostic::new(Code::LineDropped, Code::LineDropped.title()).at(at));
         }
@@ -91,22 +67,22 @@ impl Writer for Rollout<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
         match (&mut self.session, record.kind) {
-            (None, Kind::Session) => self.header(located)?,
-            (None, Kind::Opaque) if record.node.line().is_some() => {
-                self.unchanged_line(&record.node)
+            (None, Kind::Session) => self.header(located),
+            (None, _) if self.pen.write_unchanged(record)? => Ok(()),
+            (None, _) => Err(no_session(located.at)),
+            (Some(Session::Same), Kind::Session) => {
+                self.pen.file(&record.node, false);
+                Ok(())
             }
-            (None, _) => return Err(no_session(located.at)),
-            (Some(Session::Same), Kind::Session) => self.file(&record.node),
-            (Some(Session::Same), _) => self.same(located),
+            (Some(Session::Same), _) => self.same(record),
             (Some(Session::Other(foreign)), _) => {
-                let (lines, cx) = (&mut self.lines, self.cx);
-                foreign.record(record, cx, &mut |line| lines.foreign(line, located.at, cx));
+                let mut done = Ok(());
+                let mut to = lines(&mut self.pen, &mut done, located.at, self.cx);
+                foreign.record(record, self.cx, &mut to);
+                drop(to);
+                done
             }
         }
-        if self.lines.out.len() >= CHUNK {
-            self.flush()?;
-        }
-        Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
@@ -114,38 +90,18 @@ impl Writer for Rollout<'_> {
             None => return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record"))),
             Some(Session::Same) => {}
             Some(Session::Other(foreign)) => {
-                let (lines, cx) = (&mut self.lines, self.cx);
-                foreign.finish(cx, &mut |line| lines.foreign(line, Position::default(), cx));
+                let mut done = Ok(());
+                let mut to = lines(&mut self.pen, &mut done, Position::default(), self.cx);
+                foreign.finish(self.cx, &mut to);
+                drop(to);
+                done?;
             }
         }
-        if let Some(eol) = self.lines.pending.take().filter(|_| !self.lines.unterminated) {
-            self.lines.out.extend_from_slice(eol);
-        }
-        self.flush()?;
-        self.to.flush().map_err(|error| Error::io("cannot write", error))
+        self.pen.finish()
     }
 }
 
 impl Rollout<'_> {
-    fn flush(&mut self) -> Result<()> {
-        let out = &mut self.lines.out;
-        self.to.write_all(out).map_err(|error| Error::io("cannot write", error))?;
-        empty(out);
-        Ok(())
-    }
-
-    fn unchanged_line(&mut self, node: &Node) {
-        let line = node.line().unwrap_or_default();
-        self.lines.begin(node).extend_from_slice(&line);
-    }
-
-    /// Takes the properties of the file.
-    fn file(&mut self, node: &Node) {
-        let Some(file) = node.node(Field::File) else { return };
-        let newline = file.json(Field::FinalNewline);
-        self.lines.unterminated |= newline.is_some_and(|newline| newline.as_bytes() == b"false");
-    }
-
     fn header(&mut self, located: &Located<Record>) -> Result<()> {
         let node = &located.value.node;
         let same = node.is(Field::Source, &format!("{NAME}@{}", self.version));
@@ -157,62 +113,23 @@ impl Rollout<'_> {
             let found = Diagnostic::new(Code::BadRecord, "the session record has no `id`");
             return Err(Error::unfit(found.at(located.at)));
         }
-        let file = node.node(Field::File);
-        self.lines.crlf = file.is_some_and(|file| file.is(Field::Eol, "crlf"));
-        if file.is_some_and(|file| file.is_true(Field::Bom)) {
-            self.lines.out.extend_from_slice(BOM);
-        }
-        self.file(node);
+        self.pen.file(node, true);
         self.session = Some(Session::Same);
-        let gives = |raw: &Json| {
-            let read = line::read_meta(raw);
-            read.is_some_and(|(read, bare)| {
-                version_of(&read, bare) == self.version
-                    && read.is_same(node, &[Field::File, Field::Source])
-            })
-        };
-        match raw_of(node) {
-            Some((raw, value)) if gives(&value) => {
-                self.lines.begin(node).extend_from_slice(&raw);
-            }
-            raw => {
-                raw.into_iter().for_each(|_| self.cx.raw_refused(located.at));
-                line::write_meta(node, self.version == 1, self.lines.begin(node));
-            }
-        }
+        line::write_meta(node, self.version == 1, self.pen.line()?);
         Ok(())
     }
 
     /// Writes a record of a rollout of this version.
-    fn same(&mut self, located: &Located<Record>) {
-        let record = &located.value;
-        let is_line = record.node.json(Field::Text).or(record.node.json(Field::RawBytes));
-        if record.kind == Kind::Opaque && is_line.is_some() {
-            return self.unchanged_line(&record.node);
+    fn same(&mut self, record: &Record) -> Result<()> {
+        if self.pen.write_unchanged(record)? || record.node.is_true(Field::Synthesized) {
+            return Ok(());
         }
-        if record.node.is_true(Field::Synthesized) {
-            return;
-        }
-        let bare = self.version == 1;
         let twin = self.twin(record);
-        if let Some((raw, value)) = raw_of(&record.node).filter(|_| twin.is_none()) {
-            let read = self.state.settle(line::read(&value, bare));
-            let made = [Field::Id, Field::IdMade, Field::Parent, Field::Eol, Field::Derived];
-            if read.kind == record.kind && read.node.is_same(&record.node, &made) {
-                self.lines.begin(&record.node).extend_from_slice(&raw);
-                return;
-            }
-            self.cx.raw_refused(located.at);
-        } else {
-            self.state.settle(record.clone());
-        }
-        let record = twin.as_ref().unwrap_or(record);
-        let mut text = Vec::new();
-        if line::write(record, bare, &mut text) {
-            self.lines.begin(&record.node).extend_from_slice(&text);
-        } else {
+        let (record, bare) = (twin.as_ref().unwrap_or(record), self.version == 1);
+        if !self.pen.try_line(|out| line::write(record, bare, out))? {
             self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
         }
+        Ok(())
     }
 
     /// Notes the text of an item; returns an event with the present text of the item that it
@@ -235,14 +152,6 @@ impl Rollout<'_> {
         }
         let mut edited = record.clone();
         edited.node.set(Field::Data, twin::with_text(payload, &old, new));
-        edited.node.take(Field::Raw);
         Some(edited)
     }
-}
-
-/// Returns the stored line of a record, as text and as a value.
-fn raw_of(node: &Node) -> Option<(Bytes, Json)> {
-    let raw = Bytes::from(node.text(Field::Raw)?);
-    let value = value(&raw).ok()?;
-    Some((raw, value))
 }

@@ -57,12 +57,10 @@ fn holds(field: Field, own: bool) -> bool {
         Field::Content,
         Field::Layout,
         Field::Turn,
-        Field::Eol,
-        Field::Raw,
         Field::Type,
         Field::Data,
         Field::Text,
-        Field::RawBytes,
+        Field::Base64,
     ];
     HELD.contains(&field) || (own && matches!(field, Field::Id | Field::Extra))
 }

@@ -1,11 +1,13 @@
 //! Notes of migration about a compaction's index, for the way back to version 1.
 
 use super::lineage::{IndexMeaning, Lineage};
-use super::{was, wire};
+use super::wire;
 use crate::diagnostic::{FieldOutcome, Log};
-use crate::json::Json;
-use crate::mapping::{Source, without};
-use crate::record::{Field, Kind, Record};
+use crate::json::edit::Edits;
+use crate::json::{Json, Span, text};
+use crate::mapping::{Extra, Source, without};
+use crate::members::Member;
+use crate::record::{Field, Kind, Node, Record};
 
 /// Name of the note with the members that a migration replaced in an entry.
 pub const MIGRATED: &str = "migrated";
@@ -27,7 +29,7 @@ pub fn index_of(record: &Record, number: Option<u64>, before: &Lineage) -> Optio
     if means != number || record.node.json(Field::FirstKept).is_some() != number.is_some() {
         return None;
     }
-    let node = was::without_note(&record.node, MIGRATED)?;
+    let node = without_note(&record.node, MIGRATED)?;
     Some((index, Record { kind: record.kind, node }))
 }
 
@@ -47,4 +49,41 @@ pub fn without_index(record: &Record, lineage: &Lineage, log: &Log) -> Option<Re
     record.node.put(Field::Extra, rest);
     log.count(FieldOutcome::Dropped, &format!("{}.extra.{index}", record.kind.name()));
     Some(record)
+}
+
+/// Adds a note to the notes that copyist has in a line, which are at `present`.
+pub fn note(line: &[u8], present: Option<Member>, name: &str, value: &str, edits: &mut Edits) {
+    let note = format!("\"{name}\":{value}");
+    match present.map(|member| member.value) {
+        Some(Span { start, end }) if line.get(start) == Some(&b'{') => {
+            let inner = line.get(start + 1..end - 1).unwrap_or_default();
+            let comma = if inner.iter().all(u8::is_ascii_whitespace) { "" } else { "," };
+            let inserted = format!("{note}{comma}");
+            edits.replace(Span { start: start + 1, end: start + 1 }, inserted.as_bytes());
+        }
+        _ => edits.add(wire::NOTE, format!("{{{note}}}").as_bytes()),
+    }
+}
+
+/// Whether a record's line has a note of this name.
+fn is_noted(node: &Node, name: &str) -> bool {
+    let note = node.json(Field::Extra).and_then(|extra| extra.member(wire::NOTE));
+    note.is_some_and(|note| note.member(name).is_some())
+}
+
+/// Returns a record's fields without the note of this name.
+fn without_note(node: &Node, name: &str) -> Option<Node> {
+    let extra = node.json(Field::Extra).filter(|_| is_noted(node, name))?;
+    let mut rest = Extra::default();
+    for (key, value) in extra.members() {
+        if !text::is(key, wire::NOTE) {
+            rest.add(key, value);
+        } else if let Some(note) = without(&Json::checked(value.to_vec().into()), name) {
+            rest.add(key, note.as_bytes());
+        }
+    }
+    let mut plain = node.clone();
+    plain.take(Field::Extra);
+    rest.put(&mut plain);
+    Some(plain)
 }

@@ -6,7 +6,7 @@ use crate::record::{Field, Kind, Node, Record};
 /// Whether a record represents a blank or damaged line of the source.
 pub fn is_line(record: &Record) -> bool {
     let has = |field| record.node.json(field).is_some();
-    record.kind == Kind::Opaque && (has(Field::Text) || has(Field::RawBytes))
+    record.kind == Kind::Opaque && (has(Field::Text) || has(Field::Base64))
 }
 
 /// Returns the line; `None` if it contains a line feed, or is JSON behind the header, which a

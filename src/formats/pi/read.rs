@@ -13,15 +13,6 @@ use bytes::Bytes;
 const LATE: Json = Json::constant("\"late\"");
 const TRUE: Json = Json::constant("true");
 
-/// One line as a record.
-#[derive(Debug)]
-pub struct Parsed {
-    /// The record.
-    pub record: Record,
-    /// Record number of a compaction's first kept entry, in version 1.
-    pub first_kept: Option<u64>,
-}
-
 /// Reads one line that is not the header. `version` is the version of the session. Without
 /// `contents`, the content and the usage of messages are left out.
 ///
@@ -32,21 +23,21 @@ pub fn entry(
     version: u32,
     contents: bool,
     lineage: &mut Lineage,
-) -> Result<Parsed, Fault> {
+) -> Result<Record, Fault> {
     let mut source = Source::new(line);
     if source.cursor.peek() != Some(b'{') {
-        let parsed = whole(line)?;
+        let record = whole(line)?;
         // pi drops a line that does not parse before it counts, and counts every value.
         lineage.other();
-        return Ok(parsed);
+        return Ok(record);
     }
     let wire = source.peek_text("type")?;
     if wire.as_deref() == Some("session") {
-        let mut parsed = whole(line)?;
+        let mut record = whole(line)?;
         lineage.header();
-        parsed.record.kind = Kind::Notice;
-        parsed.record.node.set(Field::Subtype, Json::constant("\"session\""));
-        return Ok(parsed);
+        record.kind = Kind::Notice;
+        record.node.set(Field::Subtype, Json::constant("\"session\""));
+        return Ok(record);
     }
     let mut entry = Entry::of_type(wire.as_deref(), version);
     entry.contents = contents;
@@ -59,15 +50,14 @@ pub fn entry(
     let mut record = entry.finish(wire.as_deref());
     if version < TREE {
         made_ids(&mut record, id, before);
-        let first_kept = take_first_kept(&mut record, lineage);
-        return Ok(Parsed { record, first_kept });
+        take_first_kept(&mut record, lineage);
     }
-    Ok(Parsed { record, first_kept: None })
+    Ok(record)
 }
 
 /// Keeps a line's one value as it is.
-fn whole(line: &Bytes) -> Result<Parsed, Fault> {
-    Ok(Parsed { record: mapping::whole(line, None)?, first_kept: None })
+fn whole(line: &Bytes) -> Result<Record, Fault> {
+    mapping::whole(line, None)
 }
 
 /// Keeps an entry whole that could be read in two ways, in its place in the tree.
@@ -76,20 +66,20 @@ fn ambiguous(
     version: u32,
     id: [u8; 8],
     before: Option<[u8; 8]>,
-) -> Result<Parsed, Fault> {
-    let mut parsed = whole(line)?;
+) -> Result<Record, Fault> {
+    let mut record = whole(line)?;
     if version < TREE {
-        made_ids(&mut parsed.record, id, before);
+        made_ids(&mut record, id, before);
     } else if let Some(scan) = Scan::of(line)? {
         for (field, member) in [(Field::Id, scan.id), (Field::Parent, scan.parent)] {
             let value = member.map(|member| line.slice(member.value.start..member.value.end));
             let value = value.filter(|v| v.first().is_some_and(|b| field.shape().admits(*b)));
             if let Some(value) = value {
-                parsed.record.node.set(field, Json::checked(value));
+                record.node.set(field, Json::checked(value));
             }
         }
     }
-    Ok(parsed)
+    Ok(record)
 }
 
 fn made_ids(record: &mut Record, id: [u8; 8], before: Option<[u8; 8]>) {
@@ -101,18 +91,15 @@ fn made_ids(record: &mut Record, id: [u8; 8], before: Option<[u8; 8]>) {
 
 /// Converts version 1's index to the identifier that it means. An index that means none stays among
 /// the unnamed members.
-fn take_first_kept(record: &mut Record, lineage: &Lineage) -> Option<u64> {
-    let Some(Value::Json(index)) = record.node.take(Field::FirstKept) else {
-        return None;
-    };
+fn take_first_kept(record: &mut Record, lineage: &Lineage) {
+    let Some(Value::Json(index)) = record.node.take(Field::FirstKept) else { return };
     match lineage.first_kept(index.as_bytes()) {
-        IndexMeaning::Entry(id, at)
-        | IndexMeaning::Header(id, at)
-        | IndexMeaning::Behind(id, at)
-        | IndexMeaning::Itself(id, at) => {
+        IndexMeaning::Entry(id, _)
+        | IndexMeaning::Header(id, _)
+        | IndexMeaning::Behind(id, _)
+        | IndexMeaning::Itself(id, _) => {
             let json = Json::checked(Bytes::copy_from_slice(&quoted(id)));
             record.node.set(Field::FirstKept, json);
-            Some(at)
         }
         IndexMeaning::Nowhere | IndexMeaning::NoNumber => {
             let mut extra = Extra::default();
@@ -123,7 +110,6 @@ fn take_first_kept(record: &mut Record, lineage: &Lineage) -> Option<u64> {
                 extra.add_members(&rest);
             }
             extra.put(&mut record.node);
-            None
         }
     }
 }
@@ -438,7 +424,7 @@ mod tests {
             let read = |contents| {
                 let mut lineage = Lineage::new(b"\"s\"", &cx);
                 entry(&line.clone().into(), TREE, contents, &mut lineage).map(|read| {
-                    let Record { kind, mut node } = read.record;
+                    let Record { kind, mut node } = read;
                     node.take(Field::Content);
                     node.take(Field::Usage);
                     (kind, node)

@@ -1,17 +1,16 @@
 //! Reader of pi's file as a stream of records.
 
 use super::dialect::{is_slot, set_name};
-use super::foreign;
 use super::lineage::Lineage;
 use super::repair::record::member;
 use super::version::{Named, TREE};
-use super::{NAME, read, write};
+use super::{NAME, read};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header, skip_to};
 use crate::framing::{FramedLines, ReadLines, Reading};
 use crate::json::{Json, text};
-use crate::lines::{Line, empty, utf8};
+use crate::lines::{Line, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Record};
 use bytes::Bytes;
@@ -55,7 +54,6 @@ struct Records<'a> {
     session: Option<Session>,
     /// The title slot before the header.
     slot: Option<Bytes>,
-    scratch: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -67,7 +65,7 @@ struct Session {
 impl<'a> Records<'a> {
     fn open(parts: &mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reading<'a, Self>> {
         let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
-        let records = Self { lines, cx, session: None, slot: None, scratch: Vec::new() };
+        let records = Self { lines, cx, session: None, slot: None };
         Ok(Reading::new(records, cx))
     }
 }
@@ -114,7 +112,7 @@ impl Records<'_> {
     fn parse(&mut self, line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
         utf8(line)?;
         let fault = |fault| Error::json(fault, line.bytes, line.at);
-        let mut record = if let Some(session) = &mut self.session {
+        let record = if let Some(session) = &mut self.session {
             let version = session.version;
             let headers = session.lineage.headers();
             let contents = self.cx.options.contents;
@@ -126,12 +124,7 @@ impl Records<'_> {
             if bytes.trim_ascii_start().first() != Some(&b'{') {
                 self.not_an_object(line)?;
             }
-            if !self.cx.options.spelling {
-                return Ok(parsed.record);
-            }
-            let kept = parsed.first_kept.map(Json::number);
-            write::entry(&parsed.record, version, kept.as_ref(), &mut self.scratch);
-            parsed.record
+            parsed
         } else {
             let header = read::header(bytes, NAME).map_err(fault)?;
             let header = header.ok_or_else(|| no_header(line, NOT_A_HEADER))?;
@@ -141,14 +134,8 @@ impl Records<'_> {
             }
             let id = header.record.node.json(Field::Id).map_or(&b""[..], Json::as_bytes);
             self.session = Some(Session { version, lineage: Lineage::new(id, self.cx) });
-            write::header(&header.record.node, version, &mut self.scratch);
             header.record
         };
-        // In a stream, a message without these fields would count as one that the user added.
-        if self.scratch != bytes.as_ref() || foreign::is_bare(&record) {
-            record.node.set(Field::Raw, spelling(bytes));
-        }
-        empty(&mut self.scratch);
         Ok(record)
     }
 
@@ -198,9 +185,4 @@ pub fn unknown_version(named: Named) -> Option<Diagnostic> {
             Some(Diagnostic::new(Code::StrangeVersion, Code::StrangeVersion.title()))
         }
     }
-}
-
-fn spelling(bytes: &Bytes) -> Json {
-    // The line was checked to be UTF-8.
-    Json::string(&String::from_utf8_lossy(bytes))
 }

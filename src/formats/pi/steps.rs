@@ -9,11 +9,11 @@
 //! release from 0.35 to 1.5.2. Where ours differs on purpose, [`to_v2`] gives the reason.
 
 use super::lineage::{IndexMeaning, Lineage, quoted};
-use super::migrated::MIGRATED;
+use super::migrated::{self, MIGRATED};
 use super::reader::{NOT_A_HEADER, further_header, not_an_object, unknown_version};
 use super::repair::entry::marks_of;
 use super::version::{NEWEST, Named, TREE};
-use super::{NAME, dialect, older, was, wire};
+use super::{NAME, dialect, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{ByteLines, Cx, Plane, Step, Target, no_header};
@@ -66,8 +66,6 @@ fn open<'a>(line: &Line<'_>, target: Target, cx: &'a Cx<'a>) -> Result<Box<dyn P
         to,
         lineage: Lineage::new(id, cx),
         first: true,
-        inexact: false,
-        index: None,
         edits: Edits::default(),
         shape: tree::Shape::within(cx.options.index_memory),
     }))
@@ -104,10 +102,6 @@ struct Migration<'a> {
     lineage: Lineage,
     /// Whether the header is still to come.
     first: bool,
-    /// Whether the way back may fail to restore the line without a note.
-    inexact: bool,
-    /// The index by which the way back would name a compaction's first kept entry.
-    index: Option<u64>,
     edits: Edits,
     shape: tree::Shape,
 }
@@ -134,14 +128,10 @@ impl Plane for Migration<'_> {
         } else if self.from >= TREE {
             self.watch(line, scan);
         }
-        if self.edits.is_empty() && !self.inexact {
+        if self.edits.is_empty() {
             out.extend_from_slice(bytes);
         } else {
-            let start = out.len();
             self.edits.apply(bytes, scan.close, scan.members == 0, out);
-            if std::mem::take(&mut self.inexact) {
-                self.keep(bytes, scan, start, out);
-            }
             self.edits.clear();
         }
         Ok(())
@@ -165,7 +155,6 @@ impl Migration<'_> {
             self.cx.report(further_header(line));
         }
         if self.changes() {
-            self.inexact = scan.version.is_some();
             let version = scan.version.map(|version| version.value);
             self.edits.set(version, "version", self.to.to_string().as_bytes());
         }
@@ -174,36 +163,12 @@ impl Migration<'_> {
     fn entry(&mut self, line: &Line<'_>, scan: &Scan) {
         if self.from < TREE {
             let index = scan.kept_index.filter(|_| scan.is(line.bytes, "compaction"));
-            self.inexact = scan.id.is_some() || scan.parent.is_some() || index.is_some();
-            self.index = to_v2(line, scan, index, &mut self.lineage, &mut self.edits, self.cx);
+            to_v2(line, scan, index, &mut self.lineage, &mut self.edits, self.cx);
         } else {
             self.watch(line, scan);
         }
         if self.to >= NEWEST {
-            self.inexact |= to_v3(line.bytes, scan, &mut self.edits);
-        }
-    }
-
-    /// Adds a note of the earlier spelling to a line, if the way back would not restore it.
-    #[cold]
-    fn keep(&self, old: &[u8], scan: &Scan, start: usize, out: &mut Vec<u8>) {
-        let bare = |line| <[u8]>::strip_suffix(line, b"\r").unwrap_or(line);
-        let (old, end) = (bare(old), old.len() - bare(old).len());
-        let new = bare(out.get(start..).unwrap_or_default());
-        let back = if scan.is(old, "session") {
-            older::header(new, self.from)
-        } else {
-            let index = self.index.map(|index| index.to_string());
-            older::entry(new, (self.to, self.from), index.as_ref().map(String::as_bytes))
-        };
-        if back.as_deref() == Some(old) || !self.cx.options.origin {
-            return;
-        }
-        let places = self.edits.places(scan.close, scan.members == 0);
-        if let Some(noted) = was::noted(new, old, &places, self.from) {
-            out.truncate(start);
-            out.extend_from_slice(&noted);
-            out.extend_from_slice(if end > 0 { b"\r" } else { b"" });
+            to_v3(line.bytes, scan, &mut self.edits);
         }
     }
 
@@ -238,8 +203,6 @@ impl Migration<'_> {
 /// Two things differ from pi's own step. Identifiers cannot collide. And an index that pointed at a
 /// header, from which on version 1 kept everything, now points at the entry behind it; pi drops
 /// it, and with it all that came before the compaction.
-///
-/// Returns the number of the first entry that is kept.
 fn to_v2(
     line: &Line<'_>,
     scan: &Scan,
@@ -247,7 +210,7 @@ fn to_v2(
     lineage: &mut Lineage,
     edits: &mut Edits,
     cx: &Cx<'_>,
-) -> Option<u64> {
+) {
     let (id, before) = lineage.entry();
     for (member, name) in [(scan.id, "id"), (scan.parent, "parentId")] {
         member.into_iter().for_each(|member| replaced(line, member, name, cx));
@@ -258,7 +221,9 @@ fn to_v2(
         Some(before) => edits.set(parent, "parentId", &quoted(before)),
         None => edits.set(parent, "parentId", b"null"),
     }
-    first_kept(line, scan, index?, lineage, edits, cx)
+    if let Some(index) = index {
+        first_kept(line, scan, index, lineage, edits, cx);
+    }
 }
 
 /// Reports that an identifier is replaced, which hardly any entry has.
@@ -276,7 +241,7 @@ fn first_kept(
     lineage: &Lineage,
     edits: &mut Edits,
     cx: &Cx<'_>,
-) -> Option<u64> {
+) {
     let spelling = index.value.of(line.bytes);
     let shown = String::from_utf8_lossy(spelling);
     let meant = lineage.first_kept(spelling);
@@ -293,7 +258,7 @@ fn first_kept(
         cx.report(Diagnostic::new(code, message).at(line.at.plus(index.value.start)));
     }
     if code == Some(Code::KeptNoNumber) {
-        return None;
+        return;
     }
     edits.replace(index.with_comma(line.bytes, scan.members), b"");
     if let Some(id) = kept {
@@ -303,21 +268,14 @@ fn first_kept(
     }
     if code.is_some() {
         let index = format!("{{\"{}\":{shown}}}", wire::FIRST_KEPT_INDEX);
-        was::note(line.bytes, scan.note, MIGRATED, &index, edits);
+        migrated::note(line.bytes, scan.note, MIGRATED, &index, edits);
     }
-    meant.number()
 }
 
-/// Migrates a line from version 2 to 3: the role `hookMessage` becomes `custom`. Returns whether
-/// the role of the line is one of these.
-fn to_v3(line: &[u8], scan: &Scan, edits: &mut Edits) -> bool {
-    let Some(role) = scan.role else { return false };
-    let hook = text::is(role.of(line), "hookMessage");
-    if !(hook || text::is(role.of(line), "custom")) || !scan.is(line, "message") {
-        return false;
-    }
-    if hook {
+/// Migrates a line from version 2 to 3: the role `hookMessage` becomes `custom`.
+fn to_v3(line: &[u8], scan: &Scan, edits: &mut Edits) {
+    let role = scan.role.filter(|role| text::is(role.of(line), "hookMessage"));
+    if let Some(role) = role.filter(|_| scan.is(line, "message")) {
         edits.replace(role, b"\"custom\"");
     }
-    true
 }

@@ -340,5 +340,4 @@ pub const HEADER_FIELDS: &[Field] = &[
     Field::File,
     Field::Extra,
     Field::Layout,
-    Field::Raw,
 ];

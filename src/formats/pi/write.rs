@@ -252,15 +252,7 @@ fn opaque(node: &Node, version: u32, out: &mut Vec<u8>) {
 /// other entries, too.
 #[must_use]
 pub fn holds(record: &Record, version: u32, field: Field) -> bool {
-    const ALWAYS: &[Field] = &[
-        Field::IdMade,
-        Field::Time,
-        Field::Extra,
-        Field::Layout,
-        Field::Eol,
-        Field::Raw,
-        Field::RawBytes,
-    ];
+    const ALWAYS: &[Field] = &[Field::IdMade, Field::Time, Field::Extra, Field::Layout];
     let node = &record.node;
     let custom = node.is(Field::Subtype, "custom_message");
     match field {

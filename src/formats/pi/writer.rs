@@ -1,12 +1,10 @@
 //! Writer of pi's file from a stream of records.
 
-mod before;
-
 use super::foreign::{self, Foreign};
 use super::lineage::Lineage;
 use super::version::TREE;
 use super::wire::{self, BLOCKS};
-use super::{FORMAT, NAME, migrated, other_lines, read, was, write};
+use super::{NAME, migrated, other_lines, write};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -16,7 +14,6 @@ use crate::json::Json;
 use crate::mapping::can_write;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record, block, identity};
-use bytes::Bytes;
 use std::collections::HashMap;
 
 /// Opens a session for writing.
@@ -55,17 +52,10 @@ struct Session {
     own: bool,
     /// Whether the records come from a file of this very version.
     same: bool,
-    /// Newer version that the records come from, if they do.
-    newer: Option<u32>,
     lineage: Lineage,
     /// Facts about a session of another format.
     foreign: Foreign,
 }
-
-/// Fields that the lines of a list do not contain. Identifiers that the reader made depend on the
-/// user's choice of how they are made.
-const LISTED: [Field; 6] =
-    [Field::Id, Field::Parent, Field::FirstKept, Field::Eol, Field::IdMade, Field::Layout];
 
 impl Writer for Entries<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
@@ -126,7 +116,7 @@ impl Entries<'_> {
 
     fn unchanged_line(&mut self, record: &Record) -> Result<()> {
         match other_lines::line_of(&record.node, self.session.is_some()) {
-            Some(line) => self.pen.line(&record.node)?.extend_from_slice(&line),
+            Some(line) => self.pen.line()?.extend_from_slice(&line),
             None => self.leave_out(record),
         }
         Ok(())
@@ -173,31 +163,10 @@ impl Entries<'_> {
             return Err(Error::unfit(found.at(located.at)));
         };
         let same = node.is(Field::Source, &format!("{NAME}@{}", self.version.number));
-        let number = self.version.number;
-        let newer = FORMAT.versions.iter().map(|version| version.number).filter(|n| *n > number);
-        let newer = newer.filter(|_| own).find(|n| node.is(Field::Source, &FORMAT.at(*n)));
         let lineage = Lineage::new(id.as_bytes(), self.cx);
-        self.session = Some(Session { own, same, newer, lineage, foreign: known });
+        self.session = Some(Session { own, same, lineage, foreign: known });
         self.number(None);
-        if same && let Some(raw) = raw_of(node) {
-            let read = read::header(&raw, NAME).ok().flatten();
-            let version = self.version.number;
-            if read.is_some_and(|h| {
-                h.named.read_as() == version
-                    && h.record.node.is_same(node, &[Field::File, Field::Name])
-            }) {
-                self.pen.line(node)?.extend_from_slice(&raw);
-                return Ok(());
-            }
-            self.refuse_raw(located);
-        }
-        let before = newer.and_then(|newer| self.header_before(node, newer));
-        let plain = newer.and_then(|_| was::without_note(node, was::WAS));
-        let out = self.pen.line(node)?;
-        match before {
-            Some(line) => out.extend_from_slice(&line),
-            None => write::header(plain.as_ref().unwrap_or(node), number, out),
-        }
+        write::header(node, self.version.number, self.pen.line()?);
         Ok(())
     }
 
@@ -206,7 +175,7 @@ impl Entries<'_> {
         let Some(session) = &self.session else {
             return Err(no_session(located.at));
         };
-        let (own, same, newer) = (session.own, session.same, session.newer);
+        let (own, same) = (session.own, session.same);
         let mut plain = match own {
             true => session.foreign.moves(record).then(|| record.clone()),
             false => Some(self.adapted(record)),
@@ -222,11 +191,6 @@ impl Entries<'_> {
             }
         }
         let record = plain.as_ref().unwrap_or(record);
-        if let Some(line) = self.stored(located, record) {
-            self.pen.line(&record.node)?.extend_from_slice(&line);
-            self.number(Some(record));
-            return Ok(());
-        }
         let whole = self.completed(record);
         let record = whole.as_ref().unwrap_or(record);
         let unnamed = match &self.session {
@@ -242,26 +206,15 @@ impl Entries<'_> {
             return Ok(());
         }
         let index = self.index(record);
-        let plain = newer.and_then(|_| was::without_note(&record.node, was::WAS));
-        let plain = plain.map(|node| Record { kind: record.kind, node });
-        let record = plain.as_ref().unwrap_or(record);
         let older = self.session.as_ref().filter(|_| !same && self.version.number < TREE);
         let noted = older.and_then(|to| migrated::index_of(record, index, &to.lineage));
         let (record, spelled) = match &noted {
             Some((spelled, record)) => (record, Some(spelled.clone())),
             None => (record, index.map(Json::number)),
         };
-        let before = newer.and_then(|newer| self.as_before(record, newer, index));
         let number = self.version.number;
-        let written = self.pen.try_line(&record.node, |out| {
-            let text = out.len();
-            let written = write::entry(record, number, spelled.as_ref(), out);
-            if let Some(line) = before.filter(|_| written) {
-                out.truncate(text);
-                out.extend_from_slice(&line);
-            }
-            written
-        })?;
+        let written =
+            self.pen.try_line(|out| write::entry(record, number, spelled.as_ref(), out))?;
         if !written {
             self.leave_out(record);
             return Ok(());
@@ -269,22 +222,6 @@ impl Entries<'_> {
         self.number(Some(record));
         self.losses(record, index);
         Ok(())
-    }
-
-    /// Returns the stored line of a record: of this version, or as noted in a record of a newer
-    /// version.
-    fn stored(&self, located: &Located<Record>, record: &Record) -> Option<Bytes> {
-        let session = self.session.as_ref()?;
-        let index = self.index(record);
-        if let Some(newer) = session.newer {
-            return self.noted(record, newer, index);
-        }
-        let raw = raw_of(&record.node).filter(|_| session.same)?;
-        let gives = self.raw_gives(&raw, record, index);
-        if !gives {
-            self.refuse_raw(located);
-        }
-        gives.then_some(raw)
     }
 
     /// Completes a message that the user added to a stream of a pi session with the fields that pi
@@ -399,26 +336,6 @@ impl Entries<'_> {
     fn pass(&mut self, id: &Json) {
         self.passed.insert(hash(id.as_bytes()), self.numbers.len() as u64);
     }
-
-    /// Whether reading `raw` here gives this very record.
-    fn raw_gives(&self, raw: &Bytes, record: &Record, index: Option<u64>) -> bool {
-        let made: &[Field] = if self.version.number < TREE { &LISTED } else { &[Field::Eol] };
-        self.parsed(raw, index).is_some_and(|parsed| {
-            parsed.kind == record.kind && parsed.node.is_same(&record.node, made)
-        })
-    }
-
-    /// Reads a line as the next record, if the line names the first kept entry by this index.
-    fn parsed(&self, line: &Bytes, index: Option<u64>) -> Option<Record> {
-        let mut lineage = self.session.as_ref()?.lineage.clone();
-        let version = self.version.number;
-        let parsed = read::entry(line, version, true, &mut lineage).ok()?;
-        (version >= TREE || parsed.first_kept == index).then_some(parsed.record)
-    }
-
-    fn refuse_raw(&self, located: &Located<Record>) {
-        self.cx.raw_refused(located.at);
-    }
 }
 
 /// Returns the session record of another format with an identifier, which pi requires of a header.
@@ -444,8 +361,4 @@ fn unwritable(node: &Node, tool: bool, path: &str, count: &dyn Fn(&str)) {
             count(&format!("{path}.*.{}", block.text(Field::Type).unwrap_or_default()));
         }
     }
-}
-
-fn raw_of(node: &Node) -> Option<Bytes> {
-    node.text(Field::Raw).map(Bytes::from)
 }

@@ -210,17 +210,8 @@ fn seen(message: &Node) -> Cow<'_, Node> {
 /// Content of a record that is not a session, turn or message, without the fields that formats
 /// spell differently.
 fn content_of(record: &Record) -> Vec<u8> {
-    const APART: &[Field] = &[
-        Field::Id,
-        Field::Parent,
-        Field::IdMade,
-        Field::Time,
-        Field::Raw,
-        Field::RawBytes,
-        Field::Eol,
-        Field::Layout,
-        Field::Synthesized,
-    ];
+    const APART: &[Field] =
+        &[Field::Id, Field::Parent, Field::IdMade, Field::Time, Field::Layout, Field::Synthesized];
     let mut out = Vec::new();
     canonical::line_of(record, &|field| !APART.contains(&field), &mut out);
     out

@@ -25,7 +25,7 @@ const BESIDE: &[Kind] = &[
 ];
 
 /// Fields that only the file's format writes, and that a record loses that is taken over.
-const FOREIGN: &[Field] = &[Field::Extra, Field::Layout, Field::Raw, Field::RawBytes, Field::Eol];
+const FOREIGN: &[Field] = &[Field::Extra, Field::Layout];
 
 /// Number of records that were left out, by their names.
 #[derive(Default)]

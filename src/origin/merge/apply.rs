@@ -169,9 +169,6 @@ impl Merger<'_> {
                 _ => drop(source.node.take(*field)),
             }
         }
-        for field in [Field::Raw, Field::RawBytes] {
-            source.node.take(field);
-        }
         let held = self.agree(&mut source, &bases, last);
         self.mend(&mut source, held.as_deref());
         let all = of.iter().map(|number| self.base.record(*number)).collect::<Result<Vec<_>>>()?;

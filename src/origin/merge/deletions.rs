@@ -243,12 +243,10 @@ impl Deletions {
             && list.0 != list.1
         {
             node.set(Field::Messages, list.1);
-            unspelled(node);
         }
         let run = node.json(Field::Run).filter(|run| self.runs.contains(run));
         if let Some(last) = self.run.as_ref().filter(|_| run.is_some()) {
             node.set(Field::Run, last.clone());
-            unspelled(node);
         }
     }
 
@@ -265,7 +263,6 @@ impl Deletions {
             let left: Vec<_> = left.iter().map(Json::as_bytes).collect();
             let left = Json::checked([b"[", left.join(&b","[..]).as_slice(), b"]"].concat().into());
             record.node.set(Field::Messages, left);
-            unspelled(&mut record.node);
         }
     }
 
@@ -282,7 +279,6 @@ impl Deletions {
         if before > 0 {
             let now = (number - before as f64).max(0.0);
             record.node.set(field, Json::number(now as u64));
-            unspelled(&mut record.node);
         }
     }
 
@@ -297,7 +293,6 @@ impl Deletions {
         let next = self.parents.get(own).and_then(|last| self.first_remaining(first, last));
         let next = next.unwrap_or_else(|| own.clone());
         node.set(Field::FirstKept, next);
-        unspelled(node);
     }
 
     /// Returns the first message that is left on the path from a deleted one to this one.
@@ -343,8 +338,4 @@ impl Deletions {
         }
         Json::checked([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into())
     }
-}
-
-fn unspelled(node: &mut Node) {
-    [Field::Raw, Field::RawBytes].iter().for_each(|field| drop(node.take(*field)));
 }

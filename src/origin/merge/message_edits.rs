@@ -161,7 +161,6 @@ impl Answer {
         edits.extend(data.and_then(|data| Some((Field::Data, self.shown(data)?))));
         for (field, new) in edits {
             record.node.set(field, new);
-            [Field::Raw, Field::RawBytes].iter().for_each(|f| drop(record.node.take(*f)));
         }
     }
 

@@ -18,9 +18,6 @@ const PLACE: &[Field] = &[
     Field::Turn,
     Field::Group,
     Field::Time,
-    Field::Eol,
-    Field::Raw,
-    Field::RawBytes,
     Field::Synthesized,
     Field::Derived,
 ];

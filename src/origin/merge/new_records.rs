@@ -17,10 +17,9 @@ use crate::times;
 use std::rc::Rc;
 
 /// Sets the update time of a session, if it has one, to the time of the last new message, if that
-/// is later. A session record with a stored spelling stays as it is.
+/// is later.
 fn update(session: &mut Node, last: &Json) {
-    let laid_out = [Field::Raw, Field::RawBytes].iter().any(|field| session.get(*field).is_some());
-    let Some(old) = session.json(Field::Updated).filter(|_| !laid_out).cloned() else { return };
+    let Some(old) = session.json(Field::Updated).cloned() else { return };
     if times::read(&old).is_some_and(|old| times::read(last).is_some_and(|last| last > old)) {
         let new = respelled(&last.clone().into(), Some(&old.into()));
         session.set(Field::Updated, new);

@@ -292,7 +292,6 @@ impl NewTurns {
     /// Adapts a record that `source_format` has around messages to this session.
     fn adopt(&self, record: &mut Record, names: &HashMap<Json, Json>) {
         let node = &mut record.node;
-        [Field::Raw, Field::RawBytes, Field::Eol].iter().for_each(|f| drop(node.take(*f)));
         if let Some(list) = node.json(Field::Messages) {
             let list = renamed(list, names);
             node.set(Field::Messages, list);

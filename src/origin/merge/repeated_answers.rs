@@ -58,9 +58,6 @@ impl Repeats {
                 differs = true;
             }
         }
-        if differs {
-            [Field::Raw, Field::RawBytes].iter().for_each(|field| drop(turn.node.take(*field)));
-        }
         differs
     }
 }

@@ -87,7 +87,6 @@ impl RestoredTexts {
         for (field, text) in edits {
             turn.node.set(*field, text.clone());
         }
-        [Field::Raw, Field::RawBytes].iter().for_each(|field| drop(turn.node.take(*field)));
         true
     }
 }

@@ -72,7 +72,6 @@ impl Tail {
         if let Some((first, last)) = &self.new
             && let Some(Record { node, .. }) = records.iter_mut().find(is_own)
         {
-            [Field::Raw, Field::RawBytes].iter().for_each(|field| drop(node.take(*field)));
             let list = node.json(Field::Messages).cloned().unwrap_or_default();
             node.set(Field::Messages, with_piece(&list, first, last));
             node.put(Field::Updated, time.cloned());

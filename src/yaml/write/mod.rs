@@ -66,8 +66,6 @@ const SIMPLE_KEY: usize = 122;
 pub struct Emitter {
     pen: Pen,
     style: Style,
-    /// Whether sequences are deeper than the keys that they belong to.
-    indented: bool,
     open: Vec<Level>,
     /// A collection that was begun and has no node yet: an empty one is written differently.
     begun: Option<Collection>,
@@ -105,27 +103,12 @@ impl Emitter {
     /// Starts a document.
     #[must_use]
     pub fn new(style: Style) -> Self {
-        let (open, indented) = (Vec::new(), false);
-        Self { pen: Pen::new(), style, indented, open, begun: None, open_ended: false }
+        Self { pen: Pen::new(), style, open: Vec::new(), begun: None, open_ended: false }
     }
 
     /// Sets the style of all further scalars.
     pub fn set_style(&mut self, style: Style) {
         self.style = style;
-    }
-
-    /// Indents sequences below their keys from now on, as users and formatters do and PyYAML does
-    /// not.
-    ///
-    /// ```
-    /// use copyist::yaml::write::{Emitter, Style};
-    /// let mut yaml = Emitter::new(Style::PyYaml);
-    /// yaml.indent_sequences();
-    /// yaml.begin_mapping().string("tools").begin_sequence().string("run");
-    /// assert_eq!(yaml.finish(), b"tools:\n  - run\n");
-    /// ```
-    pub fn indent_sequences(&mut self) {
-        self.indented = true;
     }
 
     /// Returns the buffer with the output since the caller last emptied it.
@@ -217,44 +200,6 @@ impl Emitter {
         self
     }
 
-    /// Writes a node as it was in another document, with the same indentation: everything behind
-    /// its `-` or `:` up to the line break that ends it. Anchors, aliases, tags and comments are
-    /// preserved.
-    ///
-    /// ```
-    /// use copyist::yaml::write::{Emitter, Style};
-    /// let mut yaml = Emitter::new(Style::PyYaml);
-    /// yaml.begin_mapping().string("a").raw(b" &id001\n  x: 1").string("b").raw(b" *id001");
-    /// assert_eq!(yaml.finish(), b"a: &id001\n  x: 1\nb: *id001\n");
-    /// ```
-    pub fn raw(&mut self, spelling: &[u8]) -> &mut Self {
-        self.enter_scalar(|| true);
-        self.pen.push(spelling);
-        if let Some(line) = spelling.rsplit(|b| *b == b'\n').next()
-            && line.len() < spelling.len()
-        {
-            self.pen.column = characters(line);
-        }
-        self.pen.content();
-        self
-    }
-
-    /// Writes comments and blank lines: everything behind the node before, up to the line ending in
-    /// front of the next node's line.
-    ///
-    /// ```
-    /// use copyist::yaml::write::{Emitter, Style};
-    /// let mut yaml = Emitter::new(Style::PyYaml);
-    /// yaml.begin_sequence().string("a").remark(b" # first\n\n# then").string("b");
-    /// assert_eq!(yaml.finish(), b"- a # first\n\n# then\n- b\n");
-    /// ```
-    pub fn remark(&mut self, text: &[u8]) -> &mut Self {
-        self.open_begun();
-        self.pen.push(text);
-        self.pen.content();
-        self
-    }
-
     /// Ends the document; returns the content of the buffer.
     #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
@@ -332,7 +277,7 @@ impl Emitter {
         let outer = self.pen.indent;
         // A sequence behind a key is no deeper than the key, as PyYAML has it.
         let behind_key = !matches!(place, Place::Root | Place::Item) && !self.pen.indention;
-        let level = collection == Collection::Sequence && behind_key && !self.indented;
+        let level = collection == Collection::Sequence && behind_key;
         self.pen.indent = Some(match outer {
             None => 0,
             Some(indent) if level => indent,

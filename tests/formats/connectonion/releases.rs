@@ -33,7 +33,7 @@ fn is_named(list: &[(&str, &str)], era: &str, scenario: &str) -> bool {
 fn what_the_real_releases_wrote_comes_back_byte_for_byte() {
     let Some(corpus) = corpus("what ConnectOnion wrote") else { return };
     let keep = options(OnError::Keep, Choice::Derived);
-    let (mut same, mut named, mut summaries, mut records, mut raws) = (0, 0, 0, 0, 0);
+    let (mut same, mut named, mut summaries) = (0, 0, 0);
     let mut by_era = Vec::new();
     for (era, version) in ERAS {
         let before = same;
@@ -56,9 +56,6 @@ fn what_the_real_releases_wrote_comes_back_byte_for_byte() {
                     continue;
                 }
                 let stream = to_canonical(&source, &keep);
-                let text = String::from_utf8(stream.clone()).expect("UTF-8");
-                records += text.lines().count();
-                raws += text.lines().filter(|line| line.contains("\"raw\":")).count();
                 let back = from_canonical(&stream, &format.at(*version), &keep);
                 if has_messages && is_named(SPELLED_ANEW, era, &name) {
                     let again = to_canonical(&back, &keep);
@@ -74,8 +71,7 @@ fn what_the_real_releases_wrote_comes_back_byte_for_byte() {
     }
     println!("{same} files come back byte for byte, {named} otherwise by name: {by_era:?}");
     println!("{summaries} of them are summaries");
-    println!("{raws} of {records} records need a spelling of their own");
-    assert!(same > 250 && named <= 8 && raws * 100 < records, "{same} {named} {raws}/{records}");
+    assert!(same > 250 && named <= 8, "{same} {named}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::ours;
 use crate::common::{
-    self, assert_same, converted, from_canonical, options, own, recognise, to_canonical,
+    self, assert_same, converted, from_canonical, options, own, recognise, returned, to_canonical,
 };
 use copyist::diagnostic::{Code, Findings};
 use copyist::format::{OnError, Options};
@@ -59,8 +59,7 @@ fn what_a_turn_took_is_read_where_it_comes_back() {
         let read = to_canonical(other.as_bytes(), &options(OnError::Stop, Choice::Derived));
         let text = String::from_utf8_lossy(&read);
         assert!(text.contains("\"extra\":{\"meta\":"), "{from}: {text}");
-        let back =
-            from_canonical(&read, "connectonion@3", &options(OnError::Stop, Choice::Derived));
+        let back = returned(other.as_bytes(), &options(OnError::Stop, Choice::Derived));
         assert_same(&back, other.as_bytes(), to);
     }
 }

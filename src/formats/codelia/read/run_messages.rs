@@ -1,7 +1,7 @@
 //! Conversion of the lines of a run to messages.
 
 use super::{Records, key};
-use crate::formats::codelia::history::{Answer, spelled};
+use crate::formats::codelia::history::{Answer, record_of};
 use crate::formats::codelia::survey::answer;
 use crate::formats::codelia::{input, message, wire};
 use crate::json::Json;
@@ -101,7 +101,7 @@ impl Records<'_> {
         }
         let message = [b"{\"role\":\"assistant\",\"content\":", text.as_bytes(), b"}"].concat();
         let message = Json::checked(message.into());
-        let mut answer = history.append(spelled(&message), message.as_bytes());
+        let mut answer = history.append(record_of(&message), message.as_bytes());
         answer.node.set(Field::Synthesized, Json::constant("true"));
         node.json(Field::Time)
             .into_iter()

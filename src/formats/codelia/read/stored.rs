@@ -4,9 +4,9 @@
 use super::{Place, Records, Run};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Cx, Head, OnError, Parts, Reader};
+use crate::format::{Cx, Head, Parts, Reader};
 use crate::formats::codelia::answers::{Answers, Messages};
-use crate::formats::codelia::history::{History, spelled};
+use crate::formats::codelia::history::{History, record_of};
 use crate::formats::codelia::names::{DATABASE, DATABASE_LOG};
 use crate::formats::codelia::rows::{self, Row};
 use crate::formats::codelia::{NAME, log, state};
@@ -175,7 +175,7 @@ impl Records<'_> {
             self.answers = Some(Answers::of(self.state_messages(), self.state_messages()));
         }
         let message = self.answers.as_mut()?.of_output(output)?;
-        Some((spelled(&message), message.as_bytes().to_vec()))
+        Some((record_of(&message), message.as_bytes().to_vec()))
     }
 
     /// Returns the messages of the state, as far as they can be read. Faults of the state are
@@ -268,7 +268,7 @@ impl Records<'_> {
         self.foreign_log(&place, row, snapshot, at)
     }
 
-    /// Reads a log that the runtime did not write, or that is damaged, and keeps its text.
+    /// Reads a log that the runtime did not write, or that is damaged.
     fn foreign_log(
         &mut self,
         place: &Place,
@@ -278,16 +278,7 @@ impl Records<'_> {
     ) -> Result<()> {
         let state::State { file, text } = state::text_of(self.parts.open(&place.name)?, self.cx)?;
         let (messages, errors) = log::split(&text, place.part);
-        let mut kept = true;
-        for error in errors {
-            kept &= self.cx.tolerate(error)? == OnError::Keep;
-        }
-        if kept && log::joined(&messages) != text {
-            match std::str::from_utf8(&text) {
-                Ok(text) => snapshot.node.set(Field::Raw, Json::string(text)),
-                Err(_) => snapshot.node.set(Field::RawBytes, Json::string(&to_base64(&text))),
-            }
-        }
+        errors.into_iter().try_for_each(|error| self.cx.tolerate(error).map(drop))?;
         match row {
             Some((row, _)) => {
                 row.fill(&mut snapshot.node, messages.len(), rows::last_user(&messages));
@@ -305,7 +296,7 @@ impl Records<'_> {
         at: Position,
     ) -> Result<()> {
         let Some(history) = &mut self.history else { return Ok(()) };
-        let (new, references) = history.snapshot(messages, self.cx.options.spelling)?;
+        let (new, references) = history.snapshot(messages)?;
         snapshot.node.set(Field::Messages, references);
         for message in new {
             self.message(message, at);

@@ -3,25 +3,17 @@
 use super::Run;
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::Result;
-use crate::formats::codelia::log::{self, Survey};
+use crate::formats::codelia::log::Survey;
 use crate::formats::codelia::names::{DATABASE, EPOCH, log_part, output_part, state_part};
 use crate::formats::codelia::read::stored_of;
-use crate::formats::codelia::rows::{self, Row};
+use crate::formats::codelia::rows::Row;
 use crate::formats::codelia::state;
 use crate::json::Json;
-use crate::json::text::from_base64;
 use crate::position::Position;
 use crate::record::{Field, Kind, Node};
-use bytes::Bytes;
 
 fn references(record: &Node) -> Json {
     record.json(Field::Messages).cloned().unwrap_or_default()
-}
-
-/// Returns the spelling of a log that the runtime would write in another way.
-fn raw_of(record: &Node) -> Option<Bytes> {
-    let bytes = record.text(Field::RawBytes).and_then(|text| from_base64(&text));
-    record.text(Field::Raw).map(String::into_bytes).or(bytes).map(Bytes::from)
 }
 
 impl Run<'_> {
@@ -40,17 +32,12 @@ impl Run<'_> {
             node.set(Field::Session, id.clone());
         }
         let log = record.is(Field::Layout, "log");
-        if log != (self.version == 2 && !left) && raw_of(record).is_some() {
-            self.cx.log.count(FieldOutcome::Dropped, "snapshot.raw");
-        }
         if self.version == 2 && !left {
             return self.row(record, node, at);
         }
         if log {
             self.beyond(&node);
-            for field in [Field::Extra, Field::Raw, Field::RawBytes] {
-                node.take(field);
-            }
+            node.take(Field::Extra);
         }
         self.state(record, node, at)
     }
@@ -59,16 +46,9 @@ impl Run<'_> {
         self.dated(&mut node);
         self.create(&state_part(&node.text(Field::Session).unwrap_or_default()))?;
         let references = references(record);
-        if let Some(raw) = node.text(Field::Raw).map(Bytes::from) {
-            let found = self.sources.messages(&references)?;
-            if state::reads_as(&raw, &node, &found.messages) {
-                return self.put(record, &raw);
-            }
-            self.cx.raw_refused(at);
-        }
         let (head, tail) = state::around(&node);
         let Some(pen) = &mut self.pen else { return Ok(()) };
-        pen.line(record)?.extend_from_slice(&head);
+        pen.line()?.extend_from_slice(&head);
         let mut between: &[u8] = b"";
         let missing = self.sources.each(&references, &mut |message| {
             let line = pen.more()?;
@@ -121,19 +101,10 @@ impl Run<'_> {
     /// Writes the log, and returns a survey of its messages.
     fn log(&mut self, record: &Node, at: Position) -> Result<Survey> {
         let references = references(record);
-        if let Some(raw) = raw_of(record).filter(|_| record.is(Field::Layout, "log")) {
-            let messages = self.sources.messages(&references)?.messages;
-            if log::split(&raw, 0).0 == messages {
-                self.put(record, &raw)?;
-                let last_user = messages.iter().rfind(|message| rows::is_of_user(message)).cloned();
-                return Ok(Survey { messages: messages.len(), last_user });
-            }
-            self.cx.raw_refused(at);
-        }
         let (mut found, pen) = (Survey::default(), &mut self.pen);
         let missing = self.sources.each(&references, &mut |message| {
             if let Some(pen) = pen {
-                pen.line(record)?.extend_from_slice(message.as_bytes());
+                pen.line()?.extend_from_slice(message.as_bytes());
             }
             found.look(message);
             Ok(())

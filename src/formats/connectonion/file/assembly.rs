@@ -141,8 +141,6 @@ pub struct Frame<'f> {
     /// Whether the record comes from a file of this kind.
     pub own: bool,
     pub style: Style,
-    /// Comments between the top and the turns.
-    pub above: &'f str,
 }
 
 impl Frame<'_> {
@@ -159,10 +157,7 @@ impl Frame<'_> {
         if file.is_true(Field::Bom) {
             out.put(BOM)?;
         }
-        let spell = if self.own { Shape::spelled } else { Shape::text };
-        let mut head = ended(spell(self.shape, self.top, self.style));
-        append(&mut head, self.above);
-        out.put(&head)?;
+        out.put(&self.shape.text(self.top, self.style))?;
         Ok(out)
     }
 }
@@ -173,24 +168,4 @@ pub fn add_file(top: &mut Node, later: &Node) {
     let mut file = top.node(Field::File).cloned().unwrap_or_default();
     new.iter().for_each(|(field, value)| file.set(field, value.clone()));
     top.set(Field::File, file);
-}
-
-/// Appends comments and blank lines to a text, behind its last line.
-pub fn append(text: &mut Vec<u8>, remark: &str) {
-    if remark.is_empty() {
-        return;
-    }
-    let ended = text.pop_if(|last| *last == b'\n').is_some();
-    let remark = if ended { remark } else { remark.trim_start_matches('\n') };
-    text.extend_from_slice(remark.as_bytes());
-    text.push(b'\n');
-}
-
-/// Returns the text with a line ending.
-#[must_use]
-pub fn ended(mut text: Vec<u8>) -> Vec<u8> {
-    if !text.is_empty() && !text.ends_with(b"\n") {
-        text.push(b'\n');
-    }
-    text
 }

@@ -5,20 +5,18 @@
 //! because the top comes before them and may contain values that are known last.
 
 use super::super::{agent, message, timed};
-use super::assembly::{CHUNK, Frame, Section, add_file, append, ended};
+use super::assembly::{CHUNK, Frame, Section, add_file};
 use super::list::{Begin, List};
 use super::queue::Queue;
-use super::remark;
 use super::top::{DATED, put};
 use super::turn::{self, Summary};
-use super::write::{has_scattered_turns, indents, item};
+use super::write::has_scattered_turns;
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::json::{Cursor, Json, text};
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value};
-use crate::yaml::json::Scalars;
 use crate::yaml::write::Style;
 use std::io::Write;
 
@@ -38,7 +36,6 @@ pub fn open<'a>(
         cx,
         own: None,
         top: Node::default(),
-        above: String::new(),
         tail: Vec::new(),
         turns: Section::new("turns", turns),
         waiting: Queue::new(waiting),
@@ -56,8 +53,6 @@ struct File<'a> {
     own: Option<bool>,
     /// The session record.
     top: Node,
-    /// Comments between the top and the turns.
-    above: String,
     /// Text behind the turns.
     tail: Vec<u8>,
     turns: Section,
@@ -101,7 +96,7 @@ impl Writer for File<'_> {
             (Kind::Session, _) => self.session(&record.node),
             (_, None) => return Err(no_session(located.at)),
             (_, Some(true)) if turn => self.turn(located)?,
-            (Kind::Notice, Some(own)) => self.notice(record, own)?,
+            (Kind::Notice, Some(_)) => message::lost(record, self.cx.log),
             (Kind::Turn, Some(false)) => self.queue_turn(record)?,
             (_, Some(own)) => self.message(record, own)?,
         }
@@ -126,8 +121,7 @@ impl Writer for File<'_> {
             self.head();
         }
         self.turns.yaml.end();
-        let (top, above) = (&self.top, self.above.as_str());
-        let frame = Frame { shape: &DATED, top, own, style: Style::PyYaml, above };
+        let frame = Frame { shape: &DATED, top: &self.top, own, style: Style::PyYaml };
         let mut out = frame.begin(self.to)?;
         self.turns.finish(&mut out)?;
         out.put(&self.tail)?;
@@ -150,7 +144,7 @@ impl File<'_> {
             |field| !own && (field == Field::SystemPrompt || (field == Field::Updated && !dated));
         DATED.losses(node, own, &moved, self.cx.log);
         if own && !first && self.written + u64::from(self.open.is_some()) > 0 {
-            self.tail.extend_from_slice(&ended(DATED.spelled(node, Style::PyYaml)));
+            self.tail.extend_from_slice(&DATED.text(node, Style::PyYaml));
             add_file(&mut self.top, node);
             return;
         }
@@ -165,26 +159,6 @@ impl File<'_> {
             }
         }
         add_file(&mut self.top, node);
-        if own && indents(&self.top) > 0 {
-            self.turns.yaml.indent_sequences();
-        }
-    }
-
-    /// Writes comments and blank lines in their places.
-    fn notice(&mut self, record: &Record, own: bool) -> Result<()> {
-        let Some(text) = remark(&record.node).filter(|_| own) else {
-            message::lost(record, self.cx.log);
-            return Ok(());
-        };
-        match record.node.text(Field::Layout).as_deref() {
-            Some("turns") => self.above.push_str(&text),
-            Some(_) if !self.tail.is_empty() => append(&mut self.tail, &text),
-            _ => {
-                self.close()?;
-                self.turns.yaml.remark(text.as_bytes());
-            }
-        }
-        Ok(())
     }
 
     /// Keeps a turn of another format until its messages come.
@@ -291,16 +265,7 @@ impl File<'_> {
         let listed =
             record.kind == Kind::Turn && (turn.begun || Begin::of(record) != Begin::Missing);
         let list = listed.then(|| self.list.text());
-        let raw = record.node.text(Field::Raw);
-        match raw.filter(|raw| gives(raw, indents(&self.top), record, list.as_deref())) {
-            Some(raw) => drop(self.turns.yaml.raw(raw.as_bytes())),
-            None => {
-                if record.node.json(Field::Raw).is_some() {
-                    self.cx.raw_refused(located.at);
-                }
-                self.put(record, list.as_deref());
-            }
-        }
+        self.put(record, list.as_deref());
         for field in record.node.fields().filter(|field| !DATED.turns.holds(*field)) {
             self.lost(&format!("turn.{}", field.name()));
         }
@@ -334,7 +299,7 @@ impl File<'_> {
             }
         }
         let number = Field::Number;
-        for field in told.fields().filter(|field| *field != number && *field != Field::Raw) {
+        for field in told.fields().filter(|field| *field != number) {
             if node.get(field).is_none() && !matches!(field, Field::Eval | Field::Layout) {
                 self.lost(&format!("turn.{}", field.name()));
             }
@@ -370,24 +335,4 @@ fn names(tools: &Json) -> Json {
     }
     out.push(b']');
     Json::checked(out.into())
-}
-
-/// Whether a stored spelling of a turn reads as the record with this list.
-fn gives(raw: &str, indents: usize, record: &Record, list: Option<&str>) -> bool {
-    let json = item(raw, indents, Scalars::TextOf(DATED.turns.texts));
-    let Some((mut read, messages)) = json.and_then(|json| DATED.turns.read(&json).ok()) else {
-        return false;
-    };
-    let same = match (messages, list) {
-        (Some(messages), Some(list)) => {
-            let mut read = List::default();
-            read.read(&messages).is_ok() && read.text() == list
-        }
-        (Some(messages), None) => {
-            turn::keep_messages(&mut read, &messages);
-            true
-        }
-        (None, list) => list.is_none(),
-    };
-    same && read.kind == record.kind && read.node.is_same(&record.node, &[Field::Layout])
 }

@@ -36,13 +36,13 @@
 //! whole questions: the reader restores both from the turn, as `synthesized` records.
 
 mod assembly;
-mod comparison;
 mod dated;
 mod list;
 mod outline;
 mod queue;
 mod read;
 mod sniff;
+mod tee;
 mod top;
 mod turn;
 mod turns;
@@ -56,49 +56,10 @@ pub use top::{AUTHORED, DATED, INDEX, KEYED, Lists, Shape, put};
 pub use turn::{earlier_runs, text_of};
 pub use write::open as open_writer;
 
-use super::REMARK;
-use crate::json::Json;
-use crate::record::{Field, Node};
-
-/// The word in `file.style` for a file that is spelled for human readers, as this crate spells
-/// sessions from other formats. Other files are spelled as PyYAML spells them.
-const READABLE: &str = "readable";
-
-/// The word in `file.style` for a file whose lists are deeper than their keys.
-const INDENTED: &str = "indented";
-
-/// Whether a session's `file.style` has a word.
-fn has_style(session: &Node, word: &str) -> bool {
-    let style = session.node(Field::File).and_then(|file| file.text(Field::Style));
-    style.is_some_and(|style| style.split(' ').any(|text_of| text_of == word))
-}
-
-/// Text that opens a list and its first item, indexed by the depth of the indentation.
-const OPENERS: [&str; 3] = [":\n-", ":\n  -", ":\n    -"];
-
 /// The layout of a notice for a key of `messages` that does not follow from the turns.
 const KEY: &str = "key";
 /// The layout of a notice for such a key that is spelled as a text.
 const TEXT_KEY: &str = "text key";
-/// The prefix of the layout of a notice for such a key without a list; the spelling of `null`
-/// follows.
+/// The layout of a notice for such a key without a list.
 const NULL_KEY: &str = "null key";
 const NULL_TEXT_KEY: &str = "null text key";
-
-/// Returns the comments and blank lines that a notice represents, if it does. They begin behind the
-/// text on their first line, and a comment there needs a space before it.
-fn remark(notice: &Node) -> Option<String> {
-    let text_of = notice.json(Field::Data).filter(|_| notice.is(Field::Subtype, REMARK));
-    text_of.and_then(Json::text).filter(|text| !text.starts_with('#') && is_remark(text))
-}
-
-/// Whether a text contains only comments and white space for every reader: PyYAML ends a line at
-/// characters that other readers take for a part of the line.
-#[must_use]
-pub fn is_remark(text: &str) -> bool {
-    let printed = |c: char| !(c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}'));
-    let blank = |line: &str| line.is_empty() || line.starts_with('#');
-    let is_remark =
-        |line: &str| blank(line.trim_ascii()) && line.chars().all(|c| c == '\t' || printed(c));
-    text.split('\n').all(is_remark)
-}

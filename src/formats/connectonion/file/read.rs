@@ -5,33 +5,31 @@ mod end;
 mod listed;
 mod misplaced;
 mod pieces;
-mod remark;
 mod restore;
 
 use super::super::chain::Chain;
 use super::super::{EXPANSION, message};
-use super::comparison::{Comparison, Tee};
 use super::list::List;
-use super::top::{Lists, Shape, Top, put};
+use super::tee::{Seen, Tee};
+use super::top::{Lists, Shape, Top};
 use super::turn;
 use super::turns::{TurnTexts, Turns};
-use super::{INDENTED, KEY, NULL_KEY, NULL_TEXT_KEY, OPENERS, READABLE, TEXT_KEY};
+use super::{KEY, NULL_KEY, NULL_TEXT_KEY, TEXT_KEY};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader};
 use crate::json::Json;
-use crate::mapping::Spacing;
 use crate::position::{Located, Position};
-use crate::record::{Field, Node, Record};
+use crate::record::{Field, Record};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Event, Events, Limits, What};
-use crate::yaml::write::Style;
 use bytes::Bytes;
 use early::Early;
 use misplaced::not_a_session;
 pub use pieces::pieces;
-use remark::Before;
+use std::cell::Cell;
 use std::collections::{HashSet, VecDeque};
+use std::rc::Rc;
 
 /// Opens a file for reading.
 ///
@@ -43,12 +41,12 @@ pub fn open<'a>(
     cx: &'a Cx<'a>,
 ) -> Result<Reader<'a>> {
     parts.keep()?;
-    let (tee, kept) = Tee::new(parts.main()?, cx.options.encoding);
+    let (tee, seen) = Tee::new(parts.main()?, cx.options.encoding);
     let limits = Limits { scalar: cx.options.max_line, ..Limits::default() };
     Ok(Box::new(Records {
         events: Events::new(tee, limits),
         nodes: Nodes::new(Budget::of(EXPANSION)),
-        comparison: Comparison::new(kept),
+        seen,
         parts,
         cx,
         limits,
@@ -61,10 +59,6 @@ pub fn open<'a>(
         turns: None,
         ready: VecDeque::new(),
         early_records: Vec::new(),
-        style: Style::PyYaml,
-        indented: false,
-        relaid: false,
-        first: false,
         begun: false,
         guessed: false,
         chain: Chain::default(),
@@ -75,7 +69,6 @@ pub fn open<'a>(
         before_turn: None,
         nulled: false,
         early: Early::default(),
-        written: Vec::new(),
     }))
 }
 
@@ -105,7 +98,7 @@ struct Turn {
 struct Records<'a> {
     events: Events<Tee>,
     nodes: Nodes,
-    comparison: Comparison,
+    seen: Rc<Cell<Seen>>,
     parts: &'a mut dyn Parts,
     cx: &'a Cx<'a>,
     limits: Limits,
@@ -124,14 +117,6 @@ struct Records<'a> {
     ready: VecDeque<Located<Record>>,
     /// Kept records before the session record.
     early_records: Vec<(Record, Position)>,
-    /// How the file is spelled.
-    style: Style,
-    /// Whether the lists of the file are deeper than their keys.
-    indented: bool,
-    /// Whether it was reported that the layout of the file is not kept.
-    relaid: bool,
-    /// Whether the next item is the first of its list.
-    first: bool,
     /// Whether the session record was given.
     begun: bool,
     /// Whether it was reported that the encoding is a guess.
@@ -150,8 +135,6 @@ struct Records<'a> {
     nulled: bool,
     /// Turns and messages that were passed over and are read last.
     early: Early,
-    /// A record as JSON, as it is written.
-    written: Vec<u8>,
 }
 
 impl Iterator for Records<'_> {
@@ -197,7 +180,6 @@ impl Records<'_> {
         match (self.stage, &event.what) {
             (Stage::Start, What::DocumentStart) => Ok(()),
             (Stage::Start, What::MappingStart(..)) => {
-                self.comparison.yaml.begin_mapping();
                 self.stage = Stage::Top;
                 Ok(())
             }
@@ -211,7 +193,6 @@ impl Records<'_> {
                 self.return_to_end()
             }
             (Stage::Turns, What::SequenceEnd) | (Stage::Messages, What::MappingEnd) => {
-                self.comparison.yaml.end();
                 self.stage = Stage::Top;
                 Ok(())
             }
@@ -219,8 +200,6 @@ impl Records<'_> {
             (Stage::Turns, _) => self.turn(event),
             (Stage::Messages, _) => self.turn_messages(event),
             (Stage::Turn(turn), What::SequenceEnd) => {
-                self.comparison.yaml.end();
-                self.comparison.compare(self.nodes.end.byte, "");
                 self.stage = Stage::Messages;
                 self.restore_turn(turn)
             }
@@ -230,7 +209,7 @@ impl Records<'_> {
     }
 
     fn json(&mut self, first: Event, scalars: Scalars) -> Result<Bytes> {
-        let mut out = Vec::with_capacity(self.written.len().clamp(256, 64 << 10));
+        let mut out = Vec::with_capacity(1024);
         self.nodes.value(&mut self.events, first, scalars, &mut out)?;
         Ok(out.into())
     }
@@ -248,16 +227,7 @@ impl Records<'_> {
                 self.pass(value)?;
             }
             ("turns", What::SequenceStart(..)) => {
-                if self.comparison.is_indented(value.at.byte) {
-                    self.comparison.yaml.indent_sequences();
-                    self.indented = true;
-                }
                 self.flush_top(true);
-                self.remark(key.at, "", Before::Top("turns"));
-                self.comparison.yaml.string("turns");
-                self.name_ends(key.end);
-                self.comparison.yaml.begin_sequence();
-                self.first = true;
                 self.begin_turns();
                 self.stage = Stage::Turns;
                 if self.shape.lists != Lists::Behind {
@@ -270,19 +240,13 @@ impl Records<'_> {
             ("messages", What::MappingStart(..)) => {
                 self.flush_top(true);
                 self.open_turns()?;
-                self.remark(key.at, "", Before::Top("messages"));
                 self.begin_messages();
-                self.comparison.yaml.string("messages");
-                self.name_ends(key.end);
-                self.comparison.yaml.begin_mapping();
-                self.first = true;
                 self.stage = Stage::Messages;
             }
             ("turns" | "messages", _) => {
                 let (at, spelled) = (value.at, value.end.byte > value.at.byte);
                 let message = format!("`{name}` is not a list of turns");
                 let json = self.json(value, Scalars::Typed)?;
-                self.comparison.compare(self.nodes.end.byte, "");
                 if json.as_ref() != b"null" {
                     self.misplaced(&name, json, message, at)?;
                 } else if name == "messages" {
@@ -297,16 +261,9 @@ impl Records<'_> {
     }
 
     fn top_member(&mut self, name: &str, value: Event, at: Position) -> Result<()> {
-        if self.top.at.is_none() && self.begun {
-            let place = self.place();
-            self.remark(at, "", place);
-        }
         self.top.at.get_or_insert(at);
         let json = self.json(value, self.shape.scalars_of(name))?;
-        self.comparison.yaml.string(name);
-        put(&json, &mut self.comparison.yaml);
         self.top.add(name, Json::checked(json));
-        self.top.end = self.nodes.end;
         Ok(())
     }
 
@@ -315,7 +272,7 @@ impl Records<'_> {
     fn flush_top(&mut self, whole: bool) {
         let first = !self.begun;
         let top = std::mem::replace(&mut self.top, Top::new(self.shape));
-        let (at, end, moves) = (top.at, top.end, top.moves);
+        let at = top.at;
         if first && at.is_none() && !whole {
             return;
         }
@@ -323,30 +280,13 @@ impl Records<'_> {
         if record.node.is_empty() && !first {
             return;
         }
-        let gap = if first { "" } else { "\n" };
-        let own = self.top_spelling(end, gap, moves);
-        let own = own.filter(|own| !first || !self.is_readable(own, &record.node));
-        // Members that were passed over are a gap in the text.
-        let own = own.filter(|_| !self.early.passed);
         self.keep_prompt(&mut record.node);
-        own.into_iter().for_each(|own| record.node.set(Field::Raw, Json::string(&own)));
         if first {
             self.begin(&mut record);
         }
         self.push(record, at.unwrap_or_default());
         let odd = std::mem::take(&mut self.early_records);
         odd.into_iter().for_each(|(record, at)| self.push(record, at));
-    }
-
-    /// Whether the top is spelled for human readers; the rest is then compared with that style.
-    fn is_readable(&mut self, own: &str, top: &Node) -> bool {
-        let found =
-            self.shape.text(top, Style::Readable).strip_suffix(b"\n") == Some(own.as_bytes());
-        if found {
-            self.comparison.yaml.set_style(Style::Readable);
-            self.style = Style::Readable;
-        }
-        found
     }
 
     fn begin(&mut self, record: &mut Record) {
@@ -360,17 +300,9 @@ impl Records<'_> {
             self.cx.report(Diagnostic::new(code, code.title()));
         }
         self.chain = Chain::of(node, Field::Created, self.cx);
-        let mark = self.comparison.found().is_some_and(|found| found.mark);
-        let mut file = self.cx.file(mark, self.comparison.crlf(), None).unwrap_or_default();
-        let readable = self.style == Style::Readable;
-        let words = [(READABLE, readable), (INDENTED, self.indented)];
-        let words: Vec<_> = words.iter().filter(|(_, has)| *has).map(|(word, _)| *word).collect();
-        if !words.is_empty() {
-            file.set(Field::Style, Json::string(&words.join(" ")));
-        }
-        if !file.is_empty() {
-            node.set(Field::File, file);
-        }
+        let seen = self.seen.get();
+        let mark = seen.found.is_some_and(|found| found.mark);
+        node.put(Field::File, self.cx.file(mark, seen.crlf(), None));
     }
 
     fn push(&mut self, value: Record, mut at: Position) {
@@ -382,16 +314,10 @@ impl Records<'_> {
 
     fn turn(&mut self, event: Event) -> Result<()> {
         let at = event.at;
-        let gap = self.gap(at, Before::Turn, 0);
         let table = self.shape.turns;
         let json = self.json(event, Scalars::TextOf(table.texts))?;
-        let (mut record, _) = table.read(&json).map_err(|fault| Error::json(fault, &json, at))?;
-        if self.cx.options.spelling {
-            self.written.clear();
-            table.write(&record, None, &mut self.written);
-            put(&self.written, &mut self.comparison.yaml);
-        }
-        self.own_spelling(&mut record, gap);
+        let (record, _) = table.read(&json).map_err(|fault| Error::json(fault, &json, at))?;
+        self.report_beyond_json();
         self.turns_seen += 1;
         let told = (self.shape.lists == Lists::Elsewhere).then(|| TurnTexts::of(&record));
         self.push(record, at);
@@ -402,20 +328,6 @@ impl Records<'_> {
         Ok(())
     }
 
-    /// Takes the remark before an item of a list, `depth` levels below that of the turns. Returns
-    /// the text that is left between the item and the last one.
-    fn gap(&mut self, at: Position, before: Before, depth: usize) -> &'static str {
-        let opener = OPENERS.get(depth + usize::from(self.indented)).copied().unwrap_or_default();
-        if self.opens(at, before) { opener } else { opener.trim_start_matches(':') }
-    }
-
-    /// Takes comments in front of an item. Returns whether the text that opens the collection is
-    /// still there.
-    fn opens(&mut self, at: Position, before: Before) -> bool {
-        let is_first = std::mem::take(&mut self.first);
-        !self.remark(at, if is_first { ":" } else { "" }, before) && is_first
-    }
-
     /// Begins the messages of one turn.
     fn turn_messages(&mut self, key: Event) -> Result<()> {
         let What::Scalar(name, spelling, _) = &key.what else {
@@ -423,13 +335,7 @@ impl Records<'_> {
         };
         let name = name.as_str().unwrap_or_default().to_owned();
         let number = name.parse::<u32>().map_or(0, u64::from);
-        self.opens(key.at, Before::Key(self.listed.unwrap_or(0)));
         let plain = *spelling == crate::yaml::read::ScalarStyle::Plain;
-        if plain && number > 0 {
-            self.comparison.yaml.plain(&name);
-        } else {
-            self.comparison.yaml.string(name.as_str());
-        }
         let twice = plain && number > 0 && self.listed == Some(number);
         self.begin_key(twice);
         let what = match self.listed {
@@ -446,49 +352,37 @@ impl Records<'_> {
         let next = number == self.listed.unwrap_or(0) + 1 && number <= self.turns_seen;
         let odd = what.is_some() || !next || name != number.to_string();
         self.listed = self.listed.max(Some(number));
-        self.name_ends(key.end);
-        self.first = true;
         let value = self.nodes.next(&mut self.events)?;
         let turn = Turn { number, begun: false, answered: false };
         if let What::SequenceStart(..) = value.what {
             if odd {
                 self.unmatched_key(&name, if plain { KEY } else { TEXT_KEY }, number, key.at);
             }
-            self.comparison.yaml.begin_sequence();
             self.stage = Stage::Turn(turn);
             return Ok(());
         }
         let at = value.at;
         let json = self.json(value, Scalars::Typed)?;
-        put(&json, &mut self.comparison.yaml);
         if json.as_ref() == b"null" {
-            let spelled = self.comparison.own(self.nodes.end.byte, ":").unwrap_or_default();
-            let layout = format!("{}{spelled}", if plain { NULL_KEY } else { NULL_TEXT_KEY });
-            self.unmatched_key(&name, &layout, number, key.at);
+            let layout = if plain { NULL_KEY } else { NULL_TEXT_KEY };
+            self.unmatched_key(&name, layout, number, key.at);
         } else {
             let message = format!("turn {name} has no list of messages");
             self.misplaced("messages", json.clone(), message, at)?;
         }
-        self.name_ends(self.nodes.end);
         self.stage = Stage::Messages;
         self.restore_turn(turn)
     }
 
     fn message(&mut self, event: Event, turn: Turn) -> Result<()> {
         let at = event.at;
-        let gap = self.gap(at, Before::Message(turn.number), 1);
         let json = self.json(event, Scalars::TextOf(message::TEXTS))?;
         let mut record = message::read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         message::report_opaque(&record, at, self.cx);
         if !turn.begun && !record.node.is(Field::Role, "user") {
             self.restore_question(turn, at)?;
         }
-        if self.cx.options.spelling {
-            self.written.clear();
-            message::write(&record, Spacing::None, true, &mut self.written);
-            put(&self.written, &mut self.comparison.yaml);
-        }
-        self.own_spelling(&mut record, gap);
+        self.report_beyond_json();
         let answered = turn::is_answer(&record.node);
         self.node(&mut record, turn);
         self.push(record, at);

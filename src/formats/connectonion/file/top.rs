@@ -1,14 +1,13 @@
 //! Members of the top, except `turns` and `messages`.
 
-use super::super::{EXPANSION, NAME};
+use super::super::NAME;
 use super::turn::{self, Table};
 use crate::diagnostic::{Code, FieldOutcome, Log};
 use crate::json::{Json, text as json};
 use crate::mapping::{Extra, Object, misfit};
 use crate::position::Position;
 use crate::record::{Field, Kind, Node, Record};
-use crate::yaml::json::{Nodes, Scalars, emit};
-use crate::yaml::read::{Budget, Events, Limits, What};
+use crate::yaml::json::{Scalars, emit};
 use crate::yaml::write::{Emitter, Style};
 use std::collections::HashSet;
 
@@ -109,15 +108,8 @@ pub struct Top {
     totals: Extra,
     extra: Extra,
     names: HashSet<String>,
-    /// The place of the last member in the real writer's order; `None` if the writer does not know
-    /// it.
-    place: Option<usize>,
-    /// Whether the writer would put one of the members in another place.
-    pub moves: bool,
     /// Position of the first member.
     pub at: Option<Position>,
-    /// Position of the end of the last member.
-    pub end: Position,
 }
 
 impl Top {
@@ -130,10 +122,7 @@ impl Top {
             totals: Extra::default(),
             extra: Extra::default(),
             names: HashSet::new(),
-            place: Some(0),
-            moves: false,
             at: None,
-            end: Position::default(),
         }
     }
 
@@ -146,7 +135,6 @@ impl Top {
         json::quote(name, &mut quoted);
         let first = value.as_bytes().first().copied().unwrap_or_default();
         let field = self.shape.field(name);
-        self.follow(name);
         match field.filter(|field| field.shape().admits(first) && self.node.get(*field).is_none()) {
             Some(Field::Totals) => self.totals.add(&quoted, value.as_bytes()),
             Some(field) => self.node.set(field, value),
@@ -161,17 +149,6 @@ impl Top {
             Some(field) => drop(self.node.take(field)),
             None => {}
         }
-    }
-
-    /// Compares the place of a member with the writer's order.
-    fn follow(&mut self, name: &str) {
-        let place = self.shape.members.iter().position(|(member, _)| *member == name);
-        self.moves |= match (self.place, place) {
-            (Some(last), Some(place)) => place < last,
-            (None, Some(_)) => true,
-            _ => false,
-        };
-        self.place = place;
     }
 
     /// Returns the session record that the members make up.
@@ -208,7 +185,7 @@ impl Shape {
     /// added have a place only if the file is the format's `own`.
     #[must_use]
     pub fn holds(&self, field: Field, own: bool) -> bool {
-        let about_the_file = [Field::Source, Field::File, Field::Raw, Field::Layout];
+        let about_the_file = [Field::Source, Field::File, Field::Layout];
         match field {
             Field::Extra => own,
             Field::Totals if !own => false,
@@ -262,40 +239,6 @@ impl Shape {
         put(&json, &mut yaml);
         yaml.finish()
     }
-
-    /// Returns the members as they were spelled if that spelling still reads as the record, and
-    /// otherwise as the writer spells them.
-    #[must_use]
-    pub fn spelled(&'static self, node: &Node, style: Style) -> Vec<u8> {
-        let raw = node.text(Field::Raw);
-        let raw = raw.filter(|raw| {
-            let read = self.members_of(raw);
-            read.is_some_and(|read| {
-                read.is_same(node, &[Field::Source, Field::File, Field::Layout])
-            })
-        });
-        raw.map_or_else(|| self.text(node, style), String::into_bytes)
-    }
-
-    /// Returns the members of the top that a text contains.
-    fn members_of(&'static self, text: &str) -> Option<Node> {
-        let mut events = Events::new(text.as_bytes(), Limits::default());
-        let mut nodes = Nodes::new(Budget::of(EXPANSION));
-        let mut top = Top::new(self);
-        for _ in ["document", "mapping"] {
-            nodes.next(&mut events).ok()?;
-        }
-        loop {
-            let key = match nodes.next(&mut events).ok()?.what {
-                What::Scalar(key, ..) => key.as_str()?.to_owned(),
-                _ => return Some(top.record().node),
-            };
-            let first = nodes.next(&mut events).ok()?;
-            let mut json = Vec::new();
-            nodes.value(&mut events, first, self.scalars_of(&key), &mut json).ok()?;
-            top.add(&key, Json::checked(json.into()));
-        }
-    }
 }
 
 /// Removes the prompt from the top if a later session record has one: a file has one prompt, and
@@ -304,7 +247,6 @@ impl Shape {
 pub fn superseded(top: &mut Node, later: &Node, log: &Log) -> bool {
     let Some(now) = later.get(Field::SystemPrompt) else { return false };
     let Some(before) = top.take(Field::SystemPrompt) else { return false };
-    top.take(Field::Raw);
     if before != *now {
         log.count(FieldOutcome::Dropped, "session.system_prompt");
     }

@@ -257,7 +257,7 @@ impl Table {
     /// Whether [`write`](Self::write) writes this field of a turn.
     #[must_use]
     pub fn holds(&self, field: Field) -> bool {
-        const HELD: &[Field] = &[Field::Extra, Field::Layout, Field::Raw, Field::Data];
+        const HELD: &[Field] = &[Field::Extra, Field::Layout, Field::Data];
         let has = |wanted| self.rows.iter().any(|row| row.field == wanted);
         let measured = || MEASURES.iter().any(|(_, measure)| *measure == field);
         HELD.contains(&field) || has(field) || (has(Field::Meta) && measured())
@@ -422,8 +422,7 @@ impl Summary {
                 Value::Node(told) if field == Field::Eval => {
                     told.iter().for_each(|(field, value)| eval.set(field, value.clone()));
                 }
-                _ if matches!(field, Field::Number | Field::Extra | Field::Layout | Field::Raw) => {
-                }
+                _ if matches!(field, Field::Number | Field::Extra | Field::Layout) => {}
                 // A result that no message contains would be taken for an answer that the messages
                 // lack.
                 _ if field == Field::Result && self.has_messages => {}

@@ -5,11 +5,10 @@
 //! Records from the same format mostly come in the order of the file: if a wrong guess does no
 //! harm, the messages are written directly behind the turns.
 
-use super::super::{EXPANSION, NAME, REMARK, message, time, timed};
-use super::assembly::{CHUNK, Frame, Out, Section, add_file, append, ended};
+use super::super::{NAME, REMARK, message, time, timed};
+use super::assembly::{CHUNK, Frame, Out, Section, add_file};
 use super::top::{Lists, Shape, put, superseded};
 use super::turn::{self, Summary};
-use super::{INDENTED, OPENERS, READABLE, has_style, remark};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Writer, no_session};
@@ -17,10 +16,7 @@ use crate::json::Json;
 use crate::mapping::Spacing;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value};
-use crate::yaml::json::{Nodes, Scalars};
-use crate::yaml::read::{Budget, Events, Limits};
 use crate::yaml::write::Style;
-use bytes::Bytes;
 use std::io::Write;
 
 mod lists;
@@ -44,7 +40,6 @@ pub fn open<'a>(
         own: None,
         style: Style::PyYaml,
         top: Node::default(),
-        above: String::new(),
         middle: Vec::new(),
         tail: Vec::new(),
         turns: Section::new("turns", sink.spool()?),
@@ -74,8 +69,6 @@ struct File<'a> {
     style: Style,
     /// The session record.
     top: Node,
-    /// Comments between the top and the turns.
-    above: String,
     /// Text between turns and messages; `tail` is the text behind the messages.
     middle: Vec<u8>,
     tail: Vec<u8>,
@@ -105,11 +98,12 @@ impl Writer for File<'_> {
         match (record.kind, self.own) {
             (Kind::Session, _) => self.session(&record.node),
             (_, None) => return Err(no_session(located.at)),
-            (Kind::Notice, Some(true)) => self.notice(located)?,
-            (Kind::Turn, Some(true)) => self.turn(located),
+            (Kind::Notice, Some(true)) if self.is_key(&record.node) => self.key(&record.node),
+            (Kind::Notice, Some(true)) => message::lost(record, self.cx.log),
+            (Kind::Turn, Some(true)) => self.turn(record),
             (Kind::Turn, Some(false)) => self.begin_summary(&record.node),
             (Kind::Opaque, Some(true)) if record.node.is(Field::Type, "turn") => {
-                self.turn(located);
+                self.turn(record);
             }
             (_, Some(own)) => self.message(located, own)?,
         }
@@ -147,9 +141,9 @@ impl File<'_> {
     /// Writes the text before the messages, unless that was done.
     fn begin(&mut self) -> Result<()> {
         let Some(to) = self.to.take() else { return Ok(()) };
-        let (shape, top, above) = (self.shape, &self.top, self.above.as_str());
+        let (shape, top) = (self.shape, &self.top);
         let own = self.own == Some(true);
-        let mut out = Frame { shape, top, own, style: self.style, above }.begin(to)?;
+        let mut out = Frame { shape, top, own, style: self.style }.begin(to)?;
         self.turns.yaml.end();
         self.turns.finish(&mut out)?;
         out.put(&self.middle)?;
@@ -181,7 +175,7 @@ impl File<'_> {
         let own = *self.own.get_or_insert(node.is(Field::Source, &self.shape.source()));
         self.shape.losses(node, own, &|_| false, self.cx.log);
         if first {
-            self.set_style(node, own);
+            self.set_style(own);
             self.top = if own { node.clone() } else { timed(node) };
             if !own {
                 self.top.take(Field::Extra);
@@ -210,24 +204,19 @@ impl File<'_> {
         if superseded(&mut self.top, node, self.cx.log) {
             self.early();
         }
-        let text = self.shape.spelled(node, self.style);
+        let text = self.shape.text(node, self.style);
         let before = self.open.is_none() && self.listed == 0;
         if before {
             self.early();
         }
         let place = if before { &mut self.middle } else { &mut self.tail };
-        place.extend_from_slice(&ended(text));
+        place.extend_from_slice(&text);
     }
 
-    fn set_style(&mut self, node: &Node, own: bool) {
-        let readable = !own || has_style(node, READABLE);
-        self.style = if readable { Style::Readable } else { Style::PyYaml };
+    fn set_style(&mut self, own: bool) {
+        self.style = if own { Style::PyYaml } else { Style::Readable };
         self.turns.yaml.set_style(self.style);
         self.messages.yaml.set_style(self.style);
-        if own && indents(node) > 0 {
-            self.turns.yaml.indent_sequences();
-            self.messages.yaml.indent_sequences();
-        }
     }
 
     fn prompt(&mut self, prompt: &Json) {
@@ -236,88 +225,14 @@ impl File<'_> {
         self.middle.extend_from_slice(&self.shape.text(&node, self.style));
     }
 
-    /// Writes comments and blank lines in their places.
-    fn notice(&mut self, located: &Located<Record>) -> Result<()> {
-        let node = &located.value.node;
-        if self.has_lists() && node.is(Field::Subtype, REMARK) && self.key(node) {
-            return Ok(());
-        }
-        let Some(text) = remark(node) else {
-            message::lost(&located.value, self.cx.log);
-            return Ok(());
-        };
-        let turn = node.json(Field::Turn).and_then(Json::float).map(|turn| turn as u32);
-        let place = node.text(Field::Layout);
-        let place = place.as_deref();
-        let of_messages = matches!(place, Some("end" | "behind"));
-        if !of_messages && (turn.is_none() || matches!(place, Some("turns" | "messages"))) {
-            self.early();
-        }
-        match place {
-            Some("turns") => self.above.push_str(&text),
-            Some(place) if place == "messages" || !self.has_lists() => {
-                if self.middle.is_empty() {
-                    self.turns.yaml.remark(text.as_bytes());
-                } else {
-                    append(&mut self.middle, &text);
-                }
-            }
-            Some("end") if !self.tail.is_empty() => append(&mut self.tail, &text),
-            Some("end" | "behind") => {
-                self.close_turn();
-                self.list_empty(turn.map_or(self.written, u64::from).min(self.written));
-                self.messages.yaml.remark(text.as_bytes());
-            }
-            _ => match turn {
-                Some(turn) => {
-                    self.open_turn(turn.max(1).into(), located)?;
-                    self.messages.yaml.remark(text.as_bytes());
-                }
-                None => drop(self.turns.yaml.remark(text.as_bytes())),
-            },
-        }
-        Ok(())
-    }
-
-    fn turn(&mut self, located: &Located<Record>) {
-        let record = &located.value;
+    fn turn(&mut self, record: &Record) {
         self.early();
         self.written += 1;
-        let raw = record.node.text(Field::Raw);
-        if let Some(raw) = raw.filter(|raw| self.is_turn(located, raw)) {
-            self.turns.yaml.raw(raw.as_bytes());
-            return;
-        }
         let mut json = Vec::new();
         if self.shape.turns.write(record, None, &mut json) {
             put(&json, &mut self.turns.yaml);
         }
         self.turn_losses(&record.node, &[]);
-    }
-
-    /// Whether a stored spelling reads as the turn; reports a warning if not.
-    fn is_turn(&self, located: &Located<Record>, raw: &str) -> bool {
-        let table = self.shape.turns;
-        let json = item(raw, indents(&self.top), Scalars::TextOf(table.texts));
-        let read = json.and_then(|json| table.read(&json).ok());
-        self.is_same(located, read.map(|(turn, _)| turn))
-    }
-
-    /// Whether a stored spelling reads as the message; reports a warning if not.
-    fn is_message(&self, located: &Located<Record>, raw: &str) -> bool {
-        let json = item(raw, 1 + indents(&self.top), Scalars::TextOf(message::TEXTS));
-        self.is_same(located, json.and_then(|json| message::read(&json).ok()))
-    }
-
-    fn is_same(&self, located: &Located<Record>, read: Option<Record>) -> bool {
-        let apart = [Field::Id, Field::IdMade, Field::Parent, Field::Turn];
-        let same = read.is_some_and(|found| {
-            found.kind == located.value.kind && found.node.is_same(&located.value.node, &apart)
-        });
-        if !same {
-            self.cx.raw_refused(located.at);
-        }
-        same
     }
 
     fn message(&mut self, located: &Located<Record>, own: bool) -> Result<()> {
@@ -338,11 +253,6 @@ impl File<'_> {
         } else if self.sum_up(record) {
             self.open_turn(self.written + 1, located)?;
         } else {
-            return Ok(());
-        }
-        let raw = node.text(Field::Raw).filter(|_| own);
-        if let Some(raw) = raw.filter(|raw| self.is_message(located, raw)) {
-            self.messages.yaml.raw(raw.as_bytes());
             return Ok(());
         }
         put(&self.json, &mut self.messages.yaml);
@@ -448,24 +358,4 @@ impl File<'_> {
 pub fn has_scattered_turns(session: &Node) -> bool {
     let source = session.text(Field::Source);
     source.is_some_and(|source| source.split('@').next() != Some(NAME))
-}
-
-/// Returns the number of levels by which a session's turns are indented.
-pub fn indents(session: &Node) -> usize {
-    has_style(session, INDENTED).into()
-}
-
-/// Reads an item of a list with this indentation as JSON, if the text behind its `-` is one item.
-pub fn item(raw: &str, indents: usize, scalars: Scalars) -> Option<Bytes> {
-    let opener = OPENERS.get(indents)?.trim_start_matches(':');
-    let yaml = format!("{opener}{raw}\n");
-    let mut events = Events::new(yaml.as_bytes(), Limits::default());
-    let mut nodes = Nodes::new(Budget::of(EXPANSION));
-    for _ in ["document", "sequence"] {
-        nodes.next(&mut events).ok()?;
-    }
-    let first = nodes.next(&mut events).ok()?;
-    let mut json = Vec::new();
-    nodes.value(&mut events, first, scalars, &mut json).ok()?;
-    Some(json.into())
 }

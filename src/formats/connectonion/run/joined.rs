@@ -175,7 +175,6 @@ fn length(node: &Node, field: Field) -> usize {
 
 /// Returns the turn's record for this run: the turn itself, or one of its earlier runs.
 fn of_run(mut turn: Node, run: u64) -> Option<Record> {
-    turn.take(Field::Raw);
     let named =
         |value: Option<Json>| value.is_some_and(|number| number.float() == Some(run as f64));
     if !named(turn.json(Field::Attempt).cloned()) {

@@ -24,7 +24,7 @@ mod joined;
 mod read;
 mod write;
 
-use super::{file, message};
+use super::message;
 use crate::json::{Fault, without_nan};
 use crate::record::Record;
 use bytes::Bytes;
@@ -52,8 +52,16 @@ const MESSAGE_START: &str = "    {\"role\": ";
 pub fn is_remark(line: &[u8]) -> bool {
     let text = std::str::from_utf8(line).map(|line| line.trim_end_matches(['\r', '\n']));
     text.is_ok_and(|text| {
-        (!text.starts_with("  ") || text.trim().is_empty()) && file::is_remark(text)
+        let is_outside = !text.starts_with("  ") || text.trim().is_empty();
+        let text = text.trim_ascii();
+        is_outside && (text.is_empty() || text.starts_with('#')) && text.chars().all(is_of_line)
     })
+}
+
+/// Whether a character is a part of a line for every reader: PyYAML ends a line at characters that
+/// other readers take for a part of it.
+fn is_of_line(c: char) -> bool {
+    c == '\t' || !(c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}'))
 }
 
 /// Reads a message. Numbers that only Python's JSON allows are read as `null`; the result contains

@@ -37,8 +37,6 @@ pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Re
         faulty: false,
         comma: None,
         unlisted: false,
-        space: None,
-        scratch: Vec::new(),
     }))
 }
 
@@ -90,9 +88,6 @@ struct Records<'a> {
     /// is whether a fault in the list was reported, which is done once.
     comma: Option<bool>,
     unlisted: bool,
-    /// The white space behind the message that was returned last.
-    space: Option<Located<Record>>,
-    scratch: Vec<u8>,
 }
 
 impl Iterator for Records<'_> {
@@ -100,9 +95,6 @@ impl Iterator for Records<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.stage != Stage::Done {
-            if let Some(space) = self.space.take() {
-                return Some(Ok(space));
-            }
             let step = if self.stage == Stage::Header { self.header() } else { self.line() };
             match step {
                 Ok(Some(record)) => return Some(Ok(record)),
@@ -151,19 +143,9 @@ impl Records<'_> {
             let message = format!("member {name:?} occurs twice");
             self.cx.report(Diagnostic::new(Code::TwiceNamed, message).at(at));
         }
-        let (mut record, mut source) = header.finish(&format!("{NAME}@3"));
+        let (mut record, source) = header.finish(&format!("{NAME}@3"));
         self.crlf = crlf(&source, &frame);
-        if self.crlf {
-            source = source.replace("\r\n", "\n");
-        } else if frame.ends_with("\r\n") {
-            source.push_str(&frame);
-        }
         self.chain = Chain::of(&record.node, Field::Updated, self.cx);
-        self.scratch.clear();
-        header::write(&record.node, true, &mut self.scratch);
-        if self.scratch != source.as_bytes() {
-            record.node.set(Field::Raw, Json::string(&source));
-        }
         note_file(&mut record, self.encoding, self.crlf, self.cx);
         self.stage = Stage::Before;
         self.records = 1;
@@ -180,24 +162,23 @@ impl Records<'_> {
         let line = Line { bytes: &bytes, at, terminated: line.terminated };
         self.unterminated = (!line.terminated).then_some(at);
         let bare = bytes.trim_ascii_end();
-        let space = bytes.slice(bare.len()..);
         match self.stage {
             Stage::Before if bare == OPEN.as_bytes() => {
                 self.stage = Stage::Messages;
-                Ok(self.gap(false, &space, at))
+                Ok(None)
             }
             Stage::Messages if bare == CLOSE.as_bytes() => {
                 self.stage = Stage::Closed;
                 self.list(self.comma != Some(true), at);
-                Ok(self.gap(false, &space, at))
+                Ok(None)
             }
-            Stage::Before | Stage::Messages if bare.is_empty() => Ok(self.gap(true, &space, at)),
+            Stage::Before | Stage::Messages if bare.is_empty() => Ok(None),
             Stage::Closed if bare.is_empty() || is_remark(&bytes) => {
                 if !bare.is_empty() {
                     let found = Diagnostic::new(Code::YamlComment, Code::YamlComment.title());
                     self.cx.report(found.at(at));
                 }
-                Ok(self.gap(true, &bytes, at))
+                Ok(None)
             }
             Stage::Messages => {
                 let message = self.message(&line, &bytes, bare.len())?;
@@ -207,7 +188,6 @@ impl Records<'_> {
                     let within = bytes.starts_with(b"  ");
                     self.list(within && self.comma != Some(false), at);
                     self.comma = Some(bare.ends_with(b","));
-                    self.space = self.gap(false, &space, at);
                 }
                 Ok(Some(message))
             }
@@ -230,24 +210,6 @@ impl Records<'_> {
         }
     }
 
-    /// Makes a notice for white space behind a line, or for a blank or comment line, so that the
-    /// writer restores it.
-    fn gap(&self, own_line: bool, space: &[u8], at: Position) -> Option<Located<Record>> {
-        let eol = if self.crlf { "\r\n" } else { "\n" };
-        let before = if own_line { eol } else { "" };
-        let gap = format!("{before}{}", String::from_utf8_lossy(space));
-        let mut record = Record::new(Kind::Notice);
-        record.node.set(Field::Subtype, Json::string(REMARK));
-        record.node.set(Field::Data, Json::string(&gap));
-        let layout = match self.stage {
-            Stage::Before => Some("\"before\""),
-            Stage::Closed => Some("\"behind\""),
-            _ => None,
-        };
-        layout.into_iter().for_each(|it| record.node.set(Field::Layout, Json::constant(it)));
-        (!gap.is_empty()).then_some(Located { value: record, at })
-    }
-
     /// Reads the message of a line, which is `end` bytes long without the space behind it.
     fn message(&mut self, line: &Line<'_>, bytes: &Bytes, end: usize) -> Result<Located<Record>> {
         let at = line.at;
@@ -267,7 +229,7 @@ impl Records<'_> {
         let start = bytes.len() - bytes.strip_prefix(INDENT.as_bytes()).unwrap_or(bytes).len();
         let text = bytes.slice(start..);
         let text = text.strip_suffix(b",").map_or(text.clone(), |inner| text.slice(..inner.len()));
-        let (mut record, beyond_json) = parse(&text).map_err(|mut fault| {
+        let (record, beyond_json) = parse(&text).map_err(|mut fault| {
             fault.at += start;
             Error::json(fault, line.bytes, line.at)
         })?;
@@ -275,18 +237,6 @@ impl Records<'_> {
         if beyond_json {
             let found = Diagnostic::new(Code::PythonNumber, Code::PythonNumber.title());
             self.cx.report(found.at(line.at));
-        }
-        if !self.cx.options.spelling {
-            return Ok(record);
-        }
-        self.scratch.clear();
-        self.scratch.extend_from_slice(INDENT.as_bytes());
-        message::write(&record, Spacing::Python, true, &mut self.scratch);
-        if self.scratch != bytes.strip_suffix(b",").unwrap_or(bytes) {
-            // A line that is indented less is stored with a line break before it.
-            let before = if start == 0 { "\n" } else { "" };
-            let raw = format!("{before}{}", String::from_utf8_lossy(&text));
-            record.node.set(Field::Raw, Json::string(&raw));
         }
         Ok(record)
     }

@@ -1,7 +1,7 @@
 //! Writer for runs, in the spelling of ConnectOnion.
 
-use super::super::{NAME, REMARK, cannot_write, encoding_of, message, timed};
-use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, header, is_remark, parse};
+use super::super::{NAME, cannot_write, encoding_of, message, timed};
+use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, header};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -11,7 +11,6 @@ use crate::mapping::Spacing;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::encoding::{Encoder, UTF_8};
-use bytes::Bytes;
 use std::io::Write;
 
 /// Opens a run for writing.
@@ -50,7 +49,6 @@ const HEADER_FIELDS: &[Field] = &[
     Field::Cwd,
     Field::Updated,
     Field::File,
-    Field::Raw,
 ];
 
 struct Run<'a> {
@@ -129,10 +127,9 @@ impl Run<'_> {
         }
         self.file(node, true);
         let mut text = Vec::new();
-        match node.text(Field::Raw).filter(|raw| own && gives(raw, node)) {
-            Some(raw) => text.extend_from_slice(raw.as_bytes()),
-            None if own => header::write(node, true, &mut text),
-            None => {
+        match own {
+            true => header::write(node, true, &mut text),
+            false => {
                 let mut foreign = timed(node);
                 foreign.take(Field::Extra);
                 if foreign.json(Field::Agent).is_none() {
@@ -150,8 +147,7 @@ impl Run<'_> {
         // A carriage return may occur in a prompt, so only `\n` ends a line.
         let lines = text.strip_suffix(b"\n").unwrap_or(&text).split(|b| *b == b'\n');
         let lines = lines.filter(|_| !text.is_empty());
-        let frame = (!text.ends_with(FRAMED.as_bytes())).then_some(MESSAGES.as_bytes());
-        for line in lines.chain(frame) {
+        for line in lines.chain([MESSAGES.as_bytes()]) {
             self.out.extend_from_slice(line);
             self.end_line();
         }
@@ -203,10 +199,6 @@ impl Run<'_> {
     fn item(&mut self, located: &Located<Record>, own: bool) {
         let record = &located.value;
         let node = &record.node;
-        // Comments have no place in the list, and are not messages.
-        if let Some(space) = gap(node).filter(|_| record.kind == Kind::Notice && own) {
-            return self.space(node, space.as_bytes());
-        }
         self.open_list();
         if record.kind == Kind::Notice && own && node.is(Field::Layout, TORN) {
             let found = Diagnostic::new(Code::ListClosed, Code::ListClosed.title());
@@ -227,24 +219,12 @@ impl Run<'_> {
             return;
         }
         let mut text = Vec::new();
-        let raw = node.text(Field::Raw).filter(|_| own).map(Bytes::from);
-        match raw.filter(|raw| is_read_as(raw, record)) {
-            Some(raw) => match raw.strip_prefix(b"\n") {
-                Some(line) => return self.put(line),
-                None => text.extend_from_slice(&raw),
-            },
-            None if !message::write(record, Spacing::Python, own, &mut text) => {
-                message::lost(record, self.cx.log);
-                return;
-            }
-            None => {
-                if node.json(Field::Raw).is_some() && own {
-                    self.cx.raw_refused(located.at);
-                }
-                message::losses(record, own, self.cx.log);
-                text = if own { text } else { escaped(&text) };
-            }
+        if !message::write(record, Spacing::Python, own, &mut text) {
+            message::lost(record, self.cx.log);
+            return;
         }
+        message::losses(record, own, self.cx.log);
+        text = if own { text } else { escaped(&text) };
         self.put(&[INDENT.as_bytes(), &text].concat());
     }
 
@@ -253,15 +233,6 @@ impl Run<'_> {
         if !std::mem::replace(&mut self.open, true) {
             self.end_line();
             self.out.extend_from_slice(OPEN.as_bytes());
-        }
-    }
-
-    /// Adds white space in the place that its notice names.
-    fn space(&mut self, notice: &Node, space: &[u8]) {
-        match notice.text(Field::Layout).as_deref() {
-            Some("before") if !self.open => self.out.extend_from_slice(space),
-            Some("behind") => self.behind.extend_from_slice(space),
-            _ => self.held.extend_from_slice(space),
         }
     }
 
@@ -290,17 +261,6 @@ impl Run<'_> {
     }
 }
 
-/// Returns the white space that a notice represents, if it does, or the comments behind the list.
-fn gap(notice: &Node) -> Option<String> {
-    let said = notice.text(Field::Data).filter(|_| notice.is(Field::Subtype, REMARK));
-    let behind = notice.is(Field::Layout, "behind");
-    let remark = |line: &str| is_remark(line.as_bytes());
-    said.filter(|said| {
-        said.bytes().all(|b| b.is_ascii_whitespace())
-            || (behind && said.starts_with(['\r', '\n']) && said.split('\n').all(remark))
-    })
-}
-
 /// Returns a line of JSON with escapes for the characters that YAML cannot contain, or takes for
 /// line breaks. The real software writes them unescaped and cannot load such a file.
 fn escaped(line: &[u8]) -> Vec<u8> {
@@ -327,24 +287,4 @@ fn escaped(line: &[u8]) -> Vec<u8> {
         }
     }
     out
-}
-
-/// The line behind the header, if it alone ends with `\r\n`; the line is then a part of the stored
-/// header.
-const FRAMED: &str = "messages: |\r\n";
-
-/// Whether a stored header reads as this record.
-fn gives(raw: &str, node: &Node) -> bool {
-    let raw = raw.strip_suffix(FRAMED).unwrap_or(raw);
-    let mut header = header::Header::default();
-    let whole = raw.split_terminator('\n').all(|line| header.line(line));
-    let (read, _) = header.finish(&format!("{NAME}@3"));
-    whole && read.node.is_same(node, &[Field::File])
-}
-
-/// Whether a stored message reads as this record.
-fn is_read_as(raw: &Bytes, record: &Record) -> bool {
-    let apart = [Field::Id, Field::IdMade, Field::Parent, Field::Eol];
-    parse(raw)
-        .is_ok_and(|(read, _)| read.kind == record.kind && read.node.is_same(&record.node, &apart))
 }

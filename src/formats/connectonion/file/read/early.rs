@@ -6,13 +6,15 @@
 //! more.
 
 use super::super::super::EXPANSION;
-use super::super::comparison::{Comparison, Tee};
+use super::super::tee::{Seen, Tee};
 use super::super::top::Lists;
 use super::{Records, Stage};
 use crate::error::Result;
 use crate::record::{Field, Kind, Node, Record, Value};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Event, Events, What};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// State of turns and messages that come early in the file and are read late.
 #[derive(Default)]
@@ -29,7 +31,7 @@ pub(super) struct Early {
 pub(super) struct Aside {
     events: Events<Tee>,
     nodes: Nodes,
-    comparison: Comparison,
+    seen: Rc<Cell<Seen>>,
     /// Whether the suspended reading ended without damage; otherwise its error was reported.
     whole: bool,
 }
@@ -54,7 +56,6 @@ impl Records<'_> {
         self.skip(value)?;
         // These comments are reported when the values are read.
         self.nodes.comments.clear();
-        self.comparison.compare(self.nodes.end.byte, "");
         Ok(())
     }
 
@@ -82,8 +83,8 @@ impl Records<'_> {
         if !std::mem::take(&mut self.early.passed) {
             return Ok(false);
         }
-        let (events, nodes, comparison) = self.restart()?;
-        self.early.aside = Some(Aside { events, nodes, comparison, whole });
+        let (events, nodes, seen) = self.restart()?;
+        self.early.aside = Some(Aside { events, nodes, seen, whole });
         match self.go_to("turns") {
             Err(error) if whole => Err(error),
             Ok(true) => Ok(true),
@@ -107,18 +108,12 @@ impl Records<'_> {
     }
 
     /// Restarts at the beginning of the file; returns the state of the reading so far.
-    fn restart(&mut self) -> Result<(Events<Tee>, Nodes, Comparison)> {
-        let (tee, kept) = Tee::new(self.parts.main()?, self.cx.options.encoding);
+    fn restart(&mut self) -> Result<(Events<Tee>, Nodes, Rc<Cell<Seen>>)> {
+        let (tee, seen) = Tee::new(self.parts.main()?, self.cx.options.encoding);
         let events = std::mem::replace(&mut self.events, Events::new(tee, self.limits));
         let nodes = std::mem::replace(&mut self.nodes, Nodes::new(Budget::of(EXPANSION)));
-        let comparison = std::mem::replace(&mut self.comparison, Comparison::new(kept));
-        let yaml = &mut self.comparison.yaml;
-        yaml.set_style(self.style);
-        if self.indented {
-            yaml.indent_sequences();
-        }
-        yaml.begin_mapping();
-        Ok((events, nodes, comparison))
+        let seen = std::mem::replace(&mut self.seen, seen);
+        Ok((events, nodes, seen))
     }
 
     /// Advances to the member of this name, and begins it.
@@ -134,7 +129,6 @@ impl Records<'_> {
             }
             let value = self.nodes.next(&mut self.events)?;
             self.skip(value)?;
-            self.comparison.compare(self.nodes.end.byte, "");
         }
     }
 
@@ -147,10 +141,10 @@ impl Records<'_> {
 
     /// Continues where the file ended.
     pub(super) fn return_to_end(&mut self) -> Result<()> {
-        let Some(Aside { events, nodes, comparison, whole }) = self.early.aside.take() else {
+        let Some(Aside { events, nodes, seen, whole }) = self.early.aside.take() else {
             return Ok(());
         };
-        (self.events, self.nodes, self.comparison) = (events, nodes, comparison);
+        (self.events, self.nodes, self.seen) = (events, nodes, seen);
         if whole {
             return self.finish();
         }

@@ -2,19 +2,17 @@
 
 use super::super::super::second_document;
 use super::super::top::Lists;
-use super::remark::Before;
 use super::{Records, Stage};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::json::Json;
-use crate::position::Position;
 use crate::record::{Field, Kind, Node, Record};
 use crate::yaml::read::{Event, What};
 
 impl Records<'_> {
     /// Reports once that the encoding is a guess.
     pub(super) fn report_guess(&mut self) {
-        let Some(found) = self.comparison.found().filter(|_| !self.guessed) else { return };
+        let Some(found) = self.seen.get().found.filter(|_| !self.guessed) else { return };
         if let Some(percent) = found.confidence {
             self.guessed = true;
             let name = found.encoding.name();
@@ -25,14 +23,11 @@ impl Records<'_> {
 
     /// Reports the properties of the file that are known only at its end.
     fn file(&mut self) {
-        if self.comparison.is_mixed() {
-            self.report_relaid(self.nodes.end);
-        }
         let mut file = Node::default();
-        if let Some(found) = self.comparison.found().filter(|found| !found.is_utf8()) {
+        if let Some(found) = self.seen.get().found.filter(|found| !found.is_utf8()) {
             file.set(Field::Encoding, Json::string(found.encoding.name()));
         }
-        if !self.comparison.is_ended() {
+        if !self.seen.get().is_ended() {
             let found = Diagnostic::new(Code::NoFinalNewline, Code::NoFinalNewline.title());
             self.cx.report(found.at(self.nodes.end));
             file.set(Field::FinalNewline, Json::constant("false"));
@@ -71,11 +66,6 @@ impl Records<'_> {
             match self.events.next()? {
                 None => {
                     self.report_comments();
-                    let end = Position { byte: u64::MAX, ..self.nodes.end };
-                    let told = self.remark(end, "", Before::Top("end"));
-                    if let Some(last) = self.ready.back_mut().filter(|_| told) {
-                        last.at.byte = self.nodes.end.byte;
-                    }
                     return Ok(());
                 }
                 Some(Event { what: What::Comment { .. }, at, .. }) => {

@@ -2,10 +2,8 @@
 
 use super::super::super::message;
 use super::super::list::Begin;
-use super::super::top::put;
 use super::super::turn;
 use super::super::turns::TurnTexts;
-use super::remark::Before;
 use super::{Records, Turn};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -21,7 +19,6 @@ impl Records<'_> {
     /// Reads a turn, and of its messages those that the turn adds.
     pub(super) fn listed_turn(&mut self, event: Event) -> Result<()> {
         let at = event.at;
-        let gap = self.gap(at, Before::Turn, 0);
         let json = self.json(event, Scalars::TextOf(self.shape.turns.texts))?;
         let read = self.shape.turns.read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         let (mut record, messages) = read;
@@ -33,13 +30,7 @@ impl Records<'_> {
         };
         let is_turn = record.kind == Kind::Turn;
         record.node.put(Field::Layout, begin.layout().filter(|_| is_turn));
-        if self.cx.options.spelling {
-            let text = (begin != Begin::Missing).then(|| self.list.text());
-            let mut written = Vec::new();
-            self.shape.turns.write(&record, text.as_deref(), &mut written);
-            put(&written, &mut self.comparison.yaml);
-        }
-        self.own_spelling(&mut record, gap);
+        self.report_beyond_json();
         let told = TurnTexts::of(&record);
         self.push(record, at);
         if is_turn {

@@ -49,56 +49,16 @@ impl Records<'_> {
 
     /// Records the name of a member of the top, and reports if the name came before.
     pub(super) fn note_member(&mut self, name: &str, at: Position) {
-        if self.names.insert(name.to_owned()) {
-            return;
-        }
-        self.cx.report(twice_named(name, at));
-        self.top.moves = true;
-        if matches!(name, "turns" | "messages") {
-            self.report_relaid(at);
+        if !self.names.insert(name.to_owned()) {
+            self.cx.report(twice_named(name, at));
         }
     }
 
-    /// Stores how the file spells a record, if PyYAML would spell it in another way.
-    pub(super) fn own_spelling(&mut self, record: &mut Record, gap: &str) {
-        let differs = self.comparison.compare(self.nodes.end.byte, gap);
+    /// Reports that a value has a tag, an anchor or an alias.
+    pub(super) fn report_beyond_json(&mut self) {
         if self.nodes.beyond_json {
-            // An alias means nothing without its anchor.
             let found = Diagnostic::new(Code::YamlBeyondJson, Code::YamlBeyondJson.title());
             self.cx.report(found.at(self.nodes.end));
-            return;
-        }
-        match differs.filter(|_| self.cx.options.spelling) {
-            Some(Some(own)) => record.node.set(Field::Raw, Json::string(&own)),
-            Some(None) => self.report_relaid(self.nodes.end),
-            None => {}
-        }
-    }
-
-    /// Returns the file's own text of members of the top, which end at `end`, if it differs from
-    /// the writer's or if the writer `moves` them. Reports if the text begins in a way that is not
-    /// kept.
-    pub(super) fn top_spelling(&mut self, end: Position, gap: &str, moves: bool) -> Option<String> {
-        let own = match moves {
-            true => Some(self.comparison.own(end.byte, gap)),
-            false => self.comparison.compare(end.byte, gap),
-        };
-        if own == Some(None) && !self.early.passed && self.cx.options.spelling {
-            self.report_relaid(end);
-        }
-        own.flatten()
-    }
-
-    /// Passes over the name of a list or mapping; records do not store its spelling.
-    pub(super) fn name_ends(&mut self, end: Position) {
-        if self.comparison.compare_name(end.byte, "").is_some() && self.cx.options.spelling {
-            self.report_relaid(end);
-        }
-    }
-
-    pub(super) fn report_relaid(&mut self, at: Position) {
-        if !std::mem::replace(&mut self.relaid, true) {
-            self.cx.report(Diagnostic::new(Code::Relaid, Code::Relaid.title()).at(at));
         }
     }
 

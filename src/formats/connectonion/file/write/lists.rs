@@ -1,6 +1,6 @@
 //! The lists of messages, one for each turn.
 
-use super::File;
+use super::{File, REMARK};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::formats::connectonion::file::{KEY, NULL_KEY, NULL_TEXT_KEY, TEXT_KEY};
@@ -8,40 +8,32 @@ use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Node, Record};
 
-/// Spellings of a null value in YAML.
-const NULLS: [&str; 5] = ["", "null", "Null", "NULL", "~"];
-
 impl File<'_> {
-    /// Writes a key that does not follow from the turns, and begins its list, if it has one; false
-    /// if the notice represents no key.
-    pub(super) fn key(&mut self, notice: &Node) -> bool {
+    /// Whether a notice represents a key that does not follow from the turns.
+    pub(super) fn is_key(&self, notice: &Node) -> bool {
         let layout = notice.text(Field::Layout).unwrap_or_default();
-        let null = |key| layout.strip_prefix(key).filter(|null| NULLS.contains(&null.trim()));
-        let (plain, null) = match layout.as_str() {
-            KEY => (true, None),
-            TEXT_KEY => (false, None),
-            _ => match (null(NULL_KEY), null(NULL_TEXT_KEY)) {
-                (Some(null), _) => (true, Some(null)),
-                (_, Some(null)) => (false, Some(null)),
-                _ => return false,
-            },
-        };
+        let is_key = [KEY, TEXT_KEY, NULL_KEY, NULL_TEXT_KEY].contains(&layout.as_str());
+        self.has_lists() && notice.is(Field::Subtype, REMARK) && is_key
+    }
+
+    /// Writes such a key, and begins its list, if it has one.
+    pub(super) fn key(&mut self, notice: &Node) {
+        let is = |layouts: [&str; 2]| layouts.iter().any(|name| notice.is(Field::Layout, name));
         self.close_turn();
         let number = notice.json(Field::Turn).and_then(Json::float).unwrap_or_default() as u32;
         let name = notice.text(Field::Data).unwrap_or_default();
         let yaml = &mut self.messages.yaml;
-        match plain && name.parse::<u32>().is_ok() {
+        match is([KEY, NULL_KEY]) && name.parse::<u32>().is_ok() {
             true => yaml.plain(&name),
             false => yaml.string(name.as_str()),
         };
-        if let Some(null) = null {
-            yaml.raw(null.as_bytes());
+        if is([NULL_KEY, NULL_TEXT_KEY]) {
+            yaml.plain("null");
             self.listed = self.listed.max(number.into());
         } else {
             yaml.begin_sequence();
             self.open = Some(number.into());
         }
-        true
     }
 
     /// Begins the list of a turn's messages, unless it is open.

@@ -1,36 +1,31 @@
 //! Conversion of a canonical stream to the format from which it comes.
 //!
-//! The output in the source format may not have the content of the stream. Then the stream is
-//! treated as a file that was edited in another format: the output goes to a third format, as any
-//! session does, and the stream goes there, too. The differences in the third format are the edits,
-//! and are restored as edits.
+//! The output in the source format may not have the content of the stream, because it was edited
+//! and its origin is not beside it. Then the stream is written as a session of another format.
 
-use super::{
-    are_same, beside, encoding_of, finish, has_content_of, is_no_fault_of_the_session,
-    written_if_same,
-};
+use super::branch::off_branch;
+use super::{native, plainly, report_losses, source, written};
 use crate::context;
-use crate::convert::branch::off_branch;
-use crate::convert::work::Work;
-use crate::convert::{plainly, report_losses, written};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
-use crate::error::Result;
-use crate::format::{Cx, Options, Parts, Reader, Sink};
-use crate::formats::{FORMATS, Spec, canonical, records};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Format, Options, Parts, Reader, Sink};
+use crate::formats::{Spec, canonical, records};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::migrate::Outcome;
-use crate::origin::{Merged, between};
+use crate::origin::{Source, has_same_content};
 use crate::position::Located;
 use crate::record::{Field, Kind, Record};
 use crate::stage::{Stage, Staged};
+use crate::tree::Shape;
+use crate::yaml::encoding::{self, Encoding};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Writes a stream in the format from which it comes.
 ///
 /// # Errors
 /// If reading or writing fails, or the stream contains what its format cannot express.
-pub fn stream(
+pub fn write(
     version: u32,
     to: Spec,
     parts: &mut dyn Parts,
@@ -91,14 +86,6 @@ fn adapted(
             return Ok(done);
         }
     }
-    let via = through(to);
-    let mut founded = founded(to, parts, sink, cx)?;
-    let (mut shown, again) = through_third_format(to, via, &mut founded, parts, sink, cx)?;
-    if let Some((Merged { stream: mut again, .. }, findings)) = again
-        && let Some(done) = finish_if_same(to, &mut again, findings, sink, cx)?
-    {
-        return Ok(done);
-    }
     // References to a missing message are reported, and may be the only defect.
     if are_same(to, &mut made, parts, cx)? {
         return plainly(&canonical::FORMAT, 1, to, parts, sink, cx);
@@ -106,33 +93,13 @@ fn adapted(
     let message = "the source format cannot express the edited stream, so it is written as a session \
                    of another format";
     cx.report(Diagnostic::new(Code::NotAsTold, message));
-    let done = plainly(via.format, via.version().number, to, &mut shown, sink, cx)?;
-    lost(parts, to, cx)?;
-    Ok(done)
-}
-
-/// Returns the output of the format for the stream without its new messages: messages without a
-/// turn have no place among messages that have one. The output has no origin, because it is read as
-/// it shows itself.
-fn founded(to: Spec, parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Staged> {
     let log = Log::default();
-    let options = Options { origin: false, compare: false, ..cx.options.clone() };
-    let quiet = Cx { options: &options, log: &log };
-    let mut tell = false;
-    for item in (canonical::FORMAT.read)(parts, &quiet)? {
-        tell |= is_in_turn(&item?.value);
-    }
-    let mut settled = rewritten(parts, sink, &quiet, &mut |record| {
-        let findings = record.kind == Kind::Message && !record.node.is(Field::Role, "system");
-        !tell || !findings || is_in_turn(record)
+    let quiet = Cx { options: cx.options, log: &log };
+    let mut foreign = rewritten(parts, sink, &quiet, &mut |record| {
+        record.node.take(Field::Source);
+        true
     })?;
-    let mut stage = Stage::trial(sink);
-    written((&canonical::FORMAT, 1), to, &mut settled, &mut stage, None, &quiet)?;
-    stage.whole()
-}
-
-fn is_in_turn(record: &Record) -> bool {
-    record.kind == Kind::Message && number(record, Field::Turn).is_some()
+    plainly(&canonical::FORMAT, 1, to, &mut foreign, sink, cx)
 }
 
 /// Writes a stream if the output in the format has the content of the stream.
@@ -151,20 +118,6 @@ fn finish_if_same(
     cx.log.take_over(log);
     finish(to, stage, cx)?;
     Ok(Some(done))
-}
-
-/// Counts the records of a stream that are not sent to a model.
-fn lost(parts: &mut dyn Parts, to: Spec, cx: &Cx<'_>) -> Result<()> {
-    let (log, seen) = (Log::default(), Log::default());
-    for item in (canonical::FORMAT.read)(parts, &Cx { options: cx.options, log: &seen })? {
-        let record = item?.value;
-        if !record.is_node() && record.kind != Kind::Session {
-            log.count(FieldOutcome::Dropped, record.kind.name());
-        }
-    }
-    report_losses(to, &Cx { options: cx.options, log: &log });
-    cx.log.take_over(log);
-    Ok(())
 }
 
 /// Returns the stream without the messages beside its branch, where it has some and a file of the
@@ -196,7 +149,7 @@ fn straight(
 
 /// Returns the stream with its turns numbered from the beginning, where turns, or all messages in
 /// them, were removed.
-fn closed(
+pub fn closed(
     to: Spec,
     parts: &mut dyn Parts,
     sink: &mut dyn Sink,
@@ -297,70 +250,157 @@ fn number(record: &Record, field: Field) -> Option<u64> {
     record.node.json(field).and_then(Json::float).map(|number| number as u64)
 }
 
-/// Returns the third format through which a session of this format is compared: one that holds all
-/// branches, if there is another.
-fn through(to: Spec) -> Spec {
-    let stream = canonical::FORMAT.name;
-    let others =
-        || FORMATS.iter().filter(|format| ![to.format.name, stream].contains(&format.name));
-    let format = others().find(|format| format.links()).or_else(|| others().next());
-    Spec { format: format.copied().unwrap_or(&canonical::FORMAT), version: None }
+/// Moves the written output to its place.
+fn finish(to: Spec, mut stage: Stage<'_>, cx: &Cx<'_>) -> Result<()> {
+    for name in stage.share()? {
+        let message = format!("another output has the name {name} and was not replaced");
+        cx.report(Diagnostic::new(Code::OtherOutput, message));
+    }
+    let named = to.format.native.filter(|_| stage.is_native());
+    let name = native(to, named, &mut stage, cx)?;
+    stage.finish(name)
 }
 
-/// Returns the stream in a third format, and the output of its own format with the edits found
-/// there; `None` for the latter if the edits cannot be determined.
-fn through_third_format(
+/// Writes a stream in a format. `None` if the content of the output differs from the content of the
+/// stream.
+fn written_if_same(
     to: Spec,
-    via: Spec,
-    made: &mut Staged,
     parts: &mut dyn Parts,
-    sink: &mut dyn Sink,
+    stage: &mut Stage<'_>,
     cx: &Cx<'_>,
-) -> Result<(Staged, Option<(Merged, Log)>)> {
-    let log = Log::default();
-    let plain = Options { origin: false, compare: false, ..cx.options.clone() };
-    // The output contains the new paths.
-    let encoding = encoding_of(parts, cx)?;
-    let own = Options { map_paths: Vec::new(), encoding, ..plain.clone() };
-    let mut shown = {
-        let mut stage = Stage::trial(sink);
-        let cx = Cx { options: &plain, log: &log };
-        plainly(&canonical::FORMAT, 1, via, parts, &mut stage, &cx)?;
-        stage.whole()?
+) -> Result<Option<Outcome>> {
+    let done = match written((&canonical::FORMAT, 1), to, parts, stage, None, cx) {
+        Err(error) if is_no_fault_of_the_session(&error) => return Err(error),
+        Err(_) => return Ok(None),
+        Ok(done) => done,
     };
-    let findings = Log::default();
-    let again = edits(to, via, made, &mut shown, sink, (&own, &findings));
-    match again {
+    Ok(has_content_of(to, parts, stage, cx)?.then_some(done))
+}
+
+/// Whether the output has the content of the stream.
+fn has_content_of(
+    to: Spec,
+    parts: &mut dyn Parts,
+    stage: &mut Stage<'_>,
+    cx: &Cx<'_>,
+) -> Result<bool> {
+    // A line that shows a missing message has another content than before.
+    if cx.log.count_of(Code::MissingTarget) > 0 {
+        return Ok(false);
+    }
+    let made = &mut stage.whole()?;
+    if are_same(to, made, parts, cx)? {
+        return Ok(true);
+    }
+    // Files do not always name their encoding.
+    let encoding = encoding_of(parts, cx)?;
+    let options = Options { encoding, ..cx.options.clone() };
+    Ok(encoding.is_some() && are_same(to, made, parts, &Cx { options: &options, log: cx.log })?)
+}
+
+/// Whether a file has the content of a stream. Data beyond this content are counted where the file
+/// has less of them.
+pub fn are_same(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<bool> {
+    let stream = &canonical::FORMAT;
+    let same = match are_alike((to.format, made), (stream, parts), cx) {
+        Ok(false) => has_same_content((to.format, made), (stream, parts), cx),
+        Ok(true) => return Ok(true),
+        failed => failed,
+    };
+    match same {
         Err(error) if is_no_fault_of_the_session(&error) => Err(error),
-        again => Ok((shown, again.unwrap_or(None).map(|merged| (merged, findings)))),
+        Ok(true) => report_omitted(to, made, parts, cx).map(|()| true),
+        _ => Ok(false),
     }
 }
 
-/// Returns the output of a format for a stream, with the edits that `shown` contains in comparison
-/// with a third format's view of the output.
-fn edits(
-    to: Spec,
-    via: Spec,
-    made: &mut Staged,
-    shown: &mut Staged,
-    sink: &mut dyn Sink,
-    (options, findings): (&Options, &Log),
-) -> Result<Option<Merged>> {
+/// Counts the messages of a stream beside its branch that the file does not have. No model gets
+/// these messages, so no other check misses them.
+fn report_omitted(to: Spec, made: &mut Staged, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<()> {
+    let source_format = source(&canonical::FORMAT, 1, parts, cx)?;
+    let is_foreign = Spec::parse(&source_format.unwrap_or_default())
+        .is_ok_and(|h| h.format.name != to.format.name);
+    if is_foreign && cx.options.origin {
+        // The origin contains them.
+        return Ok(());
+    }
+    let there = beside(&canonical::FORMAT, parts, cx)?.len();
+    let here = if there > 0 { beside(to.format, made, cx)?.len() } else { 0 };
+    let left = Log::default();
+    (here..there).for_each(|_| off_branch(Kind::Message, &left));
+    report_losses(to, &Cx { options: cx.options, log: &left });
+    cx.log.take_over(left);
+    Ok(())
+}
+
+/// Returns the places among the nodes of the messages that are on no path to the leaf, in their
+/// order. Messages beside the conversation are not included.
+fn beside(format: &Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Vec<u32>> {
     let log = Log::default();
-    let cx = Cx { options, log: &log };
-    let stream = Spec { format: &canonical::FORMAT, version: None };
-    let mut origin = {
-        let mut stage = Stage::trial(sink);
-        plainly(to.format, to.version().number, stream, made, &mut stage, &cx)?;
-        stage.whole()?
-    };
-    let work = Work::of(&canonical::FORMAT, via, &mut origin, &cx)?;
-    let (mut base, trace) = {
-        let mut stage = Stage::trial(sink);
-        let trace = work.traced(&mut origin, &mut stage)?;
-        (stage.whole()?, trace)
-    };
-    let telling = Cx { options, log: findings };
-    let home = Some(to);
-    between(via.format, (&mut origin, home), (&mut base, &trace), shown, sink, &telling)
+    let quiet = Cx { options: cx.options, log: &log };
+    let mut shape = Shape::within(cx.options.index_memory);
+    let (mut leaf, mut messages) = (None, Vec::new());
+    for item in records(format, parts, &quiet)? {
+        let located = item?;
+        let Record { kind, node } = &located.value;
+        leaf = node.json(Field::Leaf).filter(|_| *kind == Kind::Session).cloned().or(leaf);
+        if *kind == Kind::Message && located.value.is_node() && !located.value.is_aside() {
+            messages.push(shape.len() as u32);
+        }
+        shape.record(&located);
+    }
+    let path = shape.finish().path(leaf.as_ref()).unwrap_or_default();
+    messages.retain(|message| path.position(*message).is_none());
+    Ok(messages)
+}
+
+/// Returns the encoding of the file of a stream, if a record names it; such a record may be the
+/// last.
+fn encoding_of(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<&'static Encoding>> {
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
+    let mut found = None;
+    for item in (canonical::FORMAT.read)(parts, &quiet)? {
+        let node = item?.value.node;
+        let name = node.node(Field::File).and_then(|file| file.text(Field::Encoding));
+        found = name.and_then(|name| encoding::named(&name)).or(found);
+    }
+    Ok(found)
+}
+
+/// Whether both sessions have the same entries, and the same leaf.
+fn are_alike(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
+    let logs = [Log::default(), Log::default()];
+    let options = cx.options.clone();
+    let [cx_a, cx_b] = logs.each_ref().map(|log| Cx { options: &options, log });
+    let mut a = entries((a.0.read)(a.1, &cx_a)?);
+    let mut b = entries((b.0.read)(b.1, &cx_b)?);
+    loop {
+        let same = match (a.next(), b.next()) {
+            (None, None) => return Ok(true),
+            (Some(Ok(a)), Some(Ok(b))) if a.kind != b.kind => false,
+            (Some(Ok(a)), Some(Ok(b))) if a.kind == Kind::Session => {
+                a.node.get(Field::Leaf) == b.node.get(Field::Leaf)
+            }
+            (Some(Ok(a)), Some(Ok(b))) => a.node.is_same(&b.node, &[]),
+            _ => false,
+        };
+        if !same {
+            return Ok(false);
+        }
+    }
+}
+
+/// Returns the entries of a session, and the records that name its leaf.
+fn entries(reader: Reader<'_>) -> impl Iterator<Item = Result<Record>> {
+    let counts = |record: &Record| record.is_node() || record.node.get(Field::Leaf).is_some();
+    reader
+        .map(|item| item.map(|at| at.value))
+        .filter(move |item| item.as_ref().map_or(true, counts))
+}
+
+fn is_no_fault_of_the_session(error: &Error) -> bool {
+    const OUTSIDE: &[Code] =
+        &[Code::Io, Code::OutputName, Code::NoName, Code::Exists, Code::OutputTaken];
+    OUTSIDE.contains(&error.code())
 }
