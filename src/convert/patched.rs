@@ -3,7 +3,7 @@
 //! lost.
 
 use super::plainly;
-use super::stream::{are_same, closed, linked};
+use super::stream::{are_same, closed, linked, missing};
 use super::work::Work;
 use crate::convert;
 use crate::diagnostic::Log;
@@ -55,11 +55,14 @@ pub fn edited(
     let complete = edit.is_of_stream;
     let (log, options) = (Log::default(), Options { complete, ..cx.options.clone() });
     let quiet = Cx { options: &options, log: &log };
-    let mut before = Stage::trial(sink);
-    convert::written((&canonical::FORMAT, 1), home, &mut edit.before, &mut before, None, &quiet)?;
-    let mut before = before.whole()?;
     if edit.is_of_stream {
-        if let Some(linked) = linked(&mut edit.after, sink, &quiet)? {
+        // A parent that was missing before stays so.
+        let mut lost = missing(&mut edit.after, &quiet)?;
+        if !lost.is_empty() {
+            let before = missing(&mut edit.before, &quiet)?;
+            lost.retain(|parent| !before.contains(parent));
+        }
+        if let Some(linked) = linked(&lost, &mut edit.after, sink, &quiet)? {
             edit.after = linked;
         }
         // Turns that were in order before are to be so again.
@@ -69,6 +72,9 @@ pub fn edited(
             edit.after = closed;
         }
     }
+    let mut before = Stage::trial(sink);
+    convert::written((&canonical::FORMAT, 1), home, &mut edit.before, &mut before, None, &quiet)?;
+    let mut before = before.whole()?;
     let losing = Cx { options: &options, log: cx.log };
     let mut after = Stage::trial(sink);
     convert::written((&canonical::FORMAT, 1), home, &mut edit.after, &mut after, None, &losing)?;

@@ -45,7 +45,7 @@ pub fn write(
         }
     };
     if speaks(parts, cx) && !has_content_of(to, parts, &mut stage, &inner)? {
-        let mut linked = linked(parts, &mut stage, cx)?;
+        let mut linked = linked(&missing(parts, cx)?, parts, &mut stage, cx)?;
         let parts = linked.as_mut().map_or(parts, |linked| linked);
         if !has_content_of(to, parts, &mut stage, &inner)? {
             let made = stage.whole()?;
@@ -173,26 +173,41 @@ pub fn closed(
     counted.map(Some)
 }
 
-/// Returns the stream in which each entry whose parent is missing follows the entry before it: a
-/// user who deletes an entry means no other entry.
-pub fn linked(parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Option<Staged>> {
+/// Returns the parents that entries of a stream name and that are not in it, by their hashes.
+pub fn missing(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<HashSet<u64>> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let (mut ids, mut parents) = (HashSet::new(), HashSet::new());
-    let print = |id: &Json| hash(id.as_bytes());
     for item in (canonical::FORMAT.read)(parts, &quiet)? {
         let node = item?.value.node;
         ids.extend(node.json(Field::Id).map(print));
         parents.extend(node.json(Field::Parent).filter(|parent| !parent.is_null()).map(print));
     }
-    if parents.is_subset(&ids) {
+    Ok(parents.difference(&ids).copied().collect())
+}
+
+fn print(id: &Json) -> u64 {
+    hash(id.as_bytes())
+}
+
+/// Returns the stream in which each entry with one of these parents, which are missing, follows the
+/// entry before it: a user who deletes an entry means no other entry.
+pub fn linked(
+    missing: &HashSet<u64>,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Option<Staged>> {
+    if missing.is_empty() {
         return Ok(None);
     }
+    let log = Log::default();
+    let quiet = Cx { options: cx.options, log: &log };
     let mut last = Json::constant("null");
     let linked = rewritten(parts, sink, &quiet, &mut |record| {
         if record.is_node() {
             let parent = record.node.json(Field::Parent);
-            if parent.is_some_and(|parent| !parent.is_null() && !ids.contains(&print(parent))) {
+            if parent.is_some_and(|parent| missing.contains(&print(parent))) {
                 record.node.set(Field::Parent, last.clone());
             }
             last = record.node.json(Field::Id).unwrap_or(&last).clone();

@@ -1,6 +1,7 @@
 //! Edited streams that are converted back to the format that they come from.
 
-use crate::common::{Dir, all_files, files, own, read, testdata};
+use crate::common::{Dir, all_files, files, own, read, testdata, through_a_stream};
+use copyist::format::Options;
 use serde_json::{Value, json};
 use std::fs;
 
@@ -545,4 +546,22 @@ fn a_record_that_stands_before_a_session_in_its_file_stands_behind_it_in_the_str
     dir.exit(&["convert", "-t", "canonical", "-o", "s.jsonl", "a.yaml"]);
     let (code, said) = dir.exit(&["convert", "-t", "connectonion@2", "-o", "b.yaml", "s.jsonl"]);
     assert_eq!(code, 0, "{said}");
+}
+
+#[test]
+fn an_edit_in_a_stream_leaves_a_missing_parent_alone() {
+    let entry = |id: &str, parent: &str, rest: &str| {
+        format!(r#"{{"type":"{rest},"id":"{id}","parentId":"{parent}","timestamp":"t"}}"#) + "\n"
+    };
+    let said = r#"message","message":{"role":"user","content":"q"}"#;
+    let source = [
+        r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#.to_owned() + "\n",
+        entry("aaaaaaaa", "00000000", said),
+        entry("bbbbbbbb", "99999999", said),
+        entry("cccccccc", "bbbbbbbb", r#"label","targetId":"bbbbbbbb","label":"first""#),
+    ];
+    let edit = |text: String| text.replace("\"first\"", "\"second\"");
+    let source = source.concat();
+    let (back, _) = through_a_stream(source.as_bytes(), &edit, &Options::default());
+    assert_eq!(String::from_utf8_lossy(&back), edit(source));
 }
