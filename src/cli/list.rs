@@ -3,7 +3,7 @@
 use super::args::When;
 use super::list_named::Listing;
 use super::list_table::table;
-use super::machine::{cache, folders};
+use super::machine::{at, folders, surveyed};
 use super::pager::page;
 use super::sessions::aside;
 use super::show::printable;
@@ -11,10 +11,7 @@ use super::style::Paint;
 use super::{Stop, names, print};
 use crate::batch::ReportedPath;
 use crate::formats::{NAMED, Spec};
-use crate::home::{
-    Listed, Mention, Place, Selection, Sort, State, Summary, in_projects, since, survey,
-    survey_projects,
-};
+use crate::home::{Listed, Mention, Place, Selection, Sort, State, Summary, in_projects};
 use crate::times;
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -101,11 +98,6 @@ enum States {
     Unreadable,
 }
 
-/// Parses a value of `--since`.
-fn at(text: &str) -> Result<Timestamp, String> {
-    since(text, Timestamp::now())
-}
-
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let format = self.agent.map(|agent| agent.format);
@@ -119,16 +111,7 @@ impl Args {
             return self.listing.run(self.json);
         }
         let places = self.places()?;
-        let mut cache = cache();
-        let (sessions, errors) = match self.paths.is_empty() {
-            true => survey_projects(&places, format, &mut cache),
-            false => survey(&places, &|_| true, &mut cache),
-        };
-        for (path, error) in errors {
-            aside(&format!("{}: {}", path.display(), error.message()));
-        }
-        // Without the cache the next list takes longer.
-        let _ = cache.save();
+        let sessions = surveyed(&places, self.paths.is_empty(), format);
         let selection = Selection {
             format,
             projects: self.project.as_deref().map(folders_of).unwrap_or_default(),

@@ -3,11 +3,15 @@
 use super::Stop;
 use super::config;
 use super::inputs::is_stdin;
+use super::sessions::aside;
 use super::show::printable;
 use crate::batch::JobSource;
 use crate::format::Format;
 use crate::formats::FORMATS;
-use crate::home::{Cache, Listed, Place, Search, could_name, find, places, summary_at, survey};
+use crate::home::{
+    Cache, Listed, Place, Search, could_name, find, places, since, summary_at, survey,
+    survey_projects,
+};
 use crate::times;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
@@ -191,4 +195,25 @@ pub fn quoted(word: &str) -> String {
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
     }
+}
+
+/// Returns the sessions in these places; where they are the agents' own folders, those of the
+/// sessions' projects, too. Reports what cannot be read.
+pub fn surveyed(places: &[Place], of_agents: bool, only: Option<&'static Format>) -> Vec<Listed> {
+    let mut cache = cache();
+    let (sessions, errors) = match of_agents {
+        true => survey_projects(places, only, &mut cache),
+        false => survey(places, &|_| true, &mut cache),
+    };
+    for (path, error) in errors {
+        aside(&format!("{}: {}", path.display(), error.message()));
+    }
+    // Without the cache the next run takes longer.
+    let _ = cache.save();
+    sessions
+}
+
+/// Parses a value of `--since`.
+pub fn at(text: &str) -> Result<Timestamp, String> {
+    since(text, Timestamp::now())
 }

@@ -1,14 +1,14 @@
 //! The command `copyist usage`.
 
 use super::list_table::short;
-use super::machine::{cache, folders};
+use super::machine::{at, folders, surveyed};
 use super::pager::page;
 use super::sessions::aside;
 use super::show::{printable, width};
 use super::{Stop, drawing, names, print};
 use crate::diagnostic::plural;
 use crate::formats::Spec;
-use crate::home::{By, Group, Place, Prices, since, spending, survey, survey_projects};
+use crate::home::{By, Group, Place, Prices, spending};
 use crate::times;
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -64,11 +64,6 @@ enum Groups {
     Session,
 }
 
-/// Parses a value of `--since`.
-fn at(text: &str) -> Result<Timestamp, String> {
-    since(text, Timestamp::now())
-}
-
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let prices = self.prices.as_deref().map(read).transpose()?;
@@ -77,16 +72,7 @@ impl Args {
             true => folders(format)?,
             false => self.paths.iter().cloned().map(Place::named).collect(),
         };
-        let mut cache = cache();
-        let (sessions, errors) = match self.paths.is_empty() {
-            true => survey_projects(&places, format, &mut cache),
-            false => survey(&places, &|_| true, &mut cache),
-        };
-        for (path, error) in errors {
-            aside(&format!("{}: {}", path.display(), error.message()));
-        }
-        // Without the cache the next run takes longer.
-        let _ = cache.save();
+        let sessions = surveyed(&places, self.paths.is_empty(), format);
         let selection = crate::home::Selection {
             format,
             projects: self.project.as_deref().map(super::list::folders_of).unwrap_or_default(),
