@@ -368,8 +368,12 @@ mod tests {
     }
 
     #[test]
-    fn a_later_repair_that_fails_leaves_what_those_before_made() {
-        let (left, aside, told) = eaten("0");
-        assert_eq!((left.as_str(), aside.len(), told), ("", 1, 1));
+    fn a_later_repair_that_finds_nothing_back_writes_nothing() {
+        let format = Format { repair: eats, ..pi::FORMAT };
+        let (options, log, mut out) = (Options::default(), Log::default(), Buffer::default());
+        let cx = Cx { options: &options, log: &log };
+        let done = run(&format, &mut Bytes::new("0"), &mut out, &RepairOptions::default(), &cx);
+        assert_eq!(done.expect_err("nothing is left").code(), Code::NothingBack);
+        assert_eq!(out.names().count(), 0);
     }
 }
