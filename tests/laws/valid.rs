@@ -96,5 +96,6 @@ fn a_valid_session_stays_valid_in_every_format() {
     }
     println!("{judged} conversions of valid sessions are valid");
     assert!(bad.is_empty(), "{} of {judged}:\n{}", bad.len(), bad.join("\n"));
-    assert!(judged > 300, "{judged}");
+    // With the corpora they are more than four times as many.
+    assert!(judged > 150, "{judged}");
 }
