@@ -1,6 +1,6 @@
 //! The command `copyist continue`.
 
-use super::machine::{self, quoted, resume, words};
+use super::machine::{self, Changing, quoted, resume, words};
 use super::show::printable;
 use super::{Stop, config, names, print};
 use crate::batch::{FileReport, ReportedPath};
@@ -37,16 +37,11 @@ pub struct Args {
     /// Start the agent
     #[arg(long, conflicts_with_all = ["dry_run", "json"])]
     run: bool,
-    /// Print what would be written
-    #[arg(short = 'n', long)]
-    dry_run: bool,
     /// Print one line of JSON
     #[arg(long)]
     json: bool,
-    /// Record what is written in this file, for `undo`; the default is a new file below
-    /// `~/.local/state/copyist`
-    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
-    journal: Option<PathBuf>,
+    #[command(flatten)]
+    changing: Changing,
 }
 
 impl Args {
@@ -84,20 +79,17 @@ impl Args {
             Ok(done) => done,
             Err(failed) => return Err(stopped(&session.path, &failed)),
         };
-        let journal = match done.writes.is_empty() || self.dry_run {
-            true => None,
-            false => {
-                Some(self.journal.clone().map_or_else(|| machine::new_journal("continue"), Ok)?)
-            }
-        };
         let tokens = tokens_of(&done.job).ok();
-        if let Some(journal) = &journal {
-            let written = done.writes.carry_out(("continue", "continued"), journal);
-            written.map_err(|error| Stop { code: 3, message: error.message().to_owned() })?;
-        }
+        let journal = self.changing.carry_out(&done.writes, ("continue", "continued"))?;
         let words = words(format, &done.summary.id, &done.path);
-        let printed =
-            Printed { session: &session, done: &done, tokens, journal, words, dry: self.dry_run };
+        let printed = Printed {
+            session: &session,
+            done: &done,
+            tokens,
+            journal,
+            words,
+            dry: self.changing.dry_run,
+        };
         let text = if self.json { printed.json(format) } else { printed.text(format) };
         let code = print(text.as_bytes())?;
         if self.run { start(&printed.words, done.summary.project.as_deref()) } else { Ok(code) }

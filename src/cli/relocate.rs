@@ -1,6 +1,6 @@
 //! The command `copyist move`.
 
-use super::machine::{new_journal, quoted};
+use super::machine::{Changing, quoted};
 use super::pager::page;
 use super::show::printable;
 use super::{Stop, config};
@@ -25,16 +25,11 @@ pub struct Args {
     /// The folder's path now
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// Print what would change
-    #[arg(short = 'n', long)]
-    dry_run: bool,
     /// Print one line of JSON for each file
     #[arg(long)]
     json: bool,
-    /// Record what is changed in this file, for `undo`; the default is a new file below
-    /// `~/.local/state/copyist`
-    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
-    journal: Option<PathBuf>,
+    #[command(flatten)]
+    changing: Changing,
 }
 
 impl Args {
@@ -53,13 +48,7 @@ impl Args {
         let failed =
             |error: crate::error::Error| Stop { code: 3, message: printable(error.message()) };
         let found = relocation(&all, &old, &new).map_err(failed)?;
-        let journal = match found.writes.is_empty() || self.dry_run {
-            true => None,
-            false => Some(self.journal.clone().map_or_else(|| new_journal("move"), Ok)?),
-        };
-        if let Some(journal) = &journal {
-            found.writes.carry_out(("move", "moved"), journal).map_err(failed)?;
-        }
+        let journal = self.changing.carry_out(&found.writes, ("move", "moved"))?;
         let text = if self.json {
             lines(&found)
         } else {
@@ -75,7 +64,7 @@ impl Args {
         journal: Option<&Path>,
     ) -> String {
         let mut out = String::new();
-        for row in found.rows.iter().filter(|_| self.dry_run) {
+        for row in found.rows.iter().filter(|_| self.changing.dry_run) {
             out.push_str(&line(row));
         }
         for (path, why) in &found.unchanged {
@@ -85,7 +74,7 @@ impl Args {
         let paths: u64 = found.rows.iter().map(|row| row.paths).sum();
         let moved = found.rows.iter().filter(|row| row.to.is_some()).count() as u64;
         let edited = found.rows.iter().filter(|row| row.paths > 0).count() as u64;
-        let would = if self.dry_run { "would be " } else { "" };
+        let would = if self.changing.dry_run { "would be " } else { "" };
         let total = match found.rows.is_empty() {
             true => format!("no session names {old} or a folder below it"),
             false => format!(

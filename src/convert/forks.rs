@@ -24,9 +24,8 @@ pub fn forks(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Res
     }
     parts.keep()?;
     let log = Log::default();
-    let options = cx.options.clone();
     let mut before = Json::constant("null");
-    for item in records(from, parts, &Cx { options: &options, log: &log })? {
+    for item in records(from, parts, &Cx { options: cx.options, log: &log })? {
         let record = item?.value;
         if record.kind == Kind::Session && from.name == canonical::FORMAT.name {
             let source = record.node.text(Field::Source).unwrap_or_default();

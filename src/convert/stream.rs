@@ -386,8 +386,7 @@ fn encoding_of(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<&'static Enc
 /// Whether both sessions have the same entries, and the same leaf.
 fn are_alike(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
     let logs = [Log::default(), Log::default()];
-    let options = cx.options.clone();
-    let [cx_a, cx_b] = logs.each_ref().map(|log| Cx { options: &options, log });
+    let [cx_a, cx_b] = logs.each_ref().map(|log| Cx { options: cx.options, log });
     let mut a = entries((a.0.read)(a.1, &cx_a)?);
     let mut b = entries((b.0.read)(b.1, &cx_b)?);
     loop {

@@ -8,7 +8,7 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::Format;
 use crate::memory::Buffer;
-use crate::store::{Fingerprint, Packing, exchange, folder_of};
+use crate::store::{Fingerprint, Packing, exchange, folder_of, take_back};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -266,30 +266,23 @@ fn append(path: &Path, lines: &[u8]) -> Result<(u64, Fingerprint)> {
     let mut done = 0;
     while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
         match file.write(rest) {
-            Ok(0) => return Err(take_back(path, &mut file, done, io::ErrorKind::WriteZero.into())),
+            Ok(0) => return Err(given_up(path, &mut file, done, io::ErrorKind::WriteZero.into())),
             Ok(written) => done += written,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(take_back(path, &mut file, done, error)),
+            Err(error) => return Err(given_up(path, &mut file, done, error)),
         }
     }
     // Another program may have appended since the end was looked at.
     let end = file.stream_position().map_err(|error| failed("write to", path, error))?;
     match file.sync_data() {
         Ok(()) => Ok((end.saturating_sub(lines.len() as u64), Fingerprint::of_open(&file)?)),
-        Err(error) => Err(take_back(path, &mut file, done, error)),
+        Err(error) => Err(given_up(path, &mut file, done, error)),
     }
 }
 
-/// Takes away the bytes that were written last, because half a line would make the next one
-/// unreadable, unless another program has appended to them. Returns the error.
-fn take_back(path: &Path, file: &mut File, written: usize, error: io::Error) -> Error {
-    let (end, size) = (file.stream_position(), file.metadata());
-    if let (Ok(end), Ok(size)) = (end, size)
-        && written > 0
-        && size.len() == end
-    {
-        let _ = file.set_len(end.saturating_sub(written as u64));
-    }
+/// Takes back the bytes that were written, and returns the error.
+fn given_up(path: &Path, file: &mut File, written: usize, error: io::Error) -> Error {
+    take_back(file, written as u64);
     failed("write to", path, error)
 }
 

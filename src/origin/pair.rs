@@ -2,7 +2,7 @@
 //!
 //! After new messages were added to both files, neither is what a writer makes of the other. The
 //! origin then contains one file and the digests of the other one, both as they are at that moment.
-//! What the agent of the other file adds later is behind the bytes of these digests.
+//! New messages that the other agent adds later are behind the bytes of these digests.
 
 use super::archive::{self, Unreadable, digest_of};
 use super::digest::Digest;

@@ -35,7 +35,7 @@ pub use copies::Copies;
 pub use destination::{BACKUP, Backup, Destination, Policy, below, folder_of};
 pub use exchange::exchange;
 pub use fingerprint::Fingerprint;
-pub use grow::grow;
+pub use grow::{grow, take_back};
 pub use input::{Among, Input};
 pub use journal::{Entry, Header, Journal, Name, State, read as read_journal};
 pub use limits::{make_room, most_workers, spare_files};
