@@ -314,6 +314,7 @@ fn session_that_its_agent_writes_is_taken_to_its_last_whole_line() {
     fs::write(&original, &torn).expect("room");
     let out = go(&home, &original, "claude-code");
     assert_eq!((&out["way"], &out["messages"]), (&json!("new"), &json!(2)), "{out}");
+    assert_eq!(out["note"], "the last line is not complete, and is left out", "{out}");
     assert_eq!(read(&original), torn);
     fs::write(&original, &whole).expect("room");
     ask(&original, "pi", 1, "And the low ones?");

@@ -106,7 +106,10 @@ impl From<Error> for Failed {
 /// If the session cannot be read or converted.
 pub fn onward(session: &Listed, recipient: &Recipient<'_>) -> std::result::Result<Onward, Failed> {
     let work = tempfile::tempdir().map_err(|error| Error::io("cannot work", error))?;
-    let job = settled(&session.job, work.path())?;
+    let whole = settled(&session.job, work.path())?;
+    let is_torn = whole.is_some();
+    let is_named = session.job.named || session.job.path().is_some();
+    let job = whole.unwrap_or_else(|| Job { named: is_named, ..session.job.clone() });
     let agent = format_of(&job)?;
     let made = Made { job: &job, format: agent, recipient, work: work.path() };
     let other = match session.job.path() {
@@ -120,6 +123,11 @@ pub fn onward(session: &Listed, recipient: &Recipient<'_>) -> std::result::Resul
             Err(note) => made.fresh(session, Some(note))?,
         },
     };
+    if is_torn {
+        let torn = "the last line is not complete, and is left out";
+        let note = onward.note.map_or_else(|| torn.to_owned(), |note| format!("{note}; {torn}"));
+        onward.note = Some(note);
+    }
     onward.writes.keep(work);
     Ok(onward)
 }
@@ -154,14 +162,14 @@ fn with(
     made.added(session, &other, &mut sides)
 }
 
-/// Returns the input of a session. If its last line is not complete, because its agent is writing it,
-/// the input is a copy without it.
-fn settled(job: &Job, work: &Path) -> Result<Job> {
+/// Returns a copy of a session without its last line, if that is not complete, because its agent is
+/// writing it or was killed.
+fn settled(job: &Job, work: &Path) -> Result<Option<Job>> {
     let failed = |error| Error::io("cannot copy", error);
-    let JobSource::File(path) = &job.source else { return Ok(job.clone()) };
+    let JobSource::File(path) = &job.source else { return Ok(None) };
     let is_lines = path.extension().is_some_and(|ending| ending == "jsonl");
     let end = if is_lines { complete(path)? } else { None };
-    let Some(end) = end else { return Ok(Job { named: true, ..job.clone() }) };
+    let Some(end) = end else { return Ok(None) };
     let folder = work.join("in");
     std::fs::create_dir_all(&folder).map_err(failed)?;
     let name = path.file_name().unwrap_or_default();
@@ -183,7 +191,7 @@ fn settled(job: &Job, work: &Path) -> Result<Job> {
             beside(file.path(), &place)?;
         }
     }
-    Ok(named(&copy))
+    Ok(Some(named(&copy)))
 }
 
 /// Returns the end of the last complete line of a file whose last line is torn; `None` for a file
