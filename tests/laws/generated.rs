@@ -101,10 +101,33 @@ fn session(entries: &[Entry]) -> Vec<u8> {
     (lines.join("\n") + "\n").into_bytes()
 }
 
+/// Whether two entries follow one call, or one entry below a call behind which nothing is said.
+/// Claude Code sends all results of a call, and all calls behind it, whichever branch they are on:
+/// its transcripts have no place for such a branch.
+fn branches_at_a_call(entries: &[Entry], call: u8) -> bool {
+    let parents: Vec<usize> = (1..).zip(entries).map(|(n, entry)| n - entry.back.min(n)).collect();
+    let branches = |of: usize| parents.iter().filter(|parent| **parent == of).count() > 1;
+    let is_below_a_call = |mut at: usize| {
+        while at > 0 {
+            let entry = &entries[at - 1];
+            if entry.kind == call {
+                return true;
+            }
+            if entry.kind < 4 && !entry.text.is_empty() {
+                return false;
+            }
+            at = parents[at - 1];
+        }
+        false
+    };
+    (0..=entries.len()).any(|at| branches(at) && is_below_a_call(at))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn generated_sessions_come_back_from_every_format(entries in entries(12)) {
+        prop_assume!(!branches_at_a_call(&entries, 5));
         let source = session(&entries);
         let keep = options(OnError::Keep, Choice::Derived);
         let (pi, _) = recognise(&source).expect("a session of pi's");
@@ -177,6 +200,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
     fn generated_streams_of_no_format_come_back_from_every_one(entries in entries(15)) {
+        prop_assume!(!branches_at_a_call(&entries, 13));
         let source = stream(&entries);
         let keep = options(OnError::Keep, Choice::Derived);
         let (canonical, _) = recognise(&source).expect("a stream");
