@@ -3,6 +3,7 @@
 mod at;
 mod context;
 mod head;
+mod kept;
 mod list;
 mod map;
 mod member;
@@ -394,22 +395,6 @@ impl Format {
             is_ours: None,
             totals: None,
             number: None,
-        }
-    }
-
-    /// Opens a session at a record that an earlier reading returned.
-    ///
-    /// # Errors
-    /// The errors of [`read`](Self::read).
-    pub fn resume<'a>(
-        &self,
-        parts: &'a mut dyn Parts,
-        from: Position,
-        cx: &'a Cx<'a>,
-    ) -> Result<Reader<'a>> {
-        match self.resume {
-            Some(resume) => resume(parts, from, cx),
-            None => Ok(skip_to((self.read)(parts, cx)?, from)),
         }
     }
 

@@ -72,7 +72,7 @@ pub fn run(
     // A writer restores its own files as they were, and data that occur twice in them stay so.
     for (place, piece) in (0..).zip(pieces) {
         cx.log.turn_to(place);
-        for item in (piece.format.read)(piece.parts, cx)? {
+        for item in piece.format.records(piece.parts, cx)? {
             let mut located = item?;
             done.records += 1;
             located.at.part = place;

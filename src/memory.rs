@@ -3,6 +3,7 @@
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Change, Opener, Parts, Sink, Spool};
+use crate::parts::memo::Memo;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read, Write};
@@ -16,6 +17,7 @@ pub struct Bytes {
     parts: Vec<(String, bytes::Bytes)>,
     index: Option<(String, bytes::Bytes)>,
     origin: Option<bytes::Bytes>,
+    memo: Memo,
 }
 
 impl Bytes {
@@ -27,6 +29,7 @@ impl Bytes {
     /// Adds one more part.
     #[must_use]
     pub fn with(mut self, name: &str, contents: impl AsRef<[u8]>) -> Self {
+        self.memo = Memo::default();
         self.parts.push((name.to_owned(), bytes::Bytes::copy_from_slice(contents.as_ref())));
         self
     }
@@ -49,6 +52,14 @@ impl Bytes {
 impl Parts for Bytes {
     fn names(&self) -> Vec<String> {
         self.parts.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    fn memo(&self) -> Option<&Memo> {
+        Some(&self.memo)
+    }
+
+    fn known_size(&self) -> Option<u64> {
+        Some(self.parts.iter().map(|(_, part)| part.len() as u64).sum())
     }
 
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
@@ -158,7 +169,7 @@ impl Buffer {
         let parts = self.parts.into_iter();
         let parts = parts.map(|(name, part)| (name, part.0.take().into())).collect();
         let origin = self.origin.map(|part| part.0.take().into());
-        Bytes { parts, index: None, origin }
+        Bytes { parts, index: None, origin, memo: Memo::default() }
     }
 }
 

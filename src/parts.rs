@@ -1,11 +1,13 @@
 //! Interfaces for the parts from which a session is read, and to which it is written.
 
 pub mod list;
+pub mod memo;
 pub mod room;
 pub mod watched;
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
+use memo::Memo;
 use std::io::{self, BufRead, Read, Seek, Write};
 use std::path::Path;
 use std::rc::Rc;
@@ -28,6 +30,17 @@ pub trait Parts {
 
     /// Returns the session's identifier, where the parts contain several sessions.
     fn session(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns the place for results of earlier readings; `None` where there is none.
+    fn memo(&self) -> Option<&Memo> {
+        None
+    }
+
+    /// Returns the size of all parts together in bytes, where they can be opened again, have a
+    /// [memo](Self::memo), and their size is known without reading.
+    fn known_size(&self) -> Option<u64> {
         None
     }
 
@@ -238,6 +251,11 @@ pub trait Sink {
 
     /// Whether parts replace the parts that are read, so that parts which are not created stay.
     fn is_in_place(&self) -> bool {
+        false
+    }
+
+    /// Whether what is written goes nowhere.
+    fn discards(&self) -> bool {
         false
     }
 

@@ -1,8 +1,6 @@
 //! A session that can be queried: its header, the links of its entries, and the content of each
 //! entry, which is read when it is requested.
 
-mod replay;
-
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Options, Parts, Reader};
@@ -11,12 +9,11 @@ use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
 use crate::tree::{Path, Shape, Tree};
-use replay::Replay;
 use std::collections::HashMap;
 use std::fmt;
 
 /// A session that was walked once, and of which 24 bytes an entry were kept, in memory or in a
-/// temporary file. The records of a session of up to 1 MiB are kept, too.
+/// temporary file.
 ///
 /// ```
 /// use copyist::diagnostic::Log;
@@ -50,7 +47,6 @@ pub struct Session<'s> {
     leaf: Option<Json>,
     name: Option<Json>,
     labels: HashMap<Json, Json>,
-    replay: Replay,
 }
 
 impl fmt::Debug for Session<'_> {
@@ -86,7 +82,7 @@ impl<'s> Session<'s> {
         for item in formats::records(format, parts, cx)? {
             let located = item?;
             show(&located);
-            first.record(located);
+            first.record(&located);
         }
         let tree = first.shape.finish();
         let reorders = |header: &Record| formats::ruling(format, &header.node).reorders;
@@ -112,7 +108,6 @@ impl<'s> Session<'s> {
             leaf,
             name: first.name,
             labels,
-            replay: first.replay,
         })
     }
 
@@ -186,10 +181,7 @@ impl<'s> Session<'s> {
     /// # Errors
     /// If the session cannot be read any more.
     pub fn records<'a>(&'a mut self, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-        match self.replay.records() {
-            Some(records) => Ok(Box::new(records.iter().cloned().map(Ok))),
-            None => formats::records(self.format, self.parts, cx),
-        }
+        formats::records(self.format, self.parts, cx)
     }
 
     /// Reads all records for the last time; the session is consumed.
@@ -200,7 +192,7 @@ impl<'s> Session<'s> {
     where
         's: 'a,
     {
-        into_reader(self.replay, self.format, self.parts, cx)
+        formats::records(self.format, self.parts, cx)
     }
 
     /// Returns the tree with all labels, for a walk from the roots, and the records, to be read for
@@ -215,7 +207,7 @@ impl<'s> Session<'s> {
     where
         's: 'a,
     {
-        let records = into_reader(self.replay, self.format, self.parts, cx)?;
+        let records = formats::records(self.format, self.parts, cx)?;
         Ok((self.tree, self.labels, records))
     }
 
@@ -288,18 +280,6 @@ impl<'s> Session<'s> {
     }
 }
 
-fn into_reader<'a>(
-    replay: Replay,
-    format: &'static Format,
-    parts: &'a mut dyn Parts,
-    cx: &'a Cx<'a>,
-) -> Result<Reader<'a>> {
-    match replay.into_records() {
-        Some(records) => Ok(Box::new(records.into_iter().map(Ok))),
-        None => formats::records(format, parts, cx),
-    }
-}
-
 /// Whether a record is an entry of the session, not a header, a blank line or a damaged line.
 #[must_use]
 pub fn is_entry(record: &Record) -> bool {
@@ -322,16 +302,15 @@ struct Gathering {
     last: Option<Json>,
     name: Option<Json>,
     labels: HashMap<Json, Json>,
-    replay: Replay,
 }
 
 impl Gathering {
-    fn record(&mut self, located: Located<Record>) {
+    fn record(&mut self, located: &Located<Record>) {
         let node = &located.value.node;
         if located.value.is_node() {
             self.places.note(self.shape.len() as u32, located.at);
         }
-        self.shape.record(&located);
+        self.shape.record(located);
         if is_entry(&located.value) {
             self.entries += 1;
             // Playback that has no place in the tree is beside it.
@@ -356,7 +335,6 @@ impl Gathering {
             }
             _ => {}
         }
-        self.replay.add(located);
     }
 
     /// Notes a session record, which adds to those before it, or replaces their values.

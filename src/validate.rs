@@ -9,7 +9,6 @@ use crate::json::{Cursor, text};
 use crate::lines::{Line, Lines, utf8};
 use crate::position::Position;
 use crate::record::{Field, Kind, Record};
-use crate::session::Session;
 use jsonschema::Validator;
 use serde_json::Value;
 use std::ops::ControlFlow;
@@ -24,8 +23,17 @@ pub fn compile(version: &Version) -> Result<Validator> {
     jsonschema::validator_for(&schema).map_err(|error| wrong(error.to_string()))
 }
 
+/// Numbers that were found on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judged {
+    /// Number of records.
+    pub records: u64,
+    /// Number of messages in the context, where its messages were checked.
+    pub messages: Option<u64>,
+}
+
 /// Checks one session, and reports all its defects in the log. Of the findings of the schema, at
-/// most `max_errors` are reported in words; all are counted. Returns the number of records.
+/// most `max_errors` are reported in words; all are counted.
 ///
 /// # Errors
 /// If the input is not a session of the format, or cannot be read. Damage is not an error: it is
@@ -36,7 +44,7 @@ pub fn run(
     parts: &mut dyn Parts,
     max_errors: usize,
     cx: &Cx<'_>,
-) -> Result<u64> {
+) -> Result<Judged> {
     let on_error = match cx.options.on_error {
         OnError::Stop => OnError::Keep,
         other => other,
@@ -44,11 +52,11 @@ pub fn run(
     let cx = &Cx { options: &Options { on_error, ..cx.options.clone() }, log: cx.log };
     let leads = |line: &[u8]| format.plane.is_some_and(|plane| (plane.leads)(line));
     let mut count = 0;
-    let mut session = Session::open_showing(format, parts, cx, &mut |item| {
+    let mut opened = context::Opened::of(format, parts, cx, &mut |item| {
         let lead = item.at.line == 1 && item.value.node.line().is_some_and(|line| leads(&line));
         count += u64::from(!is_blank(&item.value) && !lead);
     })?;
-    session.report_cycles(cx);
+    opened.session.report_cycles(cx);
     let mut check = |at: Position, piece: &[u8]| {
         if at.line == 1 && leads(piece) {
             return ControlFlow::Continue(());
@@ -60,14 +68,19 @@ pub fn run(
         }
         ControlFlow::Continue(())
     };
-    (format.pieces.unwrap_or(lines))(session.parts(), cx, &mut check)?;
-    match context::check(session, cx) {
+    (format.pieces.unwrap_or(lines))(opened.session.parts(), cx, &mut check)?;
+    let messages = match context::check(opened, cx) {
+        Ok(messages) => messages,
         Err(error) if error.code() == Code::Io => return Err(error),
-        // The software cannot build a context either; mostly that was found above.
-        Err(error) if cx.log.count_of(error.code()) == 0 => cx.report(error.into_diagnostic()),
-        _ => {}
-    }
-    Ok(count)
+        Err(error) => {
+            // The software cannot build a context either; mostly that was found above.
+            if cx.log.count_of(error.code()) == 0 {
+                cx.report(error.into_diagnostic());
+            }
+            None
+        }
+    };
+    Ok(Judged { records: count, messages })
 }
 
 /// Whether the record is a blank line, which readers return so that it is preserved.

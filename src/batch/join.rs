@@ -99,7 +99,7 @@ fn header(job: &Job, from: Option<Spec>, options: &Options) -> Option<Node> {
     let version = opened.found.format.version(opened.found.sniffed.version)?;
     let log = Log::default();
     let cx = Cx { options, log: &log };
-    let mut records = (opened.found.format.read)(&mut opened.input, &cx).ok()?;
+    let mut records = opened.found.format.records(&mut opened.input, &cx).ok()?;
     let first = records.next()?.ok()?.value;
     (first.kind == Kind::Session && !version.tree).then_some(first.node)
 }

@@ -55,7 +55,7 @@ impl Messages {
         let log = Log::default();
         let cx = Cx { options: &options, log: &log };
         let mut all = Self { id: None, words: Vec::new(), counted: 0 };
-        for located in (format.read)(file, &cx).ok()?.map_while(Result::ok) {
+        for located in format.records(file, &cx).ok()?.map_while(Result::ok) {
             let node = &located.value.node;
             match located.value.kind {
                 Kind::Session if all.id.is_none() => all.id = node.text(Field::Id),

@@ -27,7 +27,7 @@ impl Task {
         cx: &Cx<'_>,
     ) -> Result<u64> {
         let schema = self.schema(found)?;
-        let count = validate::run(found.format, &schema, input, max_errors, cx)?;
+        let count = validate::run(found.format, &schema, input, max_errors, cx)?.records;
         if !cx.log.has(Code::is_invalid) {
             let wanted = options_of(&RepairOptions::default(), files);
             self.needs_repair(input, found, &wanted, cx)?;
@@ -113,15 +113,25 @@ impl Task {
         Ok(())
     }
 
-    /// Reports what is left in a session that was repaired, or that repair left as it was.
-    pub(super) fn judge_repaired(&self, parts: &mut dyn Parts, found: &Found, cx: &Cx<'_>) {
+    /// Reports what is left in a session that was repaired, or that repair left as it was. Returns
+    /// how many messages its context has, where that is known.
+    pub(super) fn judge_repaired(
+        &self,
+        parts: &mut dyn Parts,
+        found: &Found,
+        cx: &Cx<'_>,
+    ) -> Option<u64> {
         let version = version_of(parts, found, cx.options);
         let found = Found { sniffed: Sniffed { version, ..found.sniffed }, ..*found };
         let judged = self
             .schema(&found)
             .and_then(|schema| validate::run(found.format, &schema, parts, REPORTED, cx));
-        if let Err(error) = judged {
-            cx.report(error.into_diagnostic());
+        match judged {
+            Ok(judged) => judged.messages,
+            Err(error) => {
+                cx.report(error.into_diagnostic());
+                None
+            }
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::batch::JobSource;
 use crate::format::Format;
 use crate::formats::FORMATS;
 use crate::home::{
-    Cache, Listed, Place, Search, Writes, could_name, find, places, since, summary_at, survey,
+    Cache, Listed, Place, Search, Writes, beginning_at, could_name, find, places, since, survey,
     survey_projects,
 };
 use crate::times;
@@ -147,7 +147,7 @@ pub fn resume_at(path: &Path, format: &'static Format) -> Result<Option<String>,
     if format.command.is_none() || !(by_path || home.is_some_and(|home| path.starts_with(home))) {
         return Ok(None);
     }
-    let summary = summary_at(&path, format);
+    let summary = beginning_at(&path, format);
     // The session of another machine is resumed only after its folder was moved.
     if summary.project.as_ref().is_some_and(|folder| !Path::new(folder).is_dir()) {
         return Ok(None);

@@ -1,5 +1,6 @@
 //! Context that an agent would send to a model if it continued the session.
 
+mod ahead;
 mod anthropic;
 mod form;
 mod joined;
@@ -22,6 +23,7 @@ use crate::position::Located;
 use crate::position::Position;
 use crate::record::{Field, Kind, Record};
 use crate::session::Session;
+pub use ahead::Opened;
 pub use form::Form;
 use form::{Forming, List};
 use joined::Joined;
@@ -69,21 +71,25 @@ pub fn run(
     if let Some((run, number)) = &request.call {
         return prompt::run(format, parts, (run, *number), request.form, cx, out);
     }
-    let mut session = Session::open(format, parts, cx)?;
+    let Opened { mut session, context } = Opened::of(format, parts, cx, &mut |_| {})?;
     let ruling = ruling(format, &session.header().node);
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let mut route = Route::of(&session, request.leaf.as_deref())?;
     let mut given_leaf = request.leaf.as_deref().map(Json::string);
+    let whole = given_leaf.is_none() && request.turn.is_none() && !request.details;
     if let Some(turn) = request.turn {
         (route, given_leaf) = turn::up_to(&mut session, route, turn, &quiet)?;
     }
     let mut branch = Vec::new();
-    let (context, route) = look(&mut session, route, &quiet, &mut |id| {
-        if request.details {
-            branch.push(id);
-        }
-    })?;
+    let (context, route) = match context.filter(|_| whole) {
+        Some(context) => (context, route),
+        None => look(&mut session, route, &quiet, &mut |id| {
+            if request.details {
+                branch.push(id);
+            }
+        })?,
+    };
     let mut to = Output { out, list: List::default() };
     to.list.text(b"{");
     if request.details {
@@ -122,12 +128,9 @@ pub fn count(
     parts: &mut dyn Parts,
     cx: &Cx<'_>,
 ) -> Result<(u64, Option<u64>)> {
-    let mut session = Session::open(format, parts, cx)?;
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let route = Route::of(&session, None)?;
-    let (context, route) = look(&mut session, route, &quiet, &mut |_| {})?;
-    let mut messages = Messages::open(session, context, route, &quiet)?;
+    let mut messages = Opened::of(format, parts, cx, &mut |_| {})?.messages(&quiet)?;
     let (mut count, mut compaction) = (0, None);
     while let Some(message) = messages.next() {
         let message = message?.value;
@@ -151,7 +154,7 @@ pub fn sent<'a>(
     cx: &Cx<'_>,
     quiet: &'a Cx<'a>,
 ) -> Result<impl Iterator<Item = Result<Located<Record>>> + use<'a>> {
-    along(Session::open(format, parts, cx)?, |session| Route::of(session, None), quiet)
+    Ok(compared(Opened::of(format, parts, cx, &mut |_| {})?.messages(quiet)?))
 }
 
 /// Returns the messages that a model would get if the entries behind the last one that has an
@@ -166,20 +169,19 @@ pub fn sent_to_last_named<'a>(
     cx: &Cx<'_>,
     quiet: &'a Cx<'a>,
 ) -> Result<impl Iterator<Item = Result<Located<Record>>> + use<'a>> {
-    along(Session::open(format, parts, cx)?, Route::to_last_named, quiet)
+    let mut session = Session::open(format, parts, cx)?;
+    let route = Route::to_last_named(&session)?;
+    let (context, route) = look(&mut session, route, quiet, &mut |_| {})?;
+    Ok(compared(Messages::open(session, context, route, quiet)?))
 }
 
-fn along<'a>(
-    mut session: Session<'a>,
-    route: fn(&Session<'a>) -> Result<Route>,
-    quiet: &'a Cx<'a>,
-) -> Result<impl Iterator<Item = Result<Located<Record>>> + use<'a>> {
-    let route = route(&session)?;
-    let (context, route) = look(&mut session, route, quiet, &mut |_| {})?;
-    let mut messages = Messages::open(session, context, route, quiet)?;
+/// Returns messages in the form in which contexts are compared.
+fn compared<'a>(
+    mut messages: Messages<'a>,
+) -> impl Iterator<Item = Result<Located<Record>>> + use<'a> {
     let mut joined = Joined::compared();
     let mut ended = false;
-    Ok(std::iter::from_fn(move || {
+    std::iter::from_fn(move || {
         loop {
             if let Some(whole) = joined.next() {
                 let at = whole.place(0);
@@ -197,7 +199,7 @@ fn along<'a>(
                 }
             }
         }
-    }))
+    })
 }
 
 /// Size, in bytes, of the pieces in which output is passed on.
@@ -241,6 +243,25 @@ fn look(
         context.look(position, &located)?;
     }
     Ok((context, walk.route))
+}
+
+impl<'s> Opened<'s> {
+    /// Returns the messages of the session's newest context.
+    ///
+    /// # Errors
+    /// The errors of [`run`].
+    fn messages<'a>(self, quiet: &'a Cx<'a>) -> Result<Messages<'a>>
+    where
+        's: 'a,
+    {
+        let Self { mut session, context } = self;
+        let route = Route::of(&session, None)?;
+        let (context, route) = match context {
+            Some(context) => (context, route),
+            None => look(&mut session, route, quiet, &mut |_| {})?,
+        };
+        Messages::open(session, context, route, quiet)
+    }
 }
 
 /// Shows the route to the rules for the second time, and returns its messages.

@@ -25,7 +25,7 @@ pub fn run(
     parts.keep()?;
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let first = (format.read)(parts, &quiet)?.next().transpose()?.map(|first| first.value);
+    let first = format.records(parts, &quiet)?.next().transpose()?.map(|first| first.value);
     let header = first.unwrap_or_else(|| Record::new(Kind::Session));
     let rules = ruling(format, &header.node);
     let (Some(prompt), Some(context)) = (rules.prompt, rules.context) else {
@@ -34,7 +34,7 @@ pub fn run(
     };
     let (mut prompt, mut context) = (prompt(run, number as f64), context(&header));
     let mut found = false;
-    for item in (format.read)(parts, cx)? {
+    for item in format.records(parts, cx)? {
         found = prompt.look(&item?.value).is_break();
         if found {
             break;
@@ -44,7 +44,7 @@ pub fn run(
         let message = format!("run {run} has no request {number}");
         return Err(Error::request(Code::NoContext, message));
     }
-    for item in (format.read)(parts, &quiet)? {
+    for item in format.records(parts, &quiet)? {
         if prompt.keep(&item?.value)?.is_break() {
             break;
         }

@@ -3,10 +3,9 @@
 //! Faults that the newest release of the session's own software mends before it sends are not
 //! reported. `dialect::refusal` lists what is refused of a single message.
 
+use super::ahead::Opened;
 use super::form::Sending;
 use super::joined::Whole;
-use super::route::Route;
-use super::{Messages, look};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::dialect::refusal::{faults, is_larger};
 use crate::error::Result;
@@ -16,32 +15,31 @@ use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Node, block};
-use crate::session::Session;
 use std::collections::{HashMap, HashSet};
 
-/// Reports what a model's interface would refuse if the session continued.
+/// Reports what a model's interface would refuse if the session continued. Returns the number of
+/// messages in the context, if they were looked at.
 ///
 /// # Errors
 /// The errors of [`run`](super::run).
-pub fn check(mut session: Session<'_>, cx: &Cx<'_>) -> Result<()> {
+pub fn check(opened: Opened<'_>, cx: &Cx<'_>) -> Result<Option<u64>> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let format = ruling(session.format(), &session.header().node);
+    let format = ruling(opened.session.format(), &opened.session.header().node);
     if format.context.is_none() || format.mends == Mends::Everything {
-        return Ok(());
+        return Ok(None);
     }
-    let route = Route::of(&session, None)?;
-    let (context, route) = look(&mut session, route, &quiet, &mut |_| {})?;
-    let mut messages = Messages::open(session, context, route, &quiet)?;
+    let mut messages = opened.messages(&quiet)?;
     let interface = messages.context.interface().unwrap_or(format.interface);
     let api = if interface == Interface::AnthropicMessages { Api::Anthropic } else { Api::OpenAi };
     let mut sending = Sending::new(Some(api), messages.context.as_ref(), format);
     let mut checking = Checking::new(cx, format.mends, interface);
     let omits = messages.context.corrections().is_some();
-    let mut ready = Vec::new();
+    let (mut ready, mut count) = (Vec::new(), 0);
     while let Some(message) = messages.next() {
         let message = message?;
         let at = message.at;
+        count += messages.context.count(&message.value);
         if omits {
             checking.omitted(&message.value.node, at);
         }
@@ -52,7 +50,7 @@ pub fn check(mut session: Session<'_>, cx: &Cx<'_>) -> Result<()> {
     sending.finish(&mut ready);
     ready.drain(..).for_each(|whole| checking.pairs(&whole));
     checking.finish();
-    Ok(())
+    Ok(Some(count))
 }
 
 /// Images in a request from which on they must be smaller, and their larger side in pixels then.

@@ -25,7 +25,7 @@ pub fn copy(
     parts.keep()?;
     let mut done = Outcome { from: version, ..Outcome::default() };
     let mut watched = Watched::over(parts);
-    for item in (format.read)(&mut watched, cx)? {
+    for item in format.records(&mut watched, cx)? {
         item?;
         done.records += 1;
     }

@@ -6,45 +6,69 @@ use crate::format::{Cx, Format, Parts};
 use crate::formats::{Spec, canonical, records};
 use crate::ids::hash;
 use crate::json::Json;
-use crate::record::{Field, Kind};
+use crate::record::{Field, Kind, Record};
 use std::collections::HashSet;
 
-/// Returns hashes of the identifiers of two sorts of nodes. The first are nodes that have a child
-/// other than the next node: the pieces of an answer behind such a node do not belong to every
-/// branch. The second are nodes that a compaction keeps first or to which an edit of the context
-/// refers: these must not include the rest of their answer. They are needed only for a tree of
-/// another format that has whole answers.
-///
-/// # Errors
-/// If the session cannot be read.
-pub fn forks(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<HashSet<u64>> {
-    let mut forks = HashSet::new();
-    if !to.version().tree || !to.format.whole_answers || from.name == to.format.name {
-        return Ok(forks);
+/// Hashes of the identifiers of two sorts of nodes. The first are nodes that have a child other than
+/// the next node: the pieces of an answer behind such a node do not belong to every branch. The
+/// second are nodes that a compaction keeps first or to which an edit of the context refers: these
+/// must not include the rest of their answer.
+#[derive(Debug)]
+pub struct Forks {
+    pub nodes: HashSet<u64>,
+    /// The node before.
+    before: Json,
+}
+
+impl Default for Forks {
+    fn default() -> Self {
+        Self { nodes: HashSet::new(), before: Json::constant("null") }
     }
-    parts.keep()?;
-    let log = Log::default();
-    let mut before = Json::constant("null");
-    for item in records(from, parts, &Cx { options: cx.options, log: &log })? {
-        let record = item?.value;
-        if record.kind == Kind::Session && from.name == canonical::FORMAT.name {
-            let source = record.node.text(Field::Source).unwrap_or_default();
-            if source.split('@').next() == Some(to.format.name) {
-                break;
-            }
+}
+
+impl Forks {
+    /// Whether they are needed: only for a tree of another format that has whole answers.
+    pub fn are_needed(from: &Format, to: Spec) -> bool {
+        to.version().tree && to.format.whole_answers && from.name != to.format.name
+    }
+
+    /// Finds the nodes of a session.
+    ///
+    /// # Errors
+    /// If the session cannot be read.
+    pub fn of(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<HashSet<u64>> {
+        let mut forks = Self::default();
+        if !Self::are_needed(from, to) {
+            return Ok(forks.nodes);
         }
+        parts.keep()?;
+        let log = Log::default();
+        for item in records(from, parts, &Cx { options: cx.options, log: &log })? {
+            let record = item?.value;
+            if record.kind == Kind::Session && from.name == canonical::FORMAT.name {
+                let source = record.node.text(Field::Source).unwrap_or_default();
+                if source.split('@').next() == Some(to.format.name) {
+                    break;
+                }
+            }
+            forks.record(&record);
+        }
+        Ok(forks.nodes)
+    }
+
+    /// Takes the next record.
+    pub fn record(&mut self, record: &Record) {
         let alone = match record.kind {
             Kind::Compaction => record.node.json(Field::FirstKept),
             Kind::ContextEdit => record.node.json(Field::Target),
             _ => None,
         };
-        forks.extend(alone.map(|alone| hash(alone.as_bytes())));
+        self.nodes.extend(alone.map(|alone| hash(alone.as_bytes())));
         // The messages of a sub-agent between two messages are a conversation of their own.
         let own = record.is_node() && !record.is_aside();
-        let Some(id) = record.node.json(Field::Id).filter(|_| own) else { continue };
-        let parent = record.node.json(Field::Parent).filter(|parent| **parent != before);
-        forks.extend(parent.map(|parent| hash(parent.as_bytes())));
-        before = id.clone();
+        let Some(id) = record.node.json(Field::Id).filter(|_| own) else { return };
+        let parent = record.node.json(Field::Parent).filter(|parent| **parent != self.before);
+        self.nodes.extend(parent.map(|parent| hash(parent.as_bytes())));
+        self.before = id.clone();
     }
-    Ok(forks)
 }

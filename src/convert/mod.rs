@@ -337,7 +337,7 @@ fn source(
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     // Defects of the session are reported when it is read for conversion.
-    let records = (from.read)(parts, &quiet)?.map_while(Result::ok);
+    let records = from.records(parts, &quiet)?.map_while(Result::ok);
     let session = records.map(|record| record.value).find(|record| record.kind == Kind::Session);
     Ok(session.and_then(|session| session.node.text(Field::Source)))
 }

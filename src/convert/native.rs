@@ -63,7 +63,7 @@ pub fn native(
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let (mut session, mut question) = (Node::default(), None);
-    for item in (to.format.read)(&mut stage.parts(), &quiet)? {
+    for item in to.format.records(&mut stage.parts(), &quiet)? {
         let node = item?.value.node;
         if session.is_empty() {
             session = node;

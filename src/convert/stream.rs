@@ -157,7 +157,7 @@ pub fn closed(
 ) -> Result<Option<Staged>> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let Some(places) = places((canonical::FORMAT.read)(parts, &quiet)?)? else { return Ok(None) };
+    let Some(places) = places(canonical::FORMAT.records(parts, &quiet)?)? else { return Ok(None) };
     let counted = rewritten(parts, sink, &quiet, &mut |record| {
         let is_turn = record.kind == Kind::Turn;
         let field = if is_turn { Field::Number } else { Field::Turn };
@@ -178,7 +178,7 @@ pub fn missing(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<HashSet<u64>> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let (mut ids, mut parents) = (HashSet::new(), HashSet::new());
-    for item in (canonical::FORMAT.read)(parts, &quiet)? {
+    for item in canonical::FORMAT.records(parts, &quiet)? {
         let node = item?.value.node;
         ids.extend(node.json(Field::Id).map(print));
         parents.extend(node.json(Field::Parent).filter(|parent| !parent.is_null()).map(print));
@@ -375,7 +375,7 @@ fn encoding_of(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<&'static Enc
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let mut found = None;
-    for item in (canonical::FORMAT.read)(parts, &quiet)? {
+    for item in canonical::FORMAT.records(parts, &quiet)? {
         let node = item?.value.node;
         let name = node.node(Field::File).and_then(|file| file.text(Field::Encoding));
         found = name.and_then(|name| encoding::named(&name)).or(found);
@@ -387,8 +387,8 @@ fn encoding_of(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<&'static Enc
 fn are_alike(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
     let logs = [Log::default(), Log::default()];
     let [cx_a, cx_b] = logs.each_ref().map(|log| Cx { options: cx.options, log });
-    let mut a = entries((a.0.read)(a.1, &cx_a)?);
-    let mut b = entries((b.0.read)(b.1, &cx_b)?);
+    let mut a = entries(a.0.records(a.1, &cx_a)?);
+    let mut b = entries(b.0.records(b.1, &cx_b)?);
     loop {
         let same = match (a.next(), b.next()) {
             (None, None) => return Ok(true),

@@ -2,8 +2,8 @@
 //! source.
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::format::{Context, ContextFn, Cx};
-use crate::formats::Spec;
+use crate::format::{Context, ContextFn, Cx, Format};
+use crate::formats::{Spec, canonical};
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
@@ -126,6 +126,18 @@ pub fn report_faults(
         _ => false,
     };
     tree.findings().filter(|found| counts(found.code)).for_each(|found| cx.report(found));
+}
+
+/// Whether the target can express all branches of every session of the format.
+pub fn is_whole(from: &Format, to: Spec) -> bool {
+    // Only streams hold data that a tree cannot express. A tree may have no records for what
+    // decides about the context, and a history that was replaced is not a branch of any tree.
+    let stream = canonical::FORMAT.name;
+    let wide = from.name == stream || from.replaces_history();
+    let cuts = [Kind::Compaction, Kind::ContextEdit];
+    let holds = cuts.iter().all(|kind| to.version().kinds.contains(kind));
+    let fits = !wide && (holds || from.name == to.format.name);
+    to.version().tree && (fits || to.format.name == stream)
 }
 
 /// A branch under the rules of its source, if the target has other rules.

@@ -1,15 +1,16 @@
 //! Conversion of one session through its records.
 
 use super::branch::Branch;
-use super::forks::forks;
+use super::forks::Forks;
 use super::moved;
 use super::native::{Native, native};
 use super::patched;
+use super::survey::is_whole;
 use crate::diagnostic::{Code, Diagnostic, Differences, FieldOutcome, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
 use crate::format::{Cx, Format, Mends, NativeFn, Options, Parts, Reader, Sink, Writer};
-use crate::formats::{Spec, canonical, records, ruling};
+use crate::formats::{Spec, canonical, ruling};
 use crate::json::Json;
 use crate::origin::{Header, Keep, Kept, Measured, Trace};
 use crate::parts::watched::Watched;
@@ -23,6 +24,8 @@ use std::rc::Rc;
 
 /// Maximum number of records before a session that wait until their source is known.
 const LEAD: usize = 1000;
+
+type Item = Result<Located<Record>>;
 
 /// Conversion of one session.
 pub struct Work<'a> {
@@ -38,6 +41,8 @@ pub struct Work<'a> {
     /// Answers that are joined for another format.
     answers: Option<Answers>,
     forks: Rc<HashSet<u64>>,
+    /// Search for forks in a session that is assumed to have none, until a record shows one.
+    unforked: Option<Forks>,
     /// First source format of the session.
     source: Option<String>,
     /// The nodes of a tree whose branches no one else looks at.
@@ -49,8 +54,27 @@ impl<'a> Work<'a> {
     /// Begins a session that is assumed to be one straight path.
     fn straight(from: &'static Format, to: Spec, cx: &'a Cx<'a>) -> Self {
         let (branch, trace, turns, answers, source) = (None, None, None, None, None);
-        let (forks, shape) = (Rc::default(), None);
-        Self { from, to, branch, ahead: true, trace, turns, answers, forks, source, shape, cx }
+        let (forks, unforked, shape) = (Rc::default(), None, None);
+        let ahead = true;
+        Self { from, to, branch, ahead, trace, turns, answers, forks, unforked, source, shape, cx }
+    }
+
+    /// Begins a session that one reading converts if it is as most sessions are: one straight path
+    /// for a target that is a list, and no fork in an answer for a tree. `None` where other facts
+    /// must be known first.
+    fn ahead(from: &'static Format, to: Spec, cx: &'a Cx<'a>) -> Option<Self> {
+        let other = ![canonical::FORMAT.name, to.format.name].contains(&from.name);
+        let straight = Self::straight(from, to, cx);
+        match to.version().tree {
+            false => Some(straight).filter(|_| other),
+            true if other && is_whole(from, to) && Forks::are_needed(from, to) => Some(Self {
+                ahead: false,
+                unforked: Some(Forks::default()),
+                shape: shape(from, cx),
+                ..straight
+            }),
+            true => None,
+        }
     }
 
     /// Begins a session whose branches are read first.
@@ -63,18 +87,10 @@ impl<'a> Work<'a> {
         parts: &mut dyn Parts,
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
-        // Only streams hold data that a tree cannot express. A tree may have no records for what
-        // decides about the context, and a history that was replaced is not a branch of any tree.
-        let stream = canonical::FORMAT.name;
-        let wide = from.name == stream || from.replaces_history();
-        let cuts = [Kind::Compaction, Kind::ContextEdit];
-        let holds = cuts.iter().all(|kind| to.version().kinds.contains(kind));
-        let fits = !wide && (holds || from.name == to.format.name);
-        let whole = to.version().tree && (fits || to.format.name == stream);
+        let whole = is_whole(from, to);
         let branch = if whole { None } else { Branch::of(from, to, parts, cx)? };
-        let forks = Rc::new(forks(from, to, parts, cx)?);
-        let tree = whole && from.name != stream && from.versions.iter().any(|one| one.tree);
-        let shape = tree.then(|| Shape::within(cx.options.index_memory));
+        let forks = Rc::new(Forks::of(from, to, parts, cx)?);
+        let shape = if whole { shape(from, cx) } else { None };
         Ok(Self { branch, ahead: false, forks, shape, ..Self::straight(from, to, cx) })
     }
 
@@ -113,13 +129,12 @@ impl<'a> Work<'a> {
             return patched::rewritten((from, to), parts, sink, cx);
         }
         let from = from.format;
-        let stream = canonical::FORMAT.name;
-        let may = !to.version().tree && ![stream, to.format.name].contains(&from.name);
-        if may && sink.mark() {
+        let log = Log::default();
+        let inner = Cx { options: cx.options, log: &log };
+        if let Some(mut ahead) = Work::ahead(from, to, &inner).filter(|_| sink.mark()) {
             parts.keep()?;
-            let log = Log::default();
-            let inner = Cx { options: cx.options, log: &log };
-            let done = Work::straight(from, to, &inner).records(parts, sink);
+            let done = ahead.records(parts, sink);
+            drop(ahead);
             if !matches!(done, Ok(None)) {
                 cx.log.take_over(log);
                 return done.map(Option::unwrap_or_default);
@@ -202,14 +217,16 @@ impl<'a> Work<'a> {
     fn records(&mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<Option<u64>> {
         let (to, cx) = (self.to, self.cx);
         let native = Native::of(to, sink.is_native());
-        let options = Options { question: self.first_question(parts)?, ..cx.options.clone() };
+        let mut items = read(self.from, parts, native, cx)?;
+        let (first, question) = self.first_question(&mut items);
+        let options = Options { question, ..cx.options.clone() };
         let writing = Cx { options: &options, log: cx.log };
         let mut writer = (to.format.write)(sink, to.version(), &writing)?;
         let (mut count, mut lead) = (0, Some(Vec::new()));
         let is_foreign = ![self.from.name, to.format.name].contains(&canonical::FORMAT.name)
             && self.from.name != to.format.name;
         let shows = is_foreign || cx.options.plain;
-        for (number, item) in (0..).zip(read(self.from, parts, native, cx)?) {
+        for (number, item) in (0..).zip(first.into_iter().chain(items)) {
             let mut located = item?;
             count += u64::from(!located.value.is_blank());
             if shows {
@@ -233,6 +250,12 @@ impl<'a> Work<'a> {
             }
             if self.ahead && !self.branch.as_mut().is_some_and(|branch| branch.goes_on(&located)) {
                 return Ok(None);
+            }
+            if let Some(forks) = &mut self.unforked {
+                forks.record(&located.value);
+                if !forks.nodes.is_empty() {
+                    return Ok(None);
+                }
             }
             if let Some(waiting) = lead.as_mut().filter(|lead| !began && lead.len() < LEAD) {
                 waiting.push((number, located));
@@ -297,26 +320,25 @@ impl<'a> Work<'a> {
     }
 
     /// Returns the user's first question, if the session goes to another format and has no
-    /// identifier of its own.
-    fn first_question(&self, parts: &mut dyn Parts) -> Result<Option<String>> {
+    /// identifier of its own, and the items that were read for this.
+    fn first_question(&self, items: &mut Reader<'_>) -> (Vec<Item>, Option<String>) {
+        let mut read = Vec::new();
         // A stream can hold a session without an identifier.
         if [self.from.name, canonical::FORMAT.name].contains(&self.to.format.name) {
-            return Ok(None);
+            return (read, None);
         }
-        parts.keep()?;
-        let log = Log::default();
-        let quiet = Cx { options: self.cx.options, log: &log };
-        // Defects of the session are reported when it is read for conversion.
-        let records = records(self.from, parts, &quiet)?.take(LEAD).map_while(Result::ok);
-        for Record { kind, node } in records.map(|located| located.value) {
-            if kind == Kind::Session && node.json(Field::Id).is_some() {
+        for item in items.by_ref().take(LEAD) {
+            read.push(item);
+            let Some(Ok(Located { value: Record { kind, node }, .. })) = read.last() else { break };
+            if *kind == Kind::Session && node.json(Field::Id).is_some() {
                 break;
             }
-            if kind == Kind::Message && node.is(Field::Role, "user") {
-                return Ok(block::message_text(&node).and_then(|said| said.text()));
+            if *kind == Kind::Message && node.is(Field::Role, "user") {
+                let question = block::message_text(node).and_then(|said| said.text());
+                return (read, question);
             }
         }
-        Ok(None)
+        (read, None)
     }
 
     /// Returns the records before the session that the target can take: only files of the format
@@ -364,6 +386,12 @@ impl<'a> Work<'a> {
     }
 }
 
+/// Returns the shape of a tree whose branches no one else looks at.
+fn shape(from: &Format, cx: &Cx<'_>) -> Option<Shape> {
+    let tree = from.name != canonical::FORMAT.name && from.versions.iter().any(|one| one.tree);
+    tree.then(|| Shape::within(cx.options.index_memory))
+}
+
 /// Gives a session the identifier that the user wants, and the user's folder if it names none.
 fn complete(session: &mut Record, options: &Options) {
     let node = &mut session.node;
@@ -393,7 +421,7 @@ fn read<'a>(
     native: Option<Native>,
     cx: &'a Cx<'a>,
 ) -> Result<Reader<'a>> {
-    let reader = crate::formats::named(from, (from.read)(parts, cx)?, cx);
+    let reader = crate::formats::named(from, from.records(parts, cx)?, cx);
     let reader = match from.plain.filter(|_| cx.options.plain) {
         Some(plain) => plain(reader),
         None => reader,

@@ -159,14 +159,20 @@ impl Log {
     pub fn take_over(&self, other: Self) {
         let (mut inner, other) = (self.inner.borrow_mut(), other.into_findings());
         let room = Self::MOST_FINDINGS.saturating_sub(inner.diagnostics.len());
+        inner.add_counts(&other);
         inner.diagnostics.extend(other.diagnostics.into_iter().take(room));
-        for (code, count) in other.counts {
-            *inner.counts.entry(code).or_default() += count;
-        }
-        for (fate, count) in other.losses {
-            *inner.losses.entry(fate).or_default() += count;
-        }
         inner.differences = other.differences.or(inner.differences.take());
+    }
+
+    /// Returns how many findings are kept in full.
+    #[must_use]
+    pub fn kept(&self) -> usize {
+        self.inner.borrow().diagnostics.len()
+    }
+
+    /// Adds the counts of other findings.
+    pub fn add_counts(&self, other: &Findings) {
+        self.inner.borrow_mut().add_counts(other);
     }
 
     /// Returns all findings.
@@ -204,6 +210,26 @@ impl Findings {
         if self.diagnostics.len() < Log::MOST_FINDINGS {
             self.diagnostics.push(diagnostic);
         }
+    }
+
+    fn add_counts(&mut self, other: &Self) {
+        for (code, count) in &other.counts {
+            *self.counts.entry(*code).or_default() += count;
+        }
+        for (fate, count) in &other.losses {
+            *self.losses.entry(fate.clone()).or_default() += count;
+        }
+    }
+
+    /// Returns the findings that are kept in full, and the counts without them.
+    #[must_use]
+    pub fn divided(mut self) -> (Vec<Diagnostic>, Self) {
+        let found = std::mem::take(&mut self.diagnostics);
+        for one in &found {
+            self.counts.entry(one.code).and_modify(|count| *count -= 1);
+        }
+        self.counts.retain(|_, count| *count > 0);
+        (found, self)
     }
 
     /// Returns the highest severity of the findings.

@@ -29,7 +29,7 @@ pub struct Options {
     /// The longest line, in bytes.
     pub max_line: usize,
     /// Memory, in bytes, for the index of a session's entries; a larger index is continued in a
-    /// temporary file.
+    /// temporary file. Sessions of at most a 128th of it are kept whole.
     pub index_memory: usize,
     /// Encoding of text, where a format does not demand UTF-8.
     pub encoding: Option<&'static Encoding>,
@@ -98,6 +98,25 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Maximum size, in bytes, of a session whose records are kept while it is worked on. They take
+    /// about four times as much.
+    #[must_use]
+    pub fn small(&self) -> u64 {
+        self.index_memory as u64 / 128
+    }
+
+    /// Whether a session has the same records with these options, apart from the contents of
+    /// messages.
+    #[must_use]
+    pub fn read_the_same(&self, other: &Self) -> bool {
+        let key = |one: &Self| {
+            let encoding = one.encoding.map(std::ptr::from_ref);
+            let flags = (one.complete, one.plain, one.force_version);
+            (one.on_error, one.max_line, encoding, one.version, one.ids, flags)
+        };
+        key(self) == key(other) && self.folder == other.folder && self.id == other.id
+    }
+
     /// Memory for the index of a session's entries, unless the user gives another.
     pub const INDEX_MEMORY: usize = 256 << 20;
 }

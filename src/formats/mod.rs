@@ -48,7 +48,7 @@ pub fn records<'a>(
     parts: &'a mut dyn Parts,
     cx: &'a Cx<'a>,
 ) -> Result<Reader<'a>> {
-    Ok(named(format, (format.read)(parts, cx)?, cx))
+    Ok(named(format, format.records(parts, cx)?, cx))
 }
 
 /// Adds to the records of a stream the identifiers and parents that importers may omit; records of
@@ -72,7 +72,7 @@ pub fn resume<'a>(
     if format.name != canonical::FORMAT.name {
         return format.resume(parts, from, cx);
     }
-    let first = (format.read)(parts, cx)?.next().transpose()?;
+    let first = format.records(parts, cx)?.next().transpose()?;
     if first.is_some_and(|first| is_of_a_tree(&first.value.node)) {
         return format.resume(parts, from, cx);
     }

@@ -16,7 +16,7 @@ mod writes;
 pub use cache::Cache;
 pub use find::{Search, could_name, find};
 pub use mention::Mention;
-pub use onward::{Failed, Onward, Recipient, Way, onward, summary_at, tokens_of};
+pub use onward::{Failed, Onward, Recipient, Way, beginning_at, onward, tokens_of};
 pub use places::{Place, in_projects, places};
 pub use relocation::{Relocation, Row, relocation};
 pub use selection::{Selection, Sort, since};

@@ -131,6 +131,26 @@ pub fn read(job: &Job, agent: Option<&'static Format>) -> Read {
     Read { summary: Some(summary), files }
 }
 
+/// Returns what the beginning of a session says about it, as far as the first message.
+pub fn beginning(job: &Job, format: &'static Format) -> Summary {
+    let empty = Summary::empty(format.name, job);
+    let opened = Opened::new(&job.source, ReadOptions::default(), job.named);
+    let Ok(Some(Opened { found, mut input, .. })) = opened else { return empty };
+    // No other reading follows.
+    let (options, log) = (Options { index_memory: 0, ..options() }, Log::default());
+    let cx = Cx { options: &options, log: &log };
+    let Ok(records) = formats::records(found.format, &mut input, &cx) else { return empty };
+    let said = |item: &Result<Located<Record>>| {
+        item.as_ref().is_ok_and(|located| located.value.kind == Kind::Message)
+    };
+    let records = records.take_while(|item| !said(item));
+    Reading { tally: Tally::of(format), ..Reading::default() }.finish(
+        Box::new(records),
+        empty,
+        &log,
+    )
+}
+
 impl Summary {
     pub(super) fn empty(agent: &str, job: &Job) -> Self {
         let stem = job.relative.file_name().unwrap_or_default().to_string_lossy();

@@ -64,7 +64,7 @@ impl Base {
         cx: &Cx<'_>,
     ) -> Result<Self> {
         let (mut names, mut told, mut put_in) = (Vec::new(), Vec::new(), HashSet::new());
-        for item in (format.read)(parts, cx)? {
+        for item in format.records(parts, cx)? {
             let record = item?.value;
             // Playback follows the record that it repeats.
             if record.is_repetition() {

@@ -177,7 +177,7 @@ pub fn healed(
         lines.add(&record)?;
     }
     let mut parts = lines.parts()?;
-    let records = (canonical::FORMAT.read)(&mut parts, cx)?;
+    let records = canonical::FORMAT.records(&mut parts, cx)?;
     let whole = FileRecords::read(records, format.links(), other)?;
     Ok(Some(FileRecords { places, ..whole }))
 }

@@ -292,7 +292,7 @@ pub fn write_stream(
     const PIECE: usize = 128 << 10;
     let failed = |error| Error::io("cannot write a temporary file", error);
     let mut lines = Vec::with_capacity(PIECE);
-    for item in (format.read)(parts, cx)? {
+    for item in format.records(parts, cx)? {
         canonical::line(&item?.value, &mut lines);
         if lines.len() >= PIECE {
             to.write_all(&lines).map_err(failed)?;

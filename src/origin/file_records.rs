@@ -63,7 +63,7 @@ impl FileRecords {
         store: RecordStore,
         cx: &Cx<'_>,
     ) -> Result<Self> {
-        Self::read((format.read)(parts, cx)?, format.links(), store)
+        Self::read(format.records(parts, cx)?, format.links(), store)
     }
 
     /// Collects the records of a reader. `links` states whether the entries of the format have

@@ -180,7 +180,7 @@ fn share_of(
     let mut stage = Stage::trial(sink);
     {
         let mut writer = (format.write)(&mut stage, spec.version(), &quiet)?;
-        for item in (format.read)(parts, &quiet)? {
+        for item in format.records(parts, &quiet)? {
             writer.record(&item?)?;
         }
         writer.finish()?;

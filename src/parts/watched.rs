@@ -1,5 +1,6 @@
 //! Parts of a session, and a list of the further files that a reader opened from them.
 
+use super::memo::Memo;
 use super::{Opener, Parts};
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
@@ -49,6 +50,14 @@ impl Parts for Watched<'_> {
 
     fn session(&self) -> Option<String> {
         self.parts.session()
+    }
+
+    fn memo(&self) -> Option<&Memo> {
+        self.parts.memo()
+    }
+
+    fn known_size(&self) -> Option<u64> {
+        self.parts.known_size()
     }
 
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {

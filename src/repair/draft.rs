@@ -3,6 +3,7 @@
 use super::quarantine::QUARANTINE;
 use crate::error::{Error, Result};
 use crate::format::{Change, Parts, Sink, no_room_for_parts};
+use crate::parts::memo::Memo;
 use crate::parts::room::{Part, Room};
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -16,6 +17,7 @@ pub struct Draft {
     /// The parts that sessions share, with this session's change of each. They are read as they
     /// are.
     shared: Vec<(String, Option<Box<dyn Change>>)>,
+    memo: Memo,
 }
 
 impl Draft {
@@ -67,6 +69,7 @@ impl Draft {
             match part {
                 Some(part) => copy(&mut part.reading(0), &mut *sink.create(name)?)?,
                 None if sink.is_in_place() => {}
+                None if sink.discards() => drop(sink.create(name)?),
                 None => copy(&mut *source.open(name)?, &mut *sink.create(name)?)?,
             }
         }
@@ -108,6 +111,17 @@ impl Parts for Again<'_> {
 
     fn session(&self) -> Option<String> {
         self.source.session()
+    }
+
+    fn memo(&self) -> Option<&Memo> {
+        let stays = self.draft.parts.iter().all(|(_, part)| part.is_none());
+        let same = stays && self.names() == self.source.names();
+        if same { self.source.memo() } else { Some(&self.draft.memo) }
+    }
+
+    fn known_size(&self) -> Option<u64> {
+        // What a repair adds is small, too.
+        self.source.known_size()
     }
 
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {

@@ -76,8 +76,8 @@ pub fn run(
 /// compaction among them, if there is one.
 pub type Counting<'c> = &'c dyn Fn(&mut dyn Parts) -> (u64, Option<u64>);
 
-/// Reports the defects of a session.
-pub type Judge<'j> = &'j dyn Fn(&mut dyn Parts, &Cx<'_>);
+/// Reports the defects of a session. Returns how many messages its context has, where it is known.
+pub type Judge<'j> = &'j dyn Fn(&mut dyn Parts, &Cx<'_>) -> Option<u64>;
 
 /// Questions to the layers above, because this module knows neither the rules for contexts nor the
 /// schemas.
@@ -143,7 +143,15 @@ pub fn run_asking(
         let Repaired { entries, messages, .. } = more;
         (draft, done) = (next, Repaired { entries, messages, ..done });
     }
-    if let Some(counting) = questions.counting.filter(|_| !done.counted) {
+    let judged = Log::default();
+    let sent = questions.judge.and_then(|judge| {
+        let mut after = Again { source: parts, draft: &draft };
+        judge(&mut after, &Cx { options: &options, log: &judged })
+    });
+    let sent = sent.filter(|_| !done.changed && done.entries_before > 0);
+    if let Some(sent) = sent.filter(|_| !done.counted) {
+        (done.messages_before, done.messages) = (sent, sent);
+    } else if let Some(counting) = questions.counting.filter(|_| !done.counted) {
         // The software builds no context of a session that it cannot read, even if this program
         // reads some of it.
         done.messages_before = if done.entries_before > 0 { counting(parts).0 } else { 0 };
@@ -157,18 +165,12 @@ pub fn run_asking(
         let (_, after) = counting(&mut Again { source: parts, draft: &draft });
         cx.report(context_changed(&done, before, after));
     }
-    if let Some(judge) = questions.judge {
-        let log = Log::default();
-        let inner = Cx { options: &options, log: &log };
-        let mut after = Again { source: parts, draft: &draft };
-        let judged = |code: Code| code.is_invalid() || code == Code::Refused;
-        judge(&mut after, &inner);
-        if done.changed {
-            let news = |code: Code| judged(code) && cx.log.count_of(code) == 0;
-            report_new(log, news, &after.names(), cx);
-        } else {
-            cx.log.add_new(log.into_findings(), judged);
-        }
+    let left = |code: Code| code.is_invalid() || code == Code::Refused;
+    if done.changed {
+        let news = |code: Code| left(code) && cx.log.count_of(code) == 0;
+        report_new(judged, news, &Again { source: parts, draft: &draft }.names(), cx);
+    } else {
+        cx.log.add_new(judged.into_findings(), left);
     }
     draft.put(quarantine.part(), parts, sink)?;
     Ok(Repaired { quarantined: quarantine.taken(), fixes: fixes(cx), ..done })

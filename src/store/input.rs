@@ -2,18 +2,23 @@
 
 mod begun;
 mod measured;
+mod source;
 
 use self::begun::Begun;
-use self::measured::{End, Measured};
+use self::measured::End;
+use self::source::{Source, opened, rewound};
 use super::copies::Copies;
 use super::family;
 use super::fingerprint::Fingerprint;
 use super::meter::{Reach, Tally};
 use super::origin::origin_of_moved;
-use super::packed::{Packing, Tear, Unpacked, plain_name};
+use super::packed::{Packing, Tear, plain_name};
 use crate::error::{Error, Result, Torn};
-use crate::format::{Format, Opener, Parts};
+use crate::format::{Format, Head, Opener, Parts};
 use crate::lines::BOM;
+use crate::parts::memo::Memo;
+use bytes::Bytes;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::{File, Metadata};
@@ -38,6 +43,7 @@ pub struct Input {
     tally: Tally,
     /// The extent to which each followed file was read, by name.
     followed: HashMap<String, Reach>,
+    memo: Memo,
 }
 
 /// A session's place in the folder of all sessions.
@@ -51,28 +57,24 @@ pub struct Among {
     pub copies: Copies,
 }
 
+/// Maximum size of a file, in bytes, that is kept once it was read.
+const SMALL: u64 = 2 << 20;
+
 struct Part {
     name: String,
     source: Source,
     /// The reader that was opened to look at the first bytes. Reading the part continues with it.
     begun: Option<Begun>,
+    /// The size of the text in bytes, once it was wanted; `None` in it where it is not known.
+    size: OnceCell<Option<u64>>,
+    /// The contents of a small file, once it was read.
+    whole: Option<Bytes>,
     /// Place to record how far a damaged compressed file can be unpacked, if that is not an error.
     tear: Option<Tear>,
     /// The fingerprint of the file when it was last read to its end.
     end: End,
     /// The extent to which the part was read.
     reach: Reach,
-}
-
-enum Source {
-    /// A regular file, its metadata before anything was read, and the open file if it was opened to
-    /// get the metadata.
-    File(Arc<Path>, Metadata, Option<File>),
-    /// A source that can be read only once: standard input, a named pipe, a device. `None` once it
-    /// was opened.
-    Pipe(Option<Box<dyn Read>>),
-    /// A pipe's contents, copied to a temporary file that has no name.
-    Spooled(File),
 }
 
 impl fmt::Debug for Input {
@@ -127,7 +129,8 @@ impl Input {
         // If two parts have the same name, the first one counts.
         let places =
             parts.iter().enumerate().rev().map(|(at, part)| (part.name.clone(), at)).collect();
-        Self { parts, places, index: None, among: None, origin: None, tally, followed }
+        let memo = Memo::default();
+        Self { parts, places, index: None, among: None, origin: None, tally, followed, memo }
     }
 
     /// Makes the reader unpack damaged compressed files as far as possible, instead of failing.
@@ -208,7 +211,7 @@ impl Input {
         for part in &mut self.parts {
             if let Source::File(_, _, file) = &mut part.source {
                 *file = None;
-                part.begun = None;
+                (part.begun, part.whole) = (None, None);
             }
         }
         self
@@ -234,6 +237,7 @@ impl Input {
 
     /// Makes a part be read from this unnamed file from now on.
     pub fn put(&mut self, name: &str, file: File) {
+        self.memo = Memo::default();
         let part = Part::new(name.to_owned(), Source::Spooled(file));
         match self.part(name) {
             // The position at which a compressed part was torn is kept.
@@ -258,31 +262,61 @@ fn not_there() -> Error {
 impl Part {
     fn new(name: String, source: Source) -> Self {
         let (end, reach) = (End::default(), Reach::default());
-        Self { name, source, begun: None, tear: None, end, reach }
+        let size = OnceCell::new();
+        Self { name, source, begun: None, size, whole: None, tear: None, end, reach }
     }
 
     /// Reads the first bytes, if that was not done yet.
     fn begin(&mut self) -> Result<&mut Begun> {
         let begun = match self.begun.take() {
             Some(begun) => begun,
-            None => Begun::new(self.open()?, self.source.size())?,
+            None if self.is_small(Head::SIZE as u64) => {
+                Begun::new(self.open()?, self.source.size())?
+            }
+            // Of a file that is no session, only the beginning is read.
+            None => Begun::new(self.stream()?, self.source.size())?,
         };
         Ok(self.begun.insert(begun))
     }
 
     /// Returns a reader of the whole part. A pipe can be read only once.
     fn read(&mut self) -> Result<Box<dyn Read>> {
-        let Some(Begun { ahead, rest }) = self.begun.take() else {
-            return self.open();
-        };
+        let begun = self.begun.take().filter(|_| !self.is_small(SMALL));
+        let Some(Begun { ahead, rest }) = begun else { return self.open() };
         Ok(match rest {
             Some(rest) => Box::new(ahead.chain(rest)),
             None => Box::new(ahead),
         })
     }
 
-    /// Opens the text from its beginning. A pipe can be opened only once.
+    /// Opens the text from its beginning. A pipe can be opened only once. A small file is read at
+    /// once, however often it is opened.
     fn open(&mut self) -> Result<Box<dyn Read>> {
+        if self.whole.is_none() && self.is_small(SMALL) {
+            // One byte more than the file has makes the reader find the end.
+            let mut bytes = Vec::with_capacity(self.source.size() as usize + 1);
+            let read = self.stream()?.read_to_end(&mut bytes);
+            read.map_err(|error| Error::io("cannot read", error))?;
+            self.whole = Some(bytes.into());
+        }
+        match &self.whole {
+            Some(whole) => Ok(Box::new(io::Cursor::new(whole.clone()))),
+            None => self.stream(),
+        }
+    }
+
+    fn is_small(&self, most: u64) -> bool {
+        let plain = matches!(&self.source, Source::File(..));
+        plain && self.size().is_some_and(|size| size <= most)
+    }
+
+    /// Returns the size of the text in bytes, if it is known without reading it.
+    fn size(&self) -> Option<u64> {
+        *self.size.get_or_init(|| self.source.known_size())
+    }
+
+    /// Opens the text as the source has it.
+    fn stream(&mut self) -> Result<Box<dyn Read>> {
         let end = self.opened();
         self.source.open(self.tear.as_ref(), end)
     }
@@ -308,65 +342,9 @@ impl Part {
         io::copy(&mut from, &mut spool).map_err(failed)?;
         spool.flush().map_err(failed)?;
         self.source = Source::Spooled(spool);
+        self.size = OnceCell::new();
         Ok(())
     }
-}
-
-impl Source {
-    fn file(path: Arc<Path>) -> Result<Self> {
-        match std::fs::metadata(&path) {
-            Ok(meta) if meta.is_file() => Ok(Self::File(path, meta, None)),
-            _ => Ok(Self::Pipe(Some(Box::new(opened(&path)?)))),
-        }
-    }
-
-    fn found(path: Arc<Path>) -> Result<Self> {
-        let failed = |error| Error::io("cannot open", error);
-        let mut options = File::options();
-        options.read(true);
-        // If a pipe took the file's place meanwhile, opening it does not block.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, NONBLOCK);
-        let file = options.open(&path).map_err(failed)?;
-        match file.metadata().map_err(failed)? {
-            meta if meta.is_file() => Ok(Self::File(path, meta, Some(file))),
-            _ => Err(failed(io::Error::other("it is no longer a regular file"))),
-        }
-    }
-
-    /// Opens the text, compressed or not, from its beginning. A pipe can be opened only once.
-    fn open(&mut self, tear: Option<&Tear>, end: End) -> Result<Box<dyn Read>> {
-        let unpacked = |reader| Unpacked::new(reader, tear.cloned());
-        Ok(match self {
-            Self::File(path, meta, file) => {
-                let file = file.take().map_or_else(|| opened(path), Ok)?;
-                Box::new(unpacked(Box::new(Measured::new(file, meta.len(), end))))
-            }
-            Self::Pipe(reader) => Box::new(unpacked(reader.take().ok_or_else(not_there)?)),
-            Self::Spooled(file) => Box::new(rewound(file)?),
-        })
-    }
-
-    /// Returns the expected number of bytes.
-    fn size(&self) -> u64 {
-        match self {
-            Self::File(_, meta, _) => meta.len(),
-            Self::Pipe(_) | Self::Spooled(_) => u64::MAX,
-        }
-    }
-}
-
-#[cfg(unix)]
-const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
-
-fn opened(path: &Path) -> Result<File> {
-    File::open(path).map_err(|error| Error::io("cannot open", error))
-}
-
-fn rewound(file: &File) -> Result<File> {
-    let mut file = file.try_clone().map_err(|error| Error::io("cannot reopen", error))?;
-    file.rewind().map_err(|error| Error::io("cannot rewind", error))?;
-    Ok(file)
 }
 
 impl Parts for Input {
@@ -383,6 +361,14 @@ impl Parts for Input {
         }
     }
 
+    fn memo(&self) -> Option<&Memo> {
+        Some(&self.memo)
+    }
+
+    fn known_size(&self) -> Option<u64> {
+        self.parts.iter().map(Part::size).sum()
+    }
+
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
         let tally = self.tally.clone();
         let part = self.part(name)?;
@@ -391,12 +377,7 @@ impl Parts for Input {
     }
 
     fn size(&mut self, name: &str) -> Result<u64> {
-        let known = match &self.part(name)?.source {
-            Source::File(path, meta, _) => Packing::of_file(path).is_none().then_some(meta.len()),
-            Source::Spooled(file) => file.metadata().ok().map(|meta| meta.len()),
-            Source::Pipe(_) => None,
-        };
-        if let Some(size) = known {
+        if let Some(size) = self.part(name)?.size() {
             return Ok(size);
         }
         let counted = io::copy(&mut self.open(name)?, &mut io::sink());
@@ -414,6 +395,10 @@ impl Parts for Input {
         if matches!(&part.source, Source::File(path, ..) if Packing::of_file(path).is_some()) {
             // A compressed file cannot be read from a position in its text.
             part.spool(&tally)?;
+        }
+        if let Some(whole) = &part.whole {
+            let from = usize::try_from(byte).unwrap_or(usize::MAX).min(whole.len());
+            return Ok(Box::new(io::Cursor::new(whole.slice(from..))));
         }
         part.opened();
         let mut file = match &part.source {

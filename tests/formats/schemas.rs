@@ -535,7 +535,7 @@ fn validated(format: &'static Format, version: &Version, bytes: &[u8], case: &Ca
     let cx = Cx { options: &options, log: &log };
     let schema = validate::compile(version).expect("another test");
     let records = validate::run(format, &schema, &mut Bytes::new(bytes), usize::MAX, &cx);
-    let records = records.unwrap_or_else(|error| panic!("{case}: {error}"));
+    let records = records.unwrap_or_else(|error| panic!("{case}: {error}")).records;
     let findings = log.into_findings();
     let misfits = findings.diagnostics.iter().filter(|found| found.code == Code::Schema);
     let misfits = misfits.map(|found| {

@@ -23,6 +23,7 @@ mod native;
 mod onward;
 mod packed;
 mod pipes;
+mod readings;
 mod refused;
 mod relocate;
 mod report;

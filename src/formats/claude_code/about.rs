@@ -2,9 +2,8 @@
 
 use super::foreign::uuid_of;
 use super::older::Older;
-use super::{FORMAT, files, wire};
-use crate::error::Result;
-use crate::format::{Confidence, Head, Parts, Sniffed};
+use super::{FORMAT, wire};
+use crate::format::{Confidence, Head, Sniffed};
 use crate::ids::is_uuid;
 use crate::json::{Cursor, Json, text};
 use crate::lines::BOM;
@@ -17,6 +16,8 @@ use bytes::Bytes;
 pub struct About {
     /// Whether the lines are those of one sub-agent, in a file of their own.
     pub agent: bool,
+    /// Whether a line of the chain came.
+    spoken: bool,
     agent_id: Option<Json>,
     facts: Node,
     release: Option<Json>,
@@ -34,7 +35,8 @@ struct Marks {
     agent: Option<Json>,
     facts: Vec<(Field, Json)>,
     release: Option<Json>,
-    names: Vec<String>,
+    /// Names of the members that lines beside the chain have.
+    beside: Vec<&'static str>,
 }
 
 impl Marks {
@@ -47,10 +49,10 @@ impl Marks {
         while let Some(key) = cursor.next_key().ok()? {
             let first = cursor.peek();
             let value = cursor.skip_value().ok()?;
-            let (name, value) = (text::decode(key.of(line))?, value.of(line));
+            let (name, value) = (text::decoded(key.of(line))?, value.of(line));
             let text = || first == Some(b'"');
             let json = || Json::checked(Bytes::copy_from_slice(value));
-            match name.as_str() {
+            match name.as_ref() {
                 "type" => marks.wire = text::decode(value),
                 "message" => marks.message = first == Some(b'{'),
                 "parent_tool_use_id" | "session_id" => marks.printed = true,
@@ -67,8 +69,9 @@ impl Marks {
                 _ => {}
             }
             marks.parent |= name == wire::PARENT;
-            marks.links |= ["uuid", wire::PARENT, "sessionId"].contains(&name.as_str());
-            marks.names.push(name);
+            marks.links |= ["uuid", wire::PARENT, "sessionId"].contains(&name.as_ref());
+            let beside = wire::BESIDE.iter().map(|(_, beside)| *beside);
+            marks.beside.extend(beside.filter(|beside| name == *beside));
         }
         cursor.end().ok()?;
         Some(marks)
@@ -87,8 +90,7 @@ impl Marks {
 
     /// Whether the line is beside the chain of a transcript.
     fn is_beside(&self) -> bool {
-        let has = |name: &str| self.names.iter().any(|own| own == name);
-        wire::BESIDE.iter().any(|(wire, name)| self.is(wire) && has(name))
+        wire::BESIDE.iter().any(|(wire, name)| self.is(wire) && self.beside.contains(name))
     }
 }
 
@@ -99,22 +101,33 @@ impl About {
     /// Returns the facts in the beginning of a file.
     #[must_use]
     pub fn of(head: &[u8]) -> Self {
+        let mut about = Self::default();
         let head = head.strip_prefix(BOM).unwrap_or(head);
-        let (mut about, mut spoken) = (Self::default(), false);
-        for marks in head.split(|b| *b == b'\n').filter_map(Marks::of) {
-            if marks.is_chained() {
-                about.agent |= !spoken && marks.side && marks.agent.is_some();
-                about.agent_id = about.agent_id.or(marks.agent.clone());
-                spoken = true;
-            }
-            for (field, value) in marks.facts {
-                if about.facts.get(field).is_none() {
-                    about.facts.set(field, value);
-                }
-            }
-            about.release = about.release.or(marks.release);
-        }
+        head.split(|b| *b == b'\n').for_each(|line| about.line(line));
         about
+    }
+
+    /// Takes the facts of the next line.
+    pub fn line(&mut self, line: &[u8]) {
+        let Some(marks) = Marks::of(line) else { return };
+        if marks.is_chained() {
+            self.agent |= !self.spoken && marks.side && marks.agent.is_some();
+            self.agent_id = self.agent_id.take().or(marks.agent);
+            self.spoken = true;
+        }
+        for (field, value) in marks.facts {
+            if self.facts.get(field).is_none() {
+                self.facts.set(field, value);
+            }
+        }
+        self.release = self.release.take().or(marks.release);
+    }
+
+    /// Whether the release that began the transcript writes nothing of version 1.
+    #[must_use]
+    pub fn is_of_a_new_release(&self) -> bool {
+        let release = self.release.as_ref().and_then(|release| release.text());
+        release.is_some_and(|release| !OLD.iter().any(|old| release.starts_with(old)))
     }
 
     /// Takes facts that are missing from another file of the session.
@@ -214,27 +227,6 @@ fn confidence(head: &Head<'_>) -> Option<Confidence> {
         () => Confidence::Buried,
     };
     (beside > 0).then_some(confidence)
-}
-
-/// Returns the facts that show the version of a session. Sessions that a release of version 2 began
-/// are read only at their beginning, unless something there is of version 1.
-///
-/// # Errors
-/// If the session cannot be read.
-pub fn older(parts: &mut dyn Parts, limit: usize) -> Result<(Older, u32)> {
-    let bytes = files::head(&mut *parts.main()?)?;
-    let mut head = Older::default();
-    bytes.split(|b| *b == b'\n').for_each(|line| head.line(line));
-    let release = About::of(&bytes).release.and_then(|release| release.text());
-    let new = release.is_some_and(|release| !OLD.iter().any(|old| release.starts_with(old)));
-    if new && !head.is_first(true) {
-        return Ok((head, SECOND));
-    }
-    let older = Older::of(parts, limit)?;
-    let names = parts.names();
-    let beside = || older.flat(&names).iter().any(|flat| names.contains(&flat.file()));
-    let version = if older.is_first(true) || beside() { FIRST } else { SECOND };
-    Ok((older, version))
 }
 
 /// Beginnings of the releases that write the shapes of version 1.

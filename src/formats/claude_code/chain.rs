@@ -17,11 +17,9 @@
 //! line follows its parent; a context puts results behind all calls of an answer, as it does with
 //! results that come late, behind a message of the user.
 
-use super::links::{Lines, Link, NONE, Sort};
-use crate::error::Result;
-use crate::format::Parts;
+use super::links::{Lines, Link, NO_KEY, NONE, Sort};
+use super::runs::{Children, NO, Runs, at_place, put};
 use crate::json::Json;
-use crate::lines;
 use crate::tree::Bits;
 use std::collections::{HashMap, HashSet};
 
@@ -34,38 +32,11 @@ pub struct Chain {
     copies: Bits,
     /// New parents, by the ordinals of the lines; `None` for a line that becomes the first.
     parents: HashMap<u32, Option<Json>>,
-    /// Keys of all identifiers, of a session with further parts.
-    ids: HashSet<u64>,
     /// Leaf of the session, where the last line is a copy.
     leaf: Option<Json>,
 }
 
 impl Chain {
-    /// Reads the links of a transcript; `agent` is true for the file of one sub-agent.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    pub fn of(parts: &mut dyn Parts, agent: bool, limit: usize) -> Result<Self> {
-        let several = parts.names().len() > 1;
-        let mut reader = lines::Lines::new(parts.main()?, limit);
-        let mut links = Lines::new(agent);
-        reader.skip_bom()?;
-        loop {
-            match reader.next() {
-                Ok(None) => return Ok(links.decide(true).chain(&links, several)),
-                Ok(Some(line)) => links.note(line.bytes),
-                // The reader reports it.
-                Err(error) if error.is_recoverable() => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Returns the keys of all identifiers, of a session with further parts.
-    pub fn take_ids(&mut self) -> HashSet<u64> {
-        std::mem::take(&mut self.ids)
-    }
-
     /// Returns the leaf of the session, where the last line is a copy.
     #[must_use]
     pub fn leaf(&self) -> Option<&Json> {
@@ -89,23 +60,29 @@ impl Chain {
 #[derive(Debug, Default)]
 pub struct Places {
     pub copies: Bits,
-    /// The parent of each line.
-    pub parents: Vec<Option<u32>>,
+    parents: Vec<u32>,
     /// The lines whose parent is another than they name.
     changed: Bits,
     /// The lines that a compaction puts behind its summary.
     pub kept: Bits,
-    /// The last line of the run to which a line belongs.
-    ends: HashMap<u32, u32>,
+    /// The run of each line, and the last line of each run.
+    runs: Vec<u32>,
+    ends: Vec<u32>,
     /// The line at which the session continues, where the last line is a copy.
     pub leaf: Option<u32>,
 }
 
 impl Places {
+    /// Returns the parent of a line.
+    #[must_use]
+    pub fn parent(&self, at: u32) -> Option<u32> {
+        at_place(&self.parents, at)
+    }
+
     /// Returns the last line that is sent together with this one.
     #[must_use]
     pub fn end(&self, at: u32) -> u32 {
-        self.ends.get(&at).copied().unwrap_or(at)
+        at_place(&self.runs, at).and_then(|run| at_place(&self.ends, run)).unwrap_or(at)
     }
 
     /// Whether both lines are sent together.
@@ -114,57 +91,28 @@ impl Places {
         self.end(a) == self.end(b)
     }
 
-    fn chain(self, lines: &Lines, several: bool) -> Chain {
+    fn chain(self, lines: &Lines) -> Chain {
         let changed = (0..self.parents.len() as u32).filter(|at| self.changed.contains(*at));
-        let parent = |at: u32| self.parents.get(at as usize).copied().flatten();
-        let parents = changed.map(|at| (at, parent(at).map(|parent| lines.name(parent)))).collect();
-        let ids = lines.links().iter().filter(|_| several).map(|link| link.id).collect();
+        let parent = |at| (at, self.parent(at).map(|parent| lines.name(parent)));
+        let parents = changed.map(parent).collect();
         let leaf = self.leaf.map(|leaf| lines.name(self.end(leaf)));
-        Chain { copies: self.copies, parents, ids, leaf }
+        Chain { copies: self.copies, parents, leaf }
     }
 }
 
 impl Lines {
+    /// Returns the places of all lines.
+    #[must_use]
+    pub fn chain(&self) -> Chain {
+        self.decide(true).chain(self)
+    }
+
     /// Decides where each line is. With `moves`, a result goes behind a call that follows it.
     #[must_use]
     pub fn decide(&self, moves: bool) -> Places {
         let mut deciding = Deciding::new(self, moves);
         deciding.group();
         deciding.finish()
-    }
-}
-
-/// Run of lines that are sent together: an answer and the results of its calls.
-#[derive(Debug, Default)]
-struct Run {
-    group: u64,
-    /// Calls without a result.
-    calls: Vec<u64>,
-    blocks: Vec<u32>,
-    /// Results, and texts that the program adds to results.
-    others: Vec<u32>,
-    /// All of these in their order.
-    lines: Vec<u32>,
-}
-
-impl Run {
-    /// Puts the lines into their order: each block behind its parent, the others where they are in
-    /// the file.
-    fn order(&mut self, moved: &Bits) {
-        let (now, later): (Vec<u32>, Vec<u32>) =
-            std::mem::take(&mut self.others).into_iter().partition(|at| !moved.contains(*at));
-        let mut others = now;
-        others.sort_unstable();
-        let mut others = others.into_iter().peekable();
-        for block in &self.blocks {
-            self.lines.extend(std::iter::from_fn(|| others.next_if(|other| other < block)));
-            self.lines.push(*block);
-        }
-        self.lines.extend(others.chain(later));
-    }
-
-    fn end(&self) -> Option<u32> {
-        self.lines.last().copied()
     }
 }
 
@@ -177,11 +125,10 @@ struct Deciding<'l> {
     /// Whether all parents so far come before their children.
     backward: bool,
     /// Parents as the lines name them, or as they are found.
-    parents: Vec<Option<u32>>,
+    parents: Vec<u32>,
     found: Bits,
-    children: HashMap<u32, Vec<u32>>,
-    runs: Vec<Run>,
-    run_of: HashMap<u32, usize>,
+    children: Children,
+    runs: Runs,
     /// Results that leave their places.
     moved: Bits,
 }
@@ -196,19 +143,14 @@ impl<'l> Deciding<'l> {
             copies: Bits::default(),
             kept: Bits::default(),
             backward: true,
-            parents: vec![None; links.len()],
+            parents: vec![NO; links.len()],
             found: Bits::default(),
-            children: HashMap::new(),
-            runs: Vec::new(),
-            run_of: HashMap::new(),
+            children: Children::of(&[], &Bits::default()),
+            runs: Runs::over(links.len()),
             moved: Bits::default(),
         };
         deciding.find_parents();
-        for (at, parent) in (0..).zip(&deciding.parents) {
-            if let Some(parent) = parent.filter(|_| !deciding.copies.contains(at)) {
-                deciding.children.entry(parent).or_default().push(at);
-            }
-        }
+        deciding.children = Children::of(&deciding.parents, &deciding.copies);
         deciding
     }
 
@@ -217,13 +159,11 @@ impl<'l> Deciding<'l> {
     }
 
     fn parent(&self, at: u32) -> Option<u32> {
-        self.parents.get(at as usize).copied().flatten()
+        at_place(&self.parents, at)
     }
 
     fn set_parent(&mut self, at: u32, parent: Option<u32>) {
-        if let Some(place) = self.parents.get_mut(at as usize) {
-            *place = parent;
-        }
+        put(&mut self.parents, at, parent);
     }
 
     fn find_parents(&mut self) {
@@ -323,63 +263,54 @@ impl<'l> Deciding<'l> {
         let mut begun = HashMap::new();
         while let Some(at) = waiting.pop() {
             self.place(at, &mut begun);
-            let below = self.children.get(&at).into_iter().flatten();
-            waiting.extend(below.rev().copied());
+            let before = waiting.len();
+            waiting.extend(self.children.of_line(at));
+            waiting.get_mut(before..).unwrap_or_default().reverse();
         }
-        self.runs.iter_mut().for_each(|run| run.order(&self.moved));
+        let is_block = |at| self.links.get(at as usize).is_some_and(|l| l.sort == Sort::Answer);
+        self.runs.order(is_block, &self.moved);
     }
 
-    fn join(&mut self, at: u32, run: usize, list: fn(&mut Run) -> &mut Vec<u32>) {
-        self.run_of.insert(at, run);
-        if let Some(run) = self.runs.get_mut(run) {
-            list(run).push(at);
-        }
-    }
-
-    /// Takes a call that waits out of a run.
-    fn answers(&mut self, run: usize, call: u64) -> bool {
-        let calls = self.runs.get_mut(run).map(|run| &mut run.calls);
-        let place = calls.as_ref().and_then(|calls| calls.iter().position(|own| *own == call));
-        calls.zip(place).map(|(calls, place)| calls.remove(place)).is_some()
-    }
-
-    fn place(&mut self, at: u32, begun: &mut HashMap<(Option<u32>, u64), Option<usize>>) {
+    fn place(&mut self, at: u32, begun: &mut HashMap<(Option<u32>, u32), Option<u32>>) {
         let (link, parent) = (self.link(at), self.parent(at));
-        let above = parent.and_then(|parent| self.run_of.get(&parent).copied());
+        let above = parent.and_then(|parent| self.runs.of(parent));
         match link.sort {
-            Sort::Answer if link.group != NONE => {
-                let same =
-                    |run: &usize| self.runs.get(*run).is_some_and(|run| run.group == link.group);
+            Sort::Answer if link.group != NO_KEY => {
+                let groups = &self.runs.groups;
+                let same = |run: &u32| at_place(groups, *run) == Some(link.group);
                 let above = above.or_else(|| self.run_above(parent)).filter(same);
-                let next = self.runs.len();
+                let next = groups.len() as u32;
                 let beside = (!link.is_whole).then_some(above.unwrap_or(next));
                 // A run is never begun beside a line with the whole answer.
-                let first = *begun.entry((parent, link.group)).or_insert(beside);
+                let alone = parent.is_some_and(|it| self.children.of_line(it).nth(1).is_none());
+                let first = match alone {
+                    true => beside,
+                    false => *begun.entry((parent, link.group)).or_insert(beside),
+                };
                 let run = above.or(first.filter(|_| !link.is_whole)).unwrap_or(next);
                 if run == next {
-                    self.runs.push(Run { group: link.group, ..Run::default() });
+                    self.runs.begin(link.group);
                 }
-                self.join(at, run, |run| &mut run.blocks);
-                if let Some(run) = self.runs.get_mut(run).filter(|_| link.call != NONE) {
-                    run.calls.push(link.call);
-                    run.calls.extend(self.lines.more_calls(at));
+                self.runs.join(at, run);
+                if link.call != NO_KEY {
+                    let more = self.lines.more_calls(at).iter().copied();
+                    for call in std::iter::once(link.call).chain(more) {
+                        *self.runs.open.entry((run, call)).or_default() += 1;
+                    }
                 }
                 self.pull_early(at, run);
             }
             Sort::Result => {
                 let above = above.or_else(|| self.run_above(parent));
-                if let Some(run) = above.filter(|run| self.answers(*run, link.call)) {
-                    self.join(at, run, |run| &mut run.others);
+                if let Some(run) = above.filter(|run| self.runs.answers(*run, link.call)) {
+                    self.runs.join(at, run);
                 }
             }
             Sort::Text => {
-                let alone = !self.children.contains_key(&at);
-                let only_results = || {
-                    let below = self.children.get(&at).into_iter().flatten();
-                    below.copied().all(|child| self.link(child).sort == Sort::Result)
-                };
-                if let Some(run) = above.filter(|_| alone || only_results()) {
-                    self.join(at, run, |run| &mut run.others);
+                let mut below = self.children.of_line(at);
+                let only_results = below.all(|child| self.link(child).sort == Sort::Result);
+                if let Some(run) = above.filter(|_| only_results) {
+                    self.runs.join(at, run);
                 }
             }
             Sort::Answer | Sort::Prompt | Sort::Other | Sort::Progress | Sort::Aside => {}
@@ -387,10 +318,10 @@ impl<'l> Deciding<'l> {
     }
 
     /// Returns the run above lines that are not sent.
-    fn run_above(&self, mut above: Option<u32>) -> Option<usize> {
+    fn run_above(&self, mut above: Option<u32>) -> Option<u32> {
         for _ in 0..UNSENT {
             let here = above?;
-            let run = self.run_of.get(&here).copied();
+            let run = self.runs.of(here);
             if run.is_some()
                 || ![Sort::Other, Sort::Progress, Sort::Text].contains(&self.link(here).sort)
             {
@@ -402,50 +333,37 @@ impl<'l> Deciding<'l> {
     }
 
     /// Takes a result that comes right before its call.
-    fn pull_early(&mut self, at: u32, run: usize) {
+    fn pull_early(&mut self, at: u32, run: u32) {
         let call = self.link(at).call;
-        let before = self.parent(at).filter(|_| call != NONE && self.moves);
+        let before = self.parent(at).filter(|_| call != NO_KEY && self.moves);
         let Some(before) = before else { return };
         let link = self.link(before);
-        let free = link.sort == Sort::Result && !self.run_of.contains_key(&before);
-        if free && link.call == call && self.answers(run, call) {
+        let free = link.sort == Sort::Result && self.runs.of(before).is_none();
+        if free && link.call == call && self.runs.answers(run, call) {
             self.moved.insert(before);
-            self.join(before, run, |run| &mut run.others);
+            self.runs.join(before, run);
         }
     }
 
     /// Returns the parents: each run is one sequence, and what follows one of its lines follows it.
     fn finish(mut self) -> Places {
         let mut new = self.parents.clone();
-        let set = |new: &mut Vec<Option<u32>>, at: u32, parent: Option<u32>| {
-            if let Some(place) = new.get_mut(at as usize) {
-                *place = parent;
-            }
-        };
         for at in 0..self.links.len() as u32 {
-            set(&mut new, at, self.follows(at));
+            put(&mut new, at, self.follows(at));
         }
-        for run in &self.runs {
-            let mut before = None;
-            for line in run.lines.iter().copied() {
-                if before.is_some() {
-                    set(&mut new, line, before);
-                }
-                before = Some(line);
-            }
+        for run in self.runs.each() {
+            let pairs = run.iter().zip(run.iter().skip(1));
+            pairs.for_each(|(before, line)| put(&mut new, *line, Some(*before)));
         }
         for (at, (new, old)) in (0..).zip(new.iter().zip(&self.parents)) {
             if new != old && !self.copies.contains(at) && self.link(at).sort != Sort::Aside {
                 self.found.insert(at);
             }
         }
-        let mut ends = HashMap::new();
-        for run in &self.runs {
-            ends.extend(run.end().iter().flat_map(|end| run.lines.iter().map(|at| (*at, *end))));
-        }
+        let ends = self.runs.each().map(|run| run.last().copied().unwrap_or(NO)).collect();
         let leaf = self.leaf_of_copy();
-        let Self { copies, kept, found: changed, .. } = self;
-        Places { copies, parents: new, changed, kept, ends, leaf }
+        let Self { copies, kept, found: changed, runs, .. } = self;
+        Places { copies, parents: new, changed, kept, runs: runs.of, ends, leaf }
     }
 
     /// Returns the newest line behind the last one, if that is a copy.
@@ -471,18 +389,17 @@ impl<'l> Deciding<'l> {
     /// Returns the line that a line follows which is in no run, or is the first of one. What follows
     /// a result that leaves its place follows the line before that place.
     fn follows(&self, at: u32) -> Option<u32> {
-        let own = self.run_of.get(&at);
+        let own = self.runs.of(at);
         let mut parent = self.parent(at);
         for _ in 0..self.links.len() {
             let over = parent.filter(|over| {
-                let run = self.run_of.get(over);
+                let run = self.runs.of(*over);
                 self.moved.contains(*over) || (run.is_some() && run == own)
             });
             let Some(over) = over else { break };
             parent = self.parent(over);
         }
-        let run = parent.and_then(|parent| self.run_of.get(&parent));
-        let run = run.and_then(|run| self.runs.get(*run));
-        run.and_then(Run::end).or(parent)
+        let run = parent.and_then(|parent| self.runs.of(parent));
+        run.and_then(|run| self.runs.end(run)).or(parent)
     }
 }

@@ -6,7 +6,7 @@ use super::about::About;
 use super::older::Older;
 use super::wire;
 use crate::error::{Error, Result};
-use crate::format::{BESIDE, Parts};
+use crate::format::{BESIDE, Head, Parts};
 use crate::json::Json;
 use crate::json::text::{from_base64, quote, to_base64};
 use crate::mapping::Object;
@@ -152,7 +152,7 @@ pub fn head(part: &mut dyn Read) -> Result<Vec<u8>> {
 /// # Errors
 /// If it cannot be read.
 pub fn read(part: &mut dyn Read) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    let mut bytes = Vec::with_capacity(Head::SIZE);
     part.read_to_end(&mut bytes).map_err(|error| Error::io("cannot read", error))?;
     Ok(bytes)
 }

@@ -16,6 +16,14 @@ pub fn key(spelling: &[u8]) -> u64 {
     hash(spelling).max(NONE + 1)
 }
 
+/// Half of the key of no identifier.
+pub const NO_KEY: u32 = 0;
+
+/// Returns half of the key of an identifier.
+fn half(spelling: &[u8]) -> u32 {
+    (key(spelling) as u32).max(NO_KEY + 1)
+}
+
 /// Part that a line has in the order of the conversation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
@@ -41,12 +49,12 @@ pub enum Sort {
 pub struct Link {
     pub id: u64,
     pub parent: u64,
-    /// Answer to which a block belongs.
-    pub group: u64,
-    /// First call of a block, or the call of a result.
-    pub call: u64,
-    /// Hash of the type and the message.
-    pub content: u64,
+    /// Answer to which a block belongs, by half its key, which is enough for lines near each other.
+    pub group: u32,
+    /// First call of a block, or the call of a result, by half its key.
+    pub call: u32,
+    /// Half a hash of the type and the message: it is compared for lines of one identifier.
+    pub content: u32,
     pub sort: Sort,
     /// Whether the line has more than one block, as no line of an answer in several lines has.
     pub is_whole: bool,
@@ -55,14 +63,15 @@ pub struct Link {
 /// The lines of the chain, in the order of the file.
 #[derive(Debug, Default)]
 pub struct Lines {
-    agent: bool,
+    /// Whether the lines are those of one sub-agent, in a file of its own.
+    pub agent: bool,
     links: Vec<Link>,
     segments: Segments,
     /// The identifiers: those that are UUIDs by their digits, others whole.
     uuids: Vec<u128>,
     others: HashMap<u32, Json>,
     /// Further calls of lines that have several.
-    calls: HashMap<u32, Vec<u64>>,
+    calls: HashMap<u32, Vec<u32>>,
 }
 
 /// Places of the members that count.
@@ -104,10 +113,10 @@ impl Members {
 /// Facts in a message: the answer's identifier, the first call, and the first result's call.
 #[derive(Debug, Default)]
 struct Facts {
-    group: u64,
-    call: u64,
-    more: Vec<u64>,
-    answers: u64,
+    group: u32,
+    call: u32,
+    more: Vec<u32>,
+    answers: u32,
     blocks: usize,
 }
 
@@ -127,7 +136,7 @@ impl Facts {
                 }
                 br#""id""# => {
                     let id = cursor.skip_value().ok()?.of(message);
-                    facts.group = if matches!(id, b"null" | b"\"\"") { NONE } else { key(id) };
+                    facts.group = if matches!(id, b"null" | b"\"\"") { NO_KEY } else { half(id) };
                 }
                 _ => drop(cursor.skip_value().ok()?),
             }
@@ -149,9 +158,9 @@ impl Facts {
             }
         }
         match kind? {
-            br#""tool_use""# if self.call == NONE => self.call = key(id?),
-            br#""tool_use""# => self.more.push(key(id?)),
-            br#""tool_result""# if self.answers == NONE => self.answers = key(call?),
+            br#""tool_use""# if self.call == NO_KEY => self.call = half(id?),
+            br#""tool_use""# => self.more.push(half(id?)),
+            br#""tool_result""# if self.answers == NO_KEY => self.answers = half(call?),
             _ => {}
         }
         Some(())
@@ -178,7 +187,7 @@ impl Lines {
     }
 
     /// Returns the calls of a line behind its first one.
-    pub fn more_calls(&self, at: u32) -> &[u64] {
+    pub fn more_calls(&self, at: u32) -> &[u32] {
         self.calls.get(&at).map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -204,7 +213,7 @@ impl Lines {
         let facts = message.and_then(Facts::of).unwrap_or_default();
         let sort = match (kind.as_str(), message) {
             ("assistant", Some(_)) if !members.failed => Sort::Answer,
-            ("user", Some(_)) if facts.answers != NONE => Sort::Result,
+            ("user", Some(_)) if facts.answers != NO_KEY => Sort::Result,
             ("user", Some(_)) if members.meta => Sort::Text,
             ("user", Some(_)) => Sort::Prompt,
             (wire::PROGRESS, _) => Sort::Progress,
@@ -213,7 +222,7 @@ impl Lines {
         let parent = members.parent.map(|parent| parent.of(line));
         let parent = parent.filter(|parent| parent.starts_with(b"\"")).map_or(NONE, key);
         let call = if sort == Sort::Answer { facts.call } else { facts.answers };
-        let content = hash(&[kind.as_bytes(), message.unwrap_or_default()].concat());
+        let content = hash(message.unwrap_or_default()) ^ hash(kind.as_bytes()).rotate_left(1);
         let at = self.links.len() as u32;
         if !facts.more.is_empty() {
             self.calls.insert(at, facts.more);
@@ -224,7 +233,7 @@ impl Lines {
         }
         self.uuids.push(digits.unwrap_or_default());
         let (id, group, is_whole) = (key(uuid), facts.group, facts.blocks > 1);
-        self.links.push(Link { id, parent, group, call, content, sort, is_whole });
+        self.links.push(Link { id, parent, group, call, content: content as u32, sort, is_whole });
     }
 
     /// Returns the identifier of a line.

@@ -37,9 +37,11 @@ mod line;
 mod lineage;
 mod links;
 mod older;
+mod opening;
 mod preserved;
 mod read;
 mod repair;
+mod runs;
 mod space;
 mod upgrade;
 mod wire;
@@ -59,7 +61,7 @@ pub static FORMAT: Format = Format {
     below: wire::FOLDERS,
     outputs: wire::OUTPUTS,
     side: Some(files::side),
-    settle: Some(|parts, limit| about::older(parts, limit).map(|(_, version)| version)),
+    settle: Some(opening::settle),
     steps: &[Step {
         from: about::FIRST,
         to: about::SECOND,

@@ -8,11 +8,9 @@
 //! names.
 
 use super::wire;
-use crate::error::Result;
-use crate::format::{BESIDE, Parts};
+use crate::format::BESIDE;
 use crate::ids::hash;
 use crate::json::{Cursor, Json, Span, text};
-use crate::lines::Lines;
 use crate::times;
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
@@ -100,24 +98,6 @@ impl Members {
 }
 
 impl Older {
-    /// Looks at all lines of a transcript.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    pub fn of(parts: &mut dyn Parts, limit: usize) -> Result<Self> {
-        let (mut lines, mut older) = (Lines::new(parts.main()?, limit), Self::default());
-        lines.skip_bom()?;
-        loop {
-            match lines.next() {
-                Ok(None) => return Ok(older),
-                Ok(Some(line)) => older.line(line.bytes),
-                // The reader reports it.
-                Err(error) if error.is_recoverable() => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
     /// Looks at the next line.
     pub fn line(&mut self, line: &[u8]) {
         let Some(members) = Members::of(line) else { return };

@@ -1,10 +1,9 @@
 //! Reader of a transcript as a stream of records.
 
-use super::about::{self, About, FIRST};
-use super::chain::Chain;
 use super::files::{self, Part};
 use super::lineage::Lineage;
 use super::older::Older;
+use super::opening::Opening;
 use super::preserved::object;
 use super::space::Space;
 use super::wire;
@@ -18,6 +17,7 @@ use crate::lines::utf8;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// Opens a session at a record that an earlier reading returned.
 ///
@@ -36,32 +36,18 @@ pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> R
 /// If a part cannot be read.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     parts.keep()?;
-    let mut about = About::of(&files::head(&mut *parts.main()?)?);
-    // A transcript may be empty, while the files of sub-agents beside it name the session.
-    if about.session_id().is_none()
-        && let Some(side) = parts.names().iter().find(|name| files::is_flat(name))
-    {
-        about.complete(&About::of(&files::head(&mut *parts.open(side)?)?));
-    }
-    about.complete_name(parts.file_name().as_deref());
-    let (older, version) = about::older(parts, cx.options.max_line)?;
-    let older = Some(older).filter(|_| version == FIRST);
+    let opening = Opening::of(parts, cx.options.max_line)?;
     let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
-    let mut chain = Chain::of(parts, about.agent, cx.options.max_line)?;
-    let space = Space::beside(chain.take_ids());
-    let lineage = Lineage::of(about.agent, chain);
     let records = Records {
         lines,
         cx,
-        about,
-        version,
-        files: files::parts(parts, older.as_ref())?,
-        older,
+        files: files::parts(parts, opening.older.as_ref())?,
         parts,
         part: None,
         waiting: None,
-        lineage,
-        space,
+        lineage: Lineage::of(opening.about.agent, Rc::clone(&opening.chain)),
+        space: Space::beside(opening.ids.clone()),
+        opening,
         releases: Vec::new(),
         title: Title::default(),
         ready: VecDeque::new(),
@@ -73,10 +59,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
 struct Records<'a> {
     lines: FramedLines,
     cx: &'a Cx<'a>,
-    about: About,
-    version: u32,
-    /// Findings of version 1 in the lines, if the session is of it.
-    older: Option<Older>,
+    opening: Rc<Opening>,
     parts: &'a mut dyn Parts,
     /// Parts that were not read yet, and the one that is read now; `None` for the main part.
     files: VecDeque<Part>,
@@ -129,10 +112,11 @@ impl Records<'_> {
     fn next_line(&mut self) -> Result<bool> {
         let Some(frame) = self.lines.next()? else { return self.next_part() };
         if self.records == 0 {
-            let name = format!("{NAME}@{}", self.version);
-            let mut session = Record { kind: Kind::Session, node: self.about.session(&name) };
+            let name = format!("{NAME}@{}", self.opening.version);
+            let mut session =
+                Record { kind: Kind::Session, node: self.opening.about.session(&name) };
             self.lines.note(&frame, &mut session, true, self.cx);
-            if self.older.as_ref().is_some_and(Older::is_undated) {
+            if self.opening.older.as_ref().is_some_and(Older::is_undated) {
                 let mut file = session.node.node(Field::File).cloned().unwrap_or_default();
                 file.set(Field::Style, Json::constant(UNDATED));
                 session.node.set(Field::File, file);
@@ -180,7 +164,7 @@ impl Records<'_> {
             }
         }
         records.first_mut().into_iter().for_each(|first| {
-            if let Some(older) = &self.older {
+            if let Some(older) = &self.opening.older {
                 mark_title(&mut first.node, older);
             }
             self.lines.note(&frame, first, false, self.cx);
@@ -193,7 +177,7 @@ impl Records<'_> {
     fn next_part(&mut self) -> Result<bool> {
         if self.records == 0 && !self.files.is_empty() {
             // Of the transcript itself nothing is left.
-            let node = self.about.session(&format!("{NAME}@{}", self.version));
+            let node = self.opening.about.session(&format!("{NAME}@{}", self.opening.version));
             self.push(Record { kind: Kind::Session, node }, Position::default());
         }
         if let Some(Waiting { lines, records, frame }) = self.waiting.take() {
@@ -276,7 +260,7 @@ impl Records<'_> {
         node.put(Field::Leaf, self.lineage.leaf().cloned());
         node.put(Field::Name, self.title.of(&self.lineage));
         if self.releases.len() > 1 {
-            node.set(Field::Client, self.about.client(&self.releases));
+            node.set(Field::Client, self.opening.about.client(&self.releases));
         }
         if !node.is_empty() {
             self.push(Record { kind: Kind::Session, node }, at);

@@ -44,7 +44,7 @@ pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> R
             Ok(Box::new(records))
         }
         // The identifiers of a list follow from all its entries.
-        _ => Ok(skip_to((super::FORMAT.read)(parts, cx)?, from)),
+        _ => Ok(skip_to(super::FORMAT.records(parts, cx)?, from)),
     }
 }
 

@@ -265,9 +265,14 @@ fn format_of(job: &Job) -> Result<&'static Format> {
 
 /// Returns the summary of the session in a file.
 #[must_use]
-pub fn summary_at(path: &Path, format: &'static Format) -> Summary {
+fn summary_at(path: &Path, format: &'static Format) -> Summary {
     let job = named(path);
     summary::read(&job, Some(format)).summary.unwrap_or_else(|| Summary::empty(format.name, &job))
+}
+
+/// Returns what the beginning of a session at this path says about it.
+pub fn beginning_at(path: &Path, format: &'static Format) -> Summary {
+    summary::beginning(&named(path), format)
 }
 
 /// Returns the number of messages of a session.

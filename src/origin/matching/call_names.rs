@@ -23,7 +23,7 @@ impl CallNames {
     pub fn of(base: &mut Base, stream: &mut dyn Parts, cx: &Cx<'_>) -> Result<Self> {
         let mut names = Self::default();
         let (mut told, mut at) = (Vec::new(), Vec::new());
-        let mut items = base.items((canonical::FORMAT.read)(stream, cx)?);
+        let mut items = base.items(canonical::FORMAT.records(stream, cx)?);
         while let Some(item) = base.next(&mut items)? {
             let source = item.source.filter(|_| !item.bases.is_empty());
             let Some(source) = source.map(|source| named(&source.node)) else { continue };

@@ -171,12 +171,12 @@ impl<'n> Merger<'n> {
     /// # Errors
     /// If a record cannot be read, or there is no room.
     pub fn all(mut self, stream: &mut dyn Parts, quiet: &Cx<'_>) -> Result<Done> {
-        let mut items = self.base.items((canonical::FORMAT.read)(stream, quiet)?);
+        let mut items = self.base.items(canonical::FORMAT.records(stream, quiet)?);
         while let Some(item) = self.base.next(&mut items)? {
             self.look(&item)?;
         }
         drop(items);
-        let mut items = self.base.items((canonical::FORMAT.read)(stream, quiet)?);
+        let mut items = self.base.items(canonical::FORMAT.records(stream, quiet)?);
         while let Some(item) = self.base.next(&mut items)? {
             self.item(item)?;
         }

@@ -111,7 +111,7 @@ pub fn read_back(
         writer.finish().ok()?;
     }
     let mut parts = buffer.into_parts();
-    let records = (source_format.format.read)(&mut parts, &cx).ok()?.map_while(Result::ok);
+    let records = source_format.format.records(&mut parts, &cx).ok()?.map_while(Result::ok);
     Some(records.map(|at| at.value).collect())
 }
 

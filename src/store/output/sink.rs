@@ -154,6 +154,10 @@ impl Sink for Output {
         self.changes_inputs()
     }
 
+    fn discards(&self) -> bool {
+        self.policy.dry
+    }
+
     fn takes_parts(&self) -> bool {
         !matches!(self.destination, Destination::Stdout | Destination::File(_))
     }

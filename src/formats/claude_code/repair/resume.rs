@@ -4,7 +4,7 @@
 //!
 //! Source: what releases 2.0.53, 2.1.81 and 2.1.332 send of damaged transcripts.
 
-use super::super::chain::{Chain, Places};
+use super::super::chain::Places;
 use super::super::lineage::Lineage;
 use super::super::links::Lines;
 use super::super::{line, wire};
@@ -21,6 +21,7 @@ use crate::tree::Bits;
 use bytes::Bytes;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 /// Decisions about a session, made in two showings of its lines.
 #[derive(Debug)]
@@ -89,7 +90,7 @@ impl Resume {
     /// Begins for the lines of a session, or of one sub-agent.
     pub fn new(agent: bool) -> Self {
         Self {
-            lineage: Lineage::of(agent, Chain::default()),
+            lineage: Lineage::of(agent, Rc::default()),
             lines: Lines::new(agent),
             places: Places::default(),
             progress: Bits::default(),
@@ -171,7 +172,7 @@ impl Resume {
     }
 
     fn parent_of(&self, at: u32) -> Option<u32> {
-        self.places.parents.get(at as usize).copied().flatten()
+        self.places.parent(at)
     }
 
     /// Ends the second showing: decides what is added and removed, and how lines are linked.

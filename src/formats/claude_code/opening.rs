@@ -1,0 +1,118 @@
+//! Facts about a session that must be known before its first record, from one reading.
+
+use super::about::{About, FIRST, SECOND};
+use super::chain::Chain;
+use super::files;
+use super::links::Lines;
+use super::older::Older;
+use crate::error::Result;
+use crate::format::{Options, Parts};
+use crate::lines;
+use std::collections::HashSet;
+use std::rc::Rc;
+
+/// Facts about a session.
+#[derive(Debug)]
+pub struct Opening {
+    /// Maximum length of the lines that were looked at.
+    limit: usize,
+    pub about: About,
+    pub version: u32,
+    /// Findings of version 1 in the lines, if the session is of it.
+    pub older: Option<Older>,
+    pub chain: Rc<Chain>,
+    /// Keys of all identifiers, of a session with further parts.
+    pub ids: HashSet<u64>,
+}
+
+/// Returns the version of a session. Those that a release of version 2 began are read only at their
+/// beginning, unless something there is of version 1.
+///
+/// # Errors
+/// If the session cannot be read.
+pub fn settle(parts: &mut dyn Parts, limit: usize) -> Result<u32> {
+    // The records of a small session will need all lines.
+    if parts.known_size().is_none_or(|size| size > Options::default().small()) {
+        let bytes = files::head(&mut *parts.main()?)?;
+        let mut older = Older::default();
+        bytes.split(|b| *b == b'\n').for_each(|line| older.line(line));
+        if About::of(&bytes).is_of_a_new_release() && !older.is_first(true) {
+            return Ok(SECOND);
+        }
+    }
+    Opening::of(parts, limit).map(|opening| opening.version)
+}
+
+impl Opening {
+    /// Looks at a session, unless an earlier reading did.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn of(parts: &mut dyn Parts, limit: usize) -> Result<Rc<Self>> {
+        let known = parts.memo().and_then(|memo| memo.get::<Self>());
+        if let Some(known) = known.filter(|known| known.limit == limit) {
+            return Ok(known);
+        }
+        let new = Rc::new(Self::read(parts, limit)?);
+        parts.memo().into_iter().for_each(|memo| memo.keep(Rc::clone(&new)));
+        Ok(new)
+    }
+
+    fn read(parts: &mut dyn Parts, limit: usize) -> Result<Self> {
+        let mut looking = Looking::default();
+        let mut reader = lines::Lines::new(parts.main()?, limit);
+        reader.skip_bom()?;
+        loop {
+            match reader.next() {
+                Ok(None) => break,
+                Ok(Some(line)) => looking.line(line.bytes, line.at.byte),
+                // The reader reports it.
+                Err(error) if error.is_recoverable() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let Looking { mut about, older, links, is_new, .. } = looking;
+        let names = parts.names();
+        let beside = || older.flat(&names).iter().any(|flat| names.contains(&flat.file()));
+        let is_new = is_new.unwrap_or_else(|| about.is_of_a_new_release() && !older.is_first(true));
+        let is_first = !is_new && (older.is_first(true) || beside());
+        // A transcript may be empty, while the files of sub-agents beside it name the session.
+        if about.session_id().is_none()
+            && let Some(side) = names.iter().find(|name| files::is_flat(name))
+        {
+            about.complete(&About::of(&files::head(&mut *parts.open(side)?)?));
+        }
+        about.complete_name(parts.file_name().as_deref());
+        let several = names.len() > 1;
+        let ids = links.links().iter().filter(|_| several).map(|link| link.id).collect();
+        let version = if is_first { FIRST } else { SECOND };
+        let (older, chain) = (Some(older).filter(|_| is_first), Rc::new(links.chain()));
+        Ok(Self { limit, about, version, older, chain, ids })
+    }
+}
+
+/// State of the reading.
+#[derive(Default)]
+struct Looking {
+    about: About,
+    older: Older,
+    links: Lines,
+    /// Whether the beginning shows a release that writes nothing of version 1, once it was read.
+    is_new: Option<bool>,
+}
+
+impl Looking {
+    fn line(&mut self, line: &[u8], at: u64) {
+        let in_head = at + line.len() as u64 <= About::HEAD;
+        if in_head {
+            self.about.line(line);
+            self.links.agent = self.about.agent;
+        } else if self.is_new.is_none() {
+            self.is_new = Some(self.about.is_of_a_new_release() && !self.older.is_first(true));
+        }
+        if self.is_new != Some(true) {
+            self.older.line(line);
+        }
+        self.links.note(line);
+    }
+}
