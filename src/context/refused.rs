@@ -15,7 +15,7 @@ use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Node, block};
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Reports what a model's interface would refuse if the session continued. Returns the number of
 /// messages in the context, if they were looked at.
@@ -63,10 +63,12 @@ struct Checking<'a> {
     cx: &'a Cx<'a>,
     mends: Mends,
     interface: Interface,
-    /// Calls of the last answer that have no result yet.
-    open: Vec<(Option<Json>, Position)>,
+    /// Places of the calls of the last answer; `None` for those with a result.
+    calls: Vec<Option<Position>>,
+    /// The calls that have no result yet, by their identifiers, in their order.
+    open: HashMap<Option<Json>, VecDeque<usize>>,
     /// Hashes of the identifiers of all calls that are sent.
-    calls: HashSet<u64>,
+    names: HashSet<u64>,
     /// For each call of the conversation, the number of results before it.
     first_uses: HashMap<u64, u64>,
     results: u64,
@@ -81,8 +83,9 @@ impl<'a> Checking<'a> {
             cx,
             mends,
             interface,
-            open: Vec::new(),
-            calls: HashSet::new(),
+            calls: Vec::new(),
+            open: HashMap::new(),
+            names: HashSet::new(),
             first_uses: HashMap::new(),
             results: 0,
             images: 0,
@@ -159,17 +162,18 @@ impl<'a> Checking<'a> {
     fn call(&mut self, call: &Node, at: Position) {
         let id = call.json(Field::Id).cloned();
         let name = id.as_ref().map(|id| hash(&id.normal()));
-        let is_new = name.is_none_or(|name| self.calls.insert(name));
+        let is_new = name.is_none_or(|name| self.names.insert(name));
         if !is_new && self.interface == Interface::AnthropicMessages && !self.mends.pairs() {
             refuse(self.cx, "the identifier of a call occurs twice", at);
         }
-        self.open.push((id, at));
+        self.open.entry(id).or_default().push_back(self.calls.len());
+        self.calls.push(Some(at));
     }
 
     fn result(&mut self, result: &Node, at: Position) {
-        let id = result.json(Field::Call);
-        match self.open.iter().position(|(open, _)| open.as_ref() == id) {
-            Some(place) => drop(self.open.remove(place)),
+        let id = result.json(Field::Call).cloned();
+        match self.open.get_mut(&id).and_then(VecDeque::pop_front) {
+            Some(place) => self.calls.get_mut(place).into_iter().for_each(|call| *call = None),
             None if self.mends.pairs() => {}
             None => refuse(self.cx, "a result has no call before it", at),
         }
@@ -177,8 +181,9 @@ impl<'a> Checking<'a> {
 
     /// Ends the turn: calls that still wait are refused.
     fn close(&mut self) {
-        let open = std::mem::take(&mut self.open);
-        for (_, at) in open.into_iter().filter(|_| !self.mends.pairs()) {
+        self.open.clear();
+        let open = std::mem::take(&mut self.calls).into_iter().flatten();
+        for at in open.filter(|_| !self.mends.pairs()) {
             refuse(self.cx, "a call has no result after it", at);
         }
     }

@@ -32,6 +32,16 @@ impl<'a> Head<'a> {
         self.bytes.split(|b| *b == b'\n').filter(|line| !line.trim_ascii().is_empty())
     }
 
+    /// Whether the first two lines are whole JSON objects, which no one document contains.
+    #[must_use]
+    pub fn is_json_lines(&self) -> bool {
+        let is_object = |line: &[u8]| {
+            let mut cursor = Cursor::new(line);
+            line.starts_with(b"{") && cursor.skip_value().and_then(|_| cursor.end()).is_ok()
+        };
+        self.lines().take(2).filter(|line| is_object(line)).count() == 2
+    }
+
     /// Returns the lines from the first one on that is a record, or at least cannot be the
     /// remainder of a record after a crash. `called` is true if the file has a name that sessions
     /// have.

@@ -109,6 +109,9 @@ impl About {
 
     /// Takes the facts of the next line.
     pub fn line(&mut self, line: &[u8]) {
+        if self.is_complete() {
+            return;
+        }
         let Some(marks) = Marks::of(line) else { return };
         if marks.is_chained() {
             self.agent |= !self.spoken && marks.side && marks.agent.is_some();
@@ -121,6 +124,16 @@ impl About {
             }
         }
         self.release = self.release.take().or(marks.release);
+    }
+
+    /// Whether no line can add anything.
+    fn is_complete(&self) -> bool {
+        let all = [Field::Id, Field::Cwd, Field::Branch, Field::Created];
+        let known = |field: &Field| self.facts.get(*field).is_some();
+        self.spoken
+            && self.release.is_some()
+            && (!self.agent || self.agent_id.is_some())
+            && all.iter().all(known)
     }
 
     /// Whether the release that began the transcript writes nothing of version 1.

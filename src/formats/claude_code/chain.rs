@@ -348,7 +348,9 @@ impl<'l> Deciding<'l> {
     /// Returns the parents: each run is one sequence, and what follows one of its lines follows it.
     fn finish(mut self) -> Places {
         let mut new = self.parents.clone();
-        for at in 0..self.links.len() as u32 {
+        let firsts = self.runs.each().filter_map(<[u32]>::first).copied();
+        let outside = (0..self.links.len() as u32).filter(|at| self.runs.of(*at).is_none());
+        for at in outside.chain(firsts) {
             put(&mut new, at, self.follows(at));
         }
         for run in self.runs.each() {

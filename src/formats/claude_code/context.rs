@@ -11,7 +11,7 @@ use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block, turns};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Begins the context of a session: its messages without those of sub-agents and those that are
 /// excluded.
@@ -72,8 +72,10 @@ struct Pairs {
     answer: Vec<Node>,
     results: Vec<Node>,
     behind: Vec<Node>,
-    /// Calls of the answer without a result.
-    open: Vec<Json>,
+    /// Calls of the answer; `None` in place of those with a result.
+    calls: Vec<Option<Json>>,
+    /// Places of the calls without a result, by the hashes of their identifiers.
+    open: HashMap<u64, usize>,
     /// Whether a result was left out since the last message that was sent.
     omitted: bool,
     /// Whether the last message that was sent is an answer.
@@ -124,10 +126,9 @@ impl Pairs {
 
     fn result(&mut self, node: Node, out: &mut Vec<Node>) {
         let call = answers(&node).next();
-        let name = |open: &Json| Some(hash(open.as_bytes()));
-        match self.open.iter().position(|open| name(open) == call) {
+        match call.and_then(|call| self.open.remove(&call)) {
             Some(place) => {
-                self.open.remove(place);
+                self.calls.get_mut(place).into_iter().for_each(|call| *call = None);
                 self.results.push(node);
             }
             None => {
@@ -145,9 +146,12 @@ impl Pairs {
         let is_call = |block: &Node| block.is(Field::Type, block::TOOL_CALL);
         let before = blocks.len();
         blocks.retain(|block| {
-            let id = block.json(Field::Id).filter(|_| is_call(block));
-            let new = id.is_none_or(|id| self.used.insert(hash(id.as_bytes())));
-            self.open.extend(id.filter(|_| new).cloned());
+            let Some(id) = block.json(Field::Id).filter(|_| is_call(block)) else { return true };
+            let new = self.used.insert(hash(id.as_bytes()));
+            if new {
+                self.open.insert(hash(id.as_bytes()), self.calls.len());
+                self.calls.push(Some(id.clone()));
+            }
             new
         });
         if blocks.is_empty() && before > 0 {
@@ -159,14 +163,19 @@ impl Pairs {
     /// if its result is in another place; otherwise it is left out.
     fn settle(&mut self, end: bool, out: &mut Vec<Node>) {
         let end = end && self.behind.is_empty();
-        for call in std::mem::take(&mut self.open) {
+        let mut lost = HashSet::new();
+        for call in std::mem::take(&mut self.calls).into_iter().flatten() {
             let elsewhere = self.answered.contains(&hash(call.as_bytes()));
             if end || elsewhere {
                 self.results.push(no_result(&call, if end { INTERRUPTED } else { MISSING }));
             } else {
-                self.answer.retain_mut(|node| !leave_out(node, &call));
+                lost.insert(call);
             }
         }
+        if !lost.is_empty() {
+            self.answer.retain_mut(|node| !leave_out(node, &lost));
+        }
+        self.open.clear();
         for list in [&mut self.answer, &mut self.results, &mut self.behind] {
             self.after_answer = list.last().map_or(self.after_answer, is_answer);
             self.omitted &= list.is_empty();
@@ -179,12 +188,13 @@ fn is_answer(node: &Node) -> bool {
     node.is(Field::Role, "assistant")
 }
 
-/// Takes a call out of an answer; returns whether nothing is left of it.
-fn leave_out(node: &mut Node, call: &Json) -> bool {
+/// Takes calls out of an answer; returns whether nothing is left of it.
+fn leave_out(node: &mut Node, calls: &HashSet<Json>) -> bool {
     let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else { return false };
     let before = blocks.len();
     blocks.retain(|block| {
-        !(block.is(Field::Type, block::TOOL_CALL) && block.json(Field::Id) == Some(call))
+        let id = block.json(Field::Id).filter(|_| block.is(Field::Type, block::TOOL_CALL));
+        id.is_none_or(|id| !calls.contains(id))
     });
     blocks.is_empty() && before > 0
 }

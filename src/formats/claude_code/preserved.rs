@@ -8,7 +8,9 @@ use super::wire;
 use crate::json::{Cursor, Json};
 use crate::record::{Field, Node};
 use bytes::Bytes;
+use memchr::memmem::Finder;
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// New parents of lines. All identifiers are given by their keys.
 #[derive(Debug, Default)]
@@ -57,7 +59,8 @@ pub struct Segments(Vec<Segment>);
 impl Segments {
     /// Notes a line, if it is about such a compaction.
     pub fn note(&mut self, line: &[u8]) {
-        if memchr::memmem::find(line, MARK).is_some() {
+        static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(MARK));
+        if FINDER.find(line).is_some() {
             self.0.extend(object(line).and_then(Segment::of));
         }
     }

@@ -205,6 +205,9 @@ impl Made {
 }
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
+    if head.is_json_lines() {
+        return None;
+    }
     let text = head.text();
     let called = Head::is_called(head.name, FORMAT.extensions);
     let (confidence, made) =
