@@ -57,6 +57,7 @@ impl Code {
                 Self::HistoryDetached,
                 Self::Straightened,
                 Self::EndDated,
+                Self::EndMarked,
                 Self::ContentListed,
                 Self::ToolRenamed,
                 Self::ImageReplaced,

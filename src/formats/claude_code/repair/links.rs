@@ -3,6 +3,7 @@
 //! A line costs 36 bytes: hashes of its identifier and of its parent's, of its text and of whose
 //! line it is, and its place in the order of identifiers.
 
+use super::super::wire;
 use super::line::Members;
 use crate::diagnostic::Code;
 use crate::ids::hash;
@@ -24,6 +25,7 @@ struct Link {
     /// Hash of the sub-agent that wrote the line.
     side: u32,
     is_side: bool,
+    is_progress: bool,
 }
 
 /// Links as they are in the file.
@@ -76,6 +78,7 @@ impl Links {
             content: hash(&[of(members.kind), of(members.message)].concat()) as u32,
             side: hash(&side.concat()) as u32,
             is_side: of(members.side) == b"true",
+            is_progress: members.kind(line) == wire::PROGRESS,
         });
     }
 
@@ -134,7 +137,7 @@ impl Plan {
     }
 
     /// Whether another line is the same message and counts instead.
-    fn is_copy(&self, ordinal: u32) -> bool {
+    pub fn is_copy(&self, ordinal: u32) -> bool {
         self.copies.contains(ordinal)
     }
 
@@ -251,8 +254,8 @@ impl Plan {
         }
     }
 
-    /// Whether a copy is the last line, so that the newest release continues behind it, and the
-    /// newest of the other lines is not there.
+    /// Whether a copy is the last line that is not about progress, so that the newest release
+    /// continues behind it, and the newest of the other lines is not there.
     fn decides_leaf(&self, copy: u32) -> bool {
         let first = |id: u64| {
             let start = self.order.partition_point(|at| self.get(*at).is_some_and(|l| l.id < id));
@@ -261,9 +264,12 @@ impl Plan {
         };
         let is_first =
             |at: &u32| self.get(*at).and_then(|link| first(link.id)).is_some_and(|(f, _)| f == *at);
-        let last = self.get(copy).filter(|link| !link.is_side && copy + 1 == self.len());
-        let Some(own) = last else { return false };
-        let mut above = (0..copy).rev().find(is_first).and_then(|at| self.get(at));
+        let counts =
+            |at: &u32| self.get(*at).is_some_and(|link| !link.is_side && !link.is_progress);
+        let is_last = counts(&copy) && !(copy + 1..self.len()).any(|at| counts(&at));
+        let Some(own) = self.get(copy).filter(|_| is_last) else { return false };
+        let newest = (0..copy).rev().find(|at| counts(at) && is_first(at));
+        let mut above = newest.and_then(|at| self.get(at));
         for _ in 0..=self.list.len() {
             match above {
                 Some(link) if link.id == own.id => return false,

@@ -5,11 +5,13 @@
 //! only hides messages from other releases, or makes a model's interface refuse the session, is
 //! `--resumable`'s (`resume`).
 
+mod added;
 pub mod line;
 mod links;
 mod names;
 mod refused;
 mod resume;
+mod spoken;
 
 use super::about::About;
 use super::files::{head, is_lines};
@@ -20,10 +22,10 @@ use crate::error::Result;
 use crate::format::{Cx, FoundRecord, Mend, Reach, Records, RepairIo, RepairOptions, Repaired};
 use crate::ids::hash;
 use crate::json::{Cursor, Json, Span, text};
-use crate::mapping::Object;
 use crate::position::Position;
 use crate::repair::{Fixes, Walk, mark, not_linked, nothing_back};
 use crate::times;
+use added::Last;
 use bytes::Bytes;
 use jiff::Timestamp;
 use line::Members;
@@ -92,6 +94,8 @@ struct Lines<'a> {
     needed: HashSet<u32>,
     names: HashMap<u32, Vec<u8>>,
     added: HashMap<u32, Vec<u8>>,
+    /// The end of the conversation, if a line that is added names it.
+    end: Option<Last>,
     /// Whether a message is changed.
     unfit: bool,
     /// Newest time of the lines before.
@@ -114,6 +118,7 @@ impl<'a> Lines<'a> {
             needed: HashSet::new(),
             names: HashMap::new(),
             added: HashMap::new(),
+            end: None,
             unfit: false,
             clock: Timestamp::UNIX_EPOCH,
         }
@@ -340,7 +345,8 @@ impl<'a> Lines<'a> {
         code
     }
 
-    /// Writes the results that are added behind a line.
+    /// Writes the results that are added behind a line, and keeps the line behind which the session
+    /// continues.
     fn add(
         &mut self,
         ordinal: u32,
@@ -349,45 +355,25 @@ impl<'a> Lines<'a> {
         late: bool,
         out: &mut Vec<u8>,
     ) {
-        let added = self.resume.as_ref().map(|resume| resume.added(ordinal).to_vec());
-        let mut parent = name.to_vec();
+        let Some(resume) = &self.resume else { return };
         let like = Json::checked(record.bytes.to_vec().into());
         let time = match late {
-            true => self.resume.as_ref().and_then(Resume::late).map(|(_, time)| time),
+            true => resume.late().map(|(_, time)| time),
             false => like.member("timestamp").as_ref().and_then(times::read),
         };
-        let mut time = time.unwrap_or_default();
-        for Added { call, block } in added.into_iter().flatten() {
-            time = times::after(time);
-            let uuid = quoted(&uuid_of(&[&parent, call.as_bytes(), b" result"].concat()));
-            let mut line = Object::open(out);
-            line.member(wire::PARENT, &parent);
-            for key in
-                [wire::SIDE, "userType", "cwd", "sessionId", "version", "gitBranch", "agentId"]
-            {
-                let value = like.member(key);
-                value.into_iter().for_each(|value| line.member(key, value.as_bytes()));
-            }
-            line.member("type", b"\"user\"");
-            let content = [b"{\"role\":\"user\",\"content\":[", block.as_slice(), b"]}"].concat();
-            line.member("message", &content);
-            line.member("uuid", &uuid);
-            line.member("timestamp", &quoted(&times::with_millis(time)));
-            line.member("copyist", note_of(Code::ResultSynthesized).as_bytes());
-            line.close();
-            out.push(b'\n');
+        let (time, parent) = (time.unwrap_or_default(), name.to_vec());
+        let mut last = Last { like, parent, time };
+        for Added { call, block } in resume.added(ordinal) {
+            last.add_result(call, block, out);
             self.report(Code::ResultSynthesized, record.at);
-            parent = uuid;
         }
-        if parent != name {
-            self.added.insert(ordinal, parent);
+        if last.parent != name {
+            self.added.insert(ordinal, last.parent.clone());
+        }
+        if self.resume.as_ref().and_then(Resume::marked_end) == Some(ordinal) {
+            self.end = Some(last);
         }
     }
-}
-
-/// Returns the note of a line that repair adds.
-fn note_of(code: Code) -> String {
-    format!("{{\"repaired\":[{{\"code\":\"{}\"}}]}}", code.name())
 }
 
 /// Returns the place of a member of the message at a place of a line.
@@ -482,5 +468,12 @@ impl Mend for Lines<'_> {
         }
         out.push(b'\n');
         None
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
+        if let Some(mut end) = self.end.take() {
+            end.add_mark(out);
+            self.cx.report(Diagnostic::new(Code::EndMarked, Code::EndMarked.title()));
+        }
     }
 }

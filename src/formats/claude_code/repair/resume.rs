@@ -5,13 +5,13 @@
 //! Source: what releases 2.0.53, 2.1.81 and 2.1.332 send of damaged transcripts.
 
 use super::super::chain::Places;
+use super::super::line;
 use super::super::lineage::Lineage;
 use super::super::links::Lines;
-use super::super::{line, wire};
-use super::line::Members;
 use super::links::{Plan, key};
 use super::names::Names;
 use super::refused::is_unsigned;
+use super::spoken::{Spoken, Unusable, kind_of};
 use crate::diagnostic::Code;
 use crate::json::{Json, text};
 use crate::record::Field;
@@ -34,6 +34,10 @@ pub struct Resume {
     progress: Bits,
     /// Lines of the conversation, up to its end.
     path: Option<Bits>,
+    /// The line that the file gives as the end of the conversation.
+    leaf: Option<u32>,
+    /// The end of the conversation, if a line is added that names it.
+    marked_end: Option<u32>,
     calls: Calls,
     /// Newest time of a message but the last of the conversation; that one's place and time.
     newest: Option<Timestamp>,
@@ -95,6 +99,8 @@ impl Resume {
             places: Places::default(),
             progress: Bits::default(),
             path: None,
+            leaf: None,
+            marked_end: None,
             calls: Calls::default(),
             newest: None,
             end: None,
@@ -158,8 +164,8 @@ impl Resume {
         let behind_copy = self.places.leaf.filter(|_| self.lineage.wanted().is_none());
         let leaf = self.lineage.given_leaf();
         let leaf = || leaf.and_then(|leaf| plan.find(key(leaf.as_bytes()), u32::MAX));
-        let leaf = behind_copy.or_else(leaf);
-        let mut here = leaf.map(|leaf| self.places.end(leaf));
+        self.leaf = behind_copy.or_else(leaf);
+        let mut here = self.leaf.map(|leaf| self.places.end(leaf));
         let mut in_order = true;
         while let Some(at) = here.filter(|at| path.insert(*at)) {
             here = self.parent_of(at);
@@ -209,6 +215,33 @@ impl Resume {
             }
         }
         self.parents = parents;
+        self.marked_end = self.find_hidden_end(plan);
+        if self.marked_end.is_some() {
+            let copies = (0..plan.len()).filter(|at| plan.is_copy(*at) && !plan.is_set_aside(*at));
+            self.calls.removed.extend(copies.map(|at| (at, Code::DuplicateRemoved)));
+        }
+    }
+
+    /// Returns the end of the conversation if releases would not find it in a chain without branches:
+    /// another branch follows lines that are sent together with the leaf.
+    fn find_hidden_end(&self, plan: &Plan) -> Option<u32> {
+        let (path, leaf) = (self.path.as_ref()?, self.leaf?);
+        let mut end = self.places.end(leaf);
+        let on_branch = |at: &u32| !path.contains(*at) && !plan.is_copy(*at);
+        let parent = |at| plan.parent(at).filter(|parent| path.contains(*parent));
+        let together = |at| self.places.end(at) == end;
+        if end == leaf || !(0..plan.len()).filter(on_branch).filter_map(parent).any(together) {
+            return None;
+        }
+        while self.calls.removed.contains_key(&end) {
+            end = self.parent_of(end)?;
+        }
+        Some(end)
+    }
+
+    /// Returns the end of the conversation, if a line is added that names it.
+    pub fn marked_end(&self) -> Option<u32> {
+        self.marked_end
     }
 
     /// Returns the new parent of a line, and the reason for it.
@@ -234,6 +267,7 @@ impl Resume {
             || !calls.names.is_empty()
             || self.removes()
             || self.late().is_some()
+            || self.marked_end.is_some()
     }
 
     /// Whether lines or blocks are set aside.
@@ -274,71 +308,6 @@ impl Resume {
         let stays = !is_newest && !self.calls.removed.contains_key(&end);
         stays.then(|| (end, times::after(self.newest.unwrap_or(Timestamp::UNIX_EPOCH))))
     }
-}
-
-/// A line whose message some releases cannot read, and then end with an error.
-struct Unusable;
-
-/// A message of a line.
-struct Spoken {
-    assistant: bool,
-    side: bool,
-    group: Option<Json>,
-    blocks: Vec<Json>,
-    /// Whether there is a text that is not blank.
-    has_text: bool,
-    time: Option<Timestamp>,
-}
-
-impl Spoken {
-    /// Reads the message; `None` if the line has none that is sent.
-    fn of(line: &Bytes) -> Result<Option<Self>, Unusable> {
-        let Some(members) = Members::of(line) else { return Ok(None) };
-        let assistant = match members.kind(line).as_str() {
-            "user" => false,
-            "assistant" => true,
-            _ => return Ok(None),
-        };
-        let object = Json::checked(line.clone());
-        let is = |name: &str| object.member(name).is_some_and(|value| value.as_bytes() == b"true");
-        let message = object.member("message").filter(|said| said.as_bytes().starts_with(b"{"));
-        let content = message.as_ref().and_then(|message| message.member("content"));
-        let content = content.filter(|content| !content.is_null()).ok_or(Unusable)?;
-        if is(wire::API_ERROR) {
-            return Ok(None);
-        }
-        let list = content.as_bytes().starts_with(b"[");
-        let blocks: Vec<_> = if list { content.elements().collect() } else { Vec::new() };
-        let text = |json: &Json| json.text().is_some_and(|text| !text.trim().is_empty());
-        let speaks = |block: &Json| match kind_of(block).as_str() {
-            "text" => block.member("text").is_some_and(|said| text(&said)),
-            "thinking" | "redacted_thinking" => false,
-            _ => true,
-        };
-        Ok(Some(Self {
-            assistant,
-            side: is(wire::SIDE),
-            group: message.and_then(|message| message.member("id")),
-            has_text: text(&content) || blocks.iter().any(speaks),
-            blocks,
-            time: object.member("timestamp").as_ref().and_then(times::read),
-        }))
-    }
-
-    /// Whether there are only thoughts without a text.
-    fn is_hollow(&self) -> bool {
-        let hollow = |block: &Json| {
-            kind_of(block) == "thinking"
-                && block.member("thinking").is_some_and(|thought| thought.as_bytes() == b"\"\"")
-        };
-        !self.blocks.is_empty() && self.blocks.iter().all(hollow)
-    }
-}
-
-fn kind_of(block: &Json) -> String {
-    let object = block.as_bytes().starts_with(b"{");
-    let kind = if object { block.member("type") } else { None };
-    kind.and_then(|kind| kind.text()).unwrap_or_default()
 }
 
 /// Returns the call that a block of this type names.
