@@ -138,6 +138,8 @@ pub struct Format {
     /// Returns the words of the command by which the software continues a session, from the session's
     /// identifier and the path of its main file. `None` where there is no such command.
     pub command: Option<CommandFn>,
+    /// The reason why no command is known that continues a session.
+    pub unresumable: &'static str,
     /// The layout of files that hold one run, where the next one is another file.
     pub one_run: Option<&'static str>,
     /// Whether an answer is one message, however many tools it calls.
@@ -380,6 +382,7 @@ impl Format {
             repair,
             native: None,
             command: None,
+            unresumable: "no command is known",
             one_run: None,
             whole_answers: false,
             ends_at_last: false,

@@ -11,16 +11,27 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub struct Copies {
     first: HashMap<u64, PathBuf>,
+    /// Inputs by the hashes of their beginnings.
+    beginnings: HashMap<u64, PathBuf>,
 }
 
 impl Copies {
     /// Looks at the report on the next input. If an input before it has the same session, and both
-    /// files begin with the same line, this is noted in the report.
+    /// files begin with the same line, this is noted in the report; also if one with another
+    /// identifier begins with the same question and answer.
     pub fn look(&mut self, report: &mut FileReport) {
-        let Some(identity) = report.identity else { return };
+        let Some(looked) = report.looked.take() else { return };
         let path = Path::new(&*report.path).to_owned();
+        let identity = looked.identity.hash();
         let Some(first) = self.first.get(&identity) else {
-            self.first.insert(identity, path);
+            self.first.insert(identity, path.clone());
+            let Some(beginning) = looked.beginning else { return };
+            let Some(other) = self.beginnings.get(&beginning) else {
+                self.beginnings.insert(beginning, path);
+                return;
+            };
+            let message = format!("{}: {}", Code::SameBeginning.title(), other.display());
+            report.findings.add(Diagnostic::new(Code::SameBeginning, message));
             return;
         };
         let Ok(Some(relation)) = relation(first, &path) else { return };

@@ -6,7 +6,7 @@ use crate::diagnostic::Log;
 use crate::format::{Cx, Options, Parts};
 use crate::formats::records;
 use crate::ids;
-use crate::record::{Field, Kind};
+use crate::record::{Beginning, Field, Kind};
 
 /// A session's identifier, and the name of its format.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,6 +34,37 @@ impl Identity {
     #[must_use]
     pub fn hash(&self) -> u64 {
         ids::hash([self.format.as_bytes(), b"\0", self.id.as_bytes()].concat().as_slice())
+    }
+}
+
+/// Identity of a session, and the hash of its first question and answer, if they are near its
+/// beginning.
+#[derive(Clone, Debug)]
+pub struct Looked {
+    /// The identity.
+    pub identity: Identity,
+    /// The hash.
+    pub beginning: Option<u64>,
+}
+
+impl Looked {
+    /// Looks at a session that was opened.
+    pub fn at(found: &Found, parts: &mut dyn Parts) -> Option<Self> {
+        let (options, log) = (Options::default(), Log::default());
+        let cx = Cx { options: &options, log: &log };
+        const NEAR: usize = 64;
+        let (mut id, mut beginning) = (None, Beginning::default());
+        let records = records(found.format, parts, &cx).ok()?.take(NEAR).filter_map(Result::ok);
+        for record in records.map(|located| located.value) {
+            if record.kind == Kind::Session && id.is_none() {
+                id = Some(record.node.text(Field::Id)?);
+            }
+            if beginning.look(&record) {
+                break;
+            }
+        }
+        let identity = Identity { format: found.format.name, id: id? };
+        Some(Self { identity, beginning: beginning.hash() })
     }
 }
 

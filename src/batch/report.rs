@@ -1,5 +1,6 @@
 //! Reports about each input, and about all inputs together.
 
+use super::identity::Looked;
 use super::inputs::Passed;
 use super::reported_path::ReportedPath;
 use crate::diagnostic::{Code, Diagnostic, Differences, FieldOutcome, Findings, Severity};
@@ -179,9 +180,9 @@ pub struct FileReport {
     /// The exit code of the earlier run that did the work.
     #[serde(skip)]
     pub earlier: u8,
-    /// Hash of the session's format and identifier, of an input that is looked at.
+    /// Identity of the session, of an input that is looked at.
     #[serde(skip)]
-    pub identity: Option<u64>,
+    pub looked: Option<Looked>,
     /// The reason why the input was skipped, if it was.
     #[serde(skip)]
     pub skip: Skip,
@@ -220,7 +221,7 @@ impl FileReport {
             pipe_closed: false,
             disk_full: false,
             earlier: 0,
-            identity: None,
+            looked: None,
             skip: Skip::NoSession,
             findings: Findings::default(),
         }

@@ -2,7 +2,7 @@
 
 use super::commit::Done;
 use super::found::{Found, Opened, ReadOptions, backed_up, missed, ruin};
-use super::identity::of_parts;
+use super::identity::Looked;
 use super::inputs::{Job, JobSource, Passed};
 use super::names::Name;
 use super::passed;
@@ -224,8 +224,9 @@ impl Task {
         cx: &Cx<'_>,
         report: &mut FileReport,
     ) -> Result<(Outcome, Sealed)> {
-        if files.len() == 1 && matches!(self.action, Action::Validate(_) | Action::Repair(_)) {
-            report.identity = of_parts(found, &mut input).map(|identity| identity.hash());
+        let is_file = job.path().is_some();
+        if is_file && matches!(self.action, Action::Validate(_) | Action::Repair(_)) {
+            report.looked = Looked::at(found, &mut input);
         }
         match &self.action {
             Action::Detect => looked(Outcome::Detected),

@@ -19,7 +19,8 @@ use std::process::Command;
 /// the original session, behind its last byte. So a session can go out and back any number of times.
 /// If both agents went on, it becomes a session of its own.
 ///
-/// Without SESSION, the session of the current folder with the newest message is continued.
+/// Without SESSION, you choose one at the terminal: type to filter. Without a terminal, and with
+/// `--json`, the session of the current folder with the newest message is continued.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A file, an identifier, six or more characters of one, or `latest`
@@ -47,7 +48,7 @@ pub struct Args {
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let only = self.agent.map(|agent| agent.format);
-        let session = machine::one(self.session.as_deref(), only)?;
+        let session = machine::one(self.session.as_deref(), only, !self.json)?;
         let format = self.to.format;
         if session.summary.agent == format.name {
             let words = words(format, &session.summary.id, &session.path);
@@ -60,10 +61,9 @@ impl Args {
             return Err(Stop::usage(printable(&message)));
         }
         if format.command.is_none() {
-            let message = format!(
-                "no command is known by which {} resumes a session; use `copyist convert --to {}`",
-                format.name, format.name
-            );
+            let name = format.name;
+            let reason = format.unresumable;
+            let message = format!("{name} cannot resume it: {reason}; see `convert --to {name}`");
             return Err(Stop::usage(message));
         }
         let places = places(format)?;

@@ -51,9 +51,22 @@ const LONGEST: usize = 300;
 
 /// Formats sessions as a table. A column without values is left out.
 pub fn table(sessions: &[Listed], now: Timestamp, width: Option<usize>, paint: Paint) -> String {
-    if sessions.is_empty() {
-        return String::new();
-    }
+    let (head, lines) = head_and_lines(sessions, now, width, paint);
+    if lines.is_empty() { String::new() } else { format!("{head}\n{}", lines.concat()) }
+}
+
+/// Formats sessions as the lines of a table.
+pub fn lines(sessions: &[Listed], now: Timestamp, width: usize) -> Vec<String> {
+    let (_, lines) = head_and_lines(sessions, now, Some(width), Paint::none());
+    lines.iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+fn head_and_lines(
+    sessions: &[Listed],
+    now: Timestamp,
+    width: Option<usize>,
+    paint: Paint,
+) -> (String, Vec<String>) {
     let ids = short_ids(sessions);
     let rows = sessions.iter().zip(&ids).map(|(session, id)| cells(session, id, now));
     let rows: Vec<_> = rows.collect();
@@ -61,12 +74,12 @@ pub fn table(sessions: &[Listed], now: Timestamp, width: Option<usize>, paint: P
     let room = width.map(|width| width.saturating_sub(widths.iter().map(used).sum()));
     let room = room.unwrap_or(LONGEST).max(1);
     let head = line(&COLUMNS.map(|column| column.name.to_owned()), "title", &widths, room, &plain);
-    let mut out = format!("{}\n", paint.head(head.trim_end()));
-    for (session, row) in sessions.iter().zip(&rows) {
+    let rows = sessions.iter().zip(&rows);
+    let lines = rows.map(|(session, row)| {
         let state = |text: &str| paint.state(session.summary.state, text);
-        out.push_str(&line(row, &title(session), &widths, room, &state));
-    }
-    out
+        line(row, &title(session), &widths, room, &state)
+    });
+    (paint.head(head.trim_end()).to_string(), lines.collect())
 }
 
 /// Returns text without a colour.

@@ -3,6 +3,7 @@
 use super::Stop;
 use super::config;
 use super::inputs::is_stdin;
+use super::pick;
 use super::sessions::aside;
 use super::show::printable;
 use crate::batch::JobSource;
@@ -73,8 +74,9 @@ impl Session {
 }
 
 /// Returns the session that a command is about: a file, a session by its name, or without an
-/// argument the session of the current folder with the newest message.
-pub fn one(name: Option<&Path>, only: Option<&'static Format>) -> Result<Listed, Stop> {
+/// argument the session that the user chooses, if `asks` and there is a terminal, else the session
+/// of the current folder with the newest message.
+pub fn one(name: Option<&Path>, only: Option<&'static Format>, asks: bool) -> Result<Listed, Stop> {
     let mut cache = cache();
     let shown = || printable(&name.unwrap_or(Path::new("")).to_string_lossy());
     let found = match name {
@@ -101,18 +103,23 @@ pub fn one(name: Option<&Path>, only: Option<&'static Format>) -> Result<Listed,
         None => {
             let here = std::env::current_dir().unwrap_or_default();
             let heres = [here.canonicalize().unwrap_or_else(|_| here.clone()), here];
-            let all = survey(&folders(only)?, &|_| true, &mut cache).0.into_iter();
-            let own = all.filter(|one| {
-                let project = one.summary.project.as_deref().map(Path::new);
-                project.is_some_and(|project| heres.iter().any(|here| here == project))
-            });
-            let newest = own.max_by_key(|one| one.updated);
-            let Some(newest) = newest else {
+            let all = survey(&folders(only)?, &|_| true, &mut cache).0;
+            let chosen = match asks && pick::can_ask() {
+                true => {
+                    let _ = cache.save();
+                    pick::session(all, &heres)?
+                }
+                false => {
+                    let own = all.into_iter().filter(|one| one.is_in(&heres));
+                    own.max_by_key(|one| one.updated)
+                }
+            };
+            let Some(chosen) = chosen else {
                 let message = "there is no session of the current folder; name one, such as \
                                `latest`, or look with `copyist list`";
                 return Err(Stop::usage(message));
             };
-            Search::One(Box::new(newest))
+            Search::One(Box::new(chosen))
         }
     };
     // Without the cache the next search takes longer.

@@ -26,6 +26,7 @@ mod man;
 mod migrate;
 mod names;
 mod pager;
+mod pick;
 mod progress;
 mod reading;
 mod relocate;

@@ -24,6 +24,11 @@ impl Paint {
         })
     }
 
+    /// Returns one that colours nothing.
+    pub fn none() -> Self {
+        Self(false)
+    }
+
     /// Colours text by the severity of a finding.
     pub fn severity(self, severity: Severity, text: impl Display) -> String {
         self.paint(

@@ -8,7 +8,7 @@ use super::show::{printable, width};
 use super::{Stop, drawing, names, print};
 use crate::diagnostic::plural;
 use crate::formats::Spec;
-use crate::home::{By, Group, Place, Prices, spending};
+use crate::home::{By, Group, Place, Prices, count_once, spending};
 use crate::times;
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -79,7 +79,8 @@ impl Args {
             since: self.since,
             ..Default::default()
         };
-        let sessions = selection.of(sessions);
+        let mut sessions = selection.of(sessions);
+        count_once(&mut sessions);
         let by = self.by.into();
         let day =
             self.since.map(|since| times::in_seconds(since).chars().take(10).collect::<String>());

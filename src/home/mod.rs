@@ -2,6 +2,7 @@
 //! search for one by name.
 
 mod cache;
+mod families;
 mod find;
 mod mention;
 mod onward;
@@ -14,6 +15,7 @@ mod survey;
 mod writes;
 
 pub use cache::Cache;
+pub use families::count_once;
 pub use find::{Search, could_name, find};
 pub use mention::Mention;
 pub use onward::{Failed, Onward, Recipient, Way, beginning_at, onward, tokens_of};

@@ -8,7 +8,7 @@ use crate::formats;
 use crate::inspect::{Spent, Tally, Usage, preview};
 use crate::json::Json;
 use crate::position::Located;
-use crate::record::{Field, Kind, Record};
+use crate::record::{Beginning, Field, Kind, Record};
 use crate::times;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -62,6 +62,8 @@ pub struct Summary {
     pub cost: Option<f64>,
     /// Tokens and cost of each model on each day.
     pub spent: Vec<Spent>,
+    /// Hash of the first question and the first answer, which copies and forks share.
+    pub beginning: Option<u64>,
     /// State of the file.
     pub state: State,
     /// The reason why a session could not be read.
@@ -164,6 +166,7 @@ impl Summary {
             tokens: None,
             cost: None,
             spent: Vec::new(),
+            beginning: None,
             state: State::Ok,
             fault: None,
         }
@@ -182,6 +185,7 @@ struct Reading {
     time: Option<Json>,
     updated: Option<Json>,
     messages: u64,
+    beginning: Beginning,
     tally: Tally,
 }
 
@@ -213,6 +217,7 @@ impl Reading {
             tokens: Some(usage.all()).filter(|all| *all > 0.0).map(|all| all as u64),
             cost: Some(usage.cost).filter(|cost| *cost > 0.0),
             spent,
+            beginning: self.beginning.hash(),
             state: if damaged { State::Damaged } else { State::Ok },
             fault,
             ..empty
@@ -222,6 +227,7 @@ impl Reading {
     fn record(&mut self, record: &Record) {
         let node = &record.node;
         self.tally.record(record);
+        self.beginning.look(record);
         let own = node.json(Field::ParentCall).is_none_or(Json::is_null);
         if let Some(time) = node.json(Field::Time).filter(|_| own) {
             self.time = Some(time.clone());
@@ -256,6 +262,25 @@ impl Reading {
             self.question = Some(text);
         }
     }
+}
+
+/// Counts the tokens and cost of a session again; `look` gets each record before it is counted.
+/// `None` if the file is no session.
+///
+/// # Errors
+/// If the session cannot be opened.
+pub fn recount(job: &Job, mut look: impl FnMut(&Record, &mut Tally)) -> Result<Option<Tally>> {
+    let opened = Opened::new(&job.source, ReadOptions::default(), job.named)?;
+    let Some(Opened { found, mut input, .. }) = opened else { return Ok(None) };
+    let (options, log) = (options(), Log::default());
+    let cx = Cx { options: &options, log: &log };
+    let mut tally = Tally::of(found.format);
+    let records = formats::records(found.format, &mut input, &cx)?;
+    for record in records.filter_map(Result::ok).map(|located| located.value) {
+        look(&record, &mut tally);
+        tally.record(&record);
+    }
+    Ok(Some(tally))
 }
 
 /// Passes the messages of a session to `each`, until it returns false.

@@ -31,6 +31,15 @@ pub struct Listed {
     pub updated: Option<Timestamp>,
 }
 
+impl Listed {
+    /// Whether the session's project is one of these folders.
+    #[must_use]
+    pub fn is_in(&self, folders: &[PathBuf]) -> bool {
+        let project = self.summary.project.as_deref().map(Path::new);
+        project.is_some_and(|project| folders.iter().any(|folder| folder == project))
+    }
+}
+
 /// A file or group of files that may be a session.
 struct Candidate<'p> {
     place: &'p Place,

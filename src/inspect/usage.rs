@@ -42,6 +42,8 @@ type Key = (String, String);
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     format: Option<&'static Format>,
+    /// Whether the next counts are left out.
+    left_out: bool,
     /// Day and model of the last record that names them.
     now: Key,
     spent: BTreeMap<Key, Usage>,
@@ -60,6 +62,11 @@ impl Tally {
     #[must_use]
     pub fn of(format: &'static Format) -> Self {
         Self { format: Some(format), ..Self::default() }
+    }
+
+    /// States whether the counts of the next records are left out, because another session has them.
+    pub fn leave_out(&mut self, left_out: bool) {
+        self.left_out = left_out;
     }
 
     /// Returns the tokens and cost of all records.
@@ -128,6 +135,9 @@ impl Tally {
     }
 
     fn add(&mut self, usage: Usage) {
+        if self.left_out {
+            return;
+        }
         self.spent.entry(self.now.clone()).or_default().join(usage);
     }
 
@@ -140,14 +150,20 @@ impl Tally {
         let was = if began_again { Usage::default() } else { was };
         let new = now.with(was, |now, was| now - was);
         let key = (self.now.0.clone(), model.unwrap_or_else(|| self.now.1.clone()));
-        self.spent.entry(key).or_default().join(new);
+        if !self.left_out {
+            self.spent.entry(key).or_default().join(new);
+        }
     }
 
     /// Counts the usage of an answer. Of an answer of several records the highest counts: some
     /// programs write the final numbers only with the last record.
     fn answer(&mut self, group: Option<&Json>, usage: &Node) {
         let now = Usage::of(usage);
-        let open = self.open.entry(self.now.clone()).or_default();
+        let mut left_out = Usage::default();
+        let open = match self.left_out {
+            true => &mut left_out,
+            false => self.open.entry(self.now.clone()).or_default(),
+        };
         let Some(group) = group else { return open.join(now) };
         let known = self.answers.iter().position(|(answer, _)| answer == group);
         let was = known.and_then(|place| self.answers.remove(place));

@@ -22,6 +22,7 @@ mod identity;
 mod kind;
 mod node;
 mod placeholder;
+mod spoken;
 pub mod turns;
 
 pub use answers::{Answers, calls, is_broken};
@@ -30,6 +31,7 @@ pub use field::{Field, Shape};
 pub use identity::identity;
 pub use kind::{BLOCKS, COMMON, GROUPS, Kind};
 pub use node::{Node, Value};
+pub use spoken::{Beginning, spoken};
 
 use crate::json::Json;
 use crate::json::text::to_base64;

@@ -385,6 +385,26 @@ fn a_transcript_of_sub_agents_only_is_invalid() {
 }
 
 #[test]
+fn resumable_puts_results_right_behind_their_calls() {
+    let dir = Dir::in_memory();
+    for (lines, sent) in [
+        ("2:1 r a one; 3:2 c A a; 4:3 a B done", "u[read] a[a] u[a=one] a[done]"),
+        ("2:1 c A a; 3:2 a B done; 4:3 r a one; 5:4 a C end", "u[read] a[a] u[a=one] a[done end]"),
+        (
+            "2:1 c A a; 3:2 c B b; 4:3 r a; 5:4 r b; 6:5 a C end",
+            "u[read] a[a] u[a=a] a[b] u[b=b] a[end]",
+        ),
+    ] {
+        dir.write("in.jsonl", transcript(&format!("1:0 u read; {lines}")).as_bytes());
+        let flags = ["repair", "-q", "--force", "--resumable", "-o", "out.jsonl", "in.jsonl"];
+        let (code, said) = dir.exit(&flags);
+        assert_eq!(code, 0, "{lines}: {said}");
+        let after = String::from_utf8(read(&dir.path("out.jsonl"))).expect("UTF-8");
+        assert_eq!(context(&after), sent, "{lines}: {after}");
+    }
+}
+
+#[test]
 fn a_call_whose_identifier_was_used_gets_another_one() {
     let text = transcript(
         "1:0 u read; 2:1 c A x; 3:2 r x one; 4:3 a B again; 5:4 c C x; 6:5 r x two; 7:6 a D end",

@@ -15,27 +15,10 @@ use std::path::PathBuf;
 
 /// What does not hold, and why.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    ("/v2/killed/in/killed.jsonl to connectonion@2", "a call without a name is none at home"),
-    ("/v2/orchard/in/orchard.jsonl to connectonion@2", "nor is a result that names no call"),
-    ("/lamp/in/3f0c5a52-9d0e-4c0a-8f3e-0b7f6f1c2d11.jsonl to connectonion@2", "nor an empty text"),
-    ("/log/in/b1d0a7e4-6c55-4d0b-9a57-5a8f8e0c9d22.jsonl to connectonion@2", "the same"),
-    ("10570381-e089-450a-a738-242aea66bd94.jsonl to connectonion@2", "a turn's question is edited"),
-    (
-        "v2/parallel/in/c4a7e910-5d3b-4f86-b1c2-90e8d7a6f534.jsonl to pi@",
-        "pi's last line, which marks the leaf, was taken away; the transcript names its leaf itself",
-    ),
-    // Lines that were moved by hand, which a context puts back where the interface wants them.
-    ("/v2/killed/in/killed.jsonl to pi@2, line 9 moved", "a call without a result was moved"),
-    (
-        "/v1/compacted/in/c0ffee00-1234-4abc-8def-001122334455.jsonl to connectonion@1, line 13",
-        "an answer was moved behind the last turn",
-    ),
-    ("5b6c7d8e9f02.jsonl to pi@2, line 7 swapped", "a call and its result changed places"),
-    ("5b6c7d8e9f02.jsonl to pi@3, line 7 swapped", "the same"),
-    (
-        "aec098c54003.jsonl to connectonion@1, line 35 moved",
-        "an answer was moved behind the last turn",
-    ),
+    // A turn has its answer twice: as `result` and in its messages. A `result` without text that was
+    // moved into the last turn stands there a second time and counts, so that the answer is empty.
+    ("c0ffee00-1234-4abc-8def-001122334455.jsonl to connectonion@1, line 13", "an empty result"),
+    ("aec098c54003.jsonl to connectonion@1, line 35 moved", "an empty result"),
 ];
 
 /// Something that is done to lines at one place.
@@ -154,6 +137,7 @@ fn all(inputs: &[PathBuf]) {
         println!("| {own} | {to} | {name} | {tried} | {told} | {refused} | {failed} |");
     }
     let is_known = |other: &&String| EXCEPTIONS.iter().any(|(part, _)| other.contains(part));
+    others.iter().filter(is_known).for_each(|other| println!("known: {other}"));
     let unknown: Vec<_> = others.iter().filter(|other| !is_known(other)).collect();
     assert!(unknown.is_empty(), "{} of them: {unknown:#?}", unknown.len());
 }

@@ -22,6 +22,7 @@ mod meanwhile;
 mod native;
 mod onward;
 mod packed;
+mod pick;
 mod pipes;
 mod readings;
 mod refused;

@@ -416,3 +416,17 @@ fn session_of_another_kind_of_file_is_copied_once() {
     let again = go(&home, Path::new(&yaml), "claude-code");
     assert_eq!((&again["way"], &again["path"]), (&json!("there"), &first["path"]), "{again}");
 }
+
+#[test]
+fn an_agent_that_resumes_nothing_is_refused_with_the_reason() {
+    let (home, session) = home_of("pi");
+    for (agent, reason) in [
+        ("connectonion", "never reads those that are there"),
+        ("agent-orchestrator", "a session of Claude Code"),
+        ("codelia", "no command is known that names one"),
+    ] {
+        let (code, said) =
+            said(&home, &["continue", session.to_str().expect("UTF-8"), "--in", agent]);
+        assert!(code == 2 && said.contains(reason), "{agent}: {code} {said}");
+    }
+}

@@ -1,6 +1,7 @@
 //! Runs that lack something: open files, a part of what a killed run wrote, a folder's name.
 
 use crate::common::{Dir, own, read};
+use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;
 
@@ -116,6 +117,43 @@ fn a_packed_copy_beside_its_session_is_noted() {
     dir.write("R.jsonl.zst", &zstd::encode_all(&session[..], 0).expect("room"));
     let (_, said) = dir.said(&["validate", "."]);
     assert!(said.contains("CY0728") && said.contains("has the same text"), "{said}");
+}
+
+#[test]
+fn a_copy_under_another_identifier_is_noted() {
+    let dir = Dir::new();
+    let (id, other) =
+        ("00000000-0000-4000-8000-000000000001", "019c0000-0000-4000-8000-00000000cccc");
+    let line = |role: &str, content: Value, parent: Value, uuid: &str| {
+        let message = json!({"role": role, "id": "msg_1", "content": content});
+        json!({"parentUuid": parent, "isSidechain": false, "cwd": "/w", "sessionId": id,
+            "version": "2.1.200", "type": role, "uuid": uuid, "message": message,
+            "timestamp": "2026-09-01T10:00:00.000Z"})
+    };
+    let said = json!([{"type": "text", "text": "Spring tides."}]);
+    let lines = [
+        line(
+            "user",
+            json!("Which tides are high?"),
+            Value::Null,
+            "a0000000-0000-4000-8000-000000000001",
+        ),
+        line(
+            "assistant",
+            said,
+            json!("a0000000-0000-4000-8000-000000000001"),
+            "a0000000-0000-4000-8000-000000000002",
+        ),
+    ];
+    let text = lines.map(|line| format!("{line}\n")).concat();
+    dir.write(&format!("{id}.jsonl"), text.as_bytes());
+    dir.write(&format!("{other}.jsonl"), text.replace(id, other).as_bytes());
+    let (_, printed) = dir.said(&["validate", "."]);
+    assert!(
+        printed.matches("note[CY0731]").count() == 1
+            && printed.contains(&format!("answer: {id}.jsonl")),
+        "{printed}"
+    );
 }
 
 #[test]

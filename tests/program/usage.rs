@@ -131,3 +131,41 @@ fn cost_with_prices_is_an_estimate() {
     assert_eq!(groups[1]["estimate"], Value::Null, "no price");
     assert_eq!(groups[1]["cost"], 0.5);
 }
+
+#[test]
+fn an_answer_that_several_sessions_have_is_counted_once() {
+    let home = home();
+    let total = || -> u64 {
+        let groups = lines(&home, &["usage", "--json", "--by", "agent"]);
+        groups.iter().filter_map(|group| group["total"].as_u64()).sum()
+    };
+    let before = total();
+    let original =
+        home.path(".claude/projects/-w-harbour/0a1b2c3d-0000-4000-8000-000000000001.jsonl");
+    let text = std::fs::read_to_string(&original).expect("a session");
+    // A fork repeats the lines, and has an answer of its own.
+    let fork = "0a1b2c3d-0000-4000-8000-000000000002";
+    let own = json!({"parentUuid": "0a1b2c3d-0000-4000-8000-000000000102", "isSidechain": false,
+        "userType": "external", "cwd": "/w/harbour", "sessionId": fork, "version": "2.1.332",
+        "type": "assistant", "timestamp": "2026-01-05T08:00:00.000Z",
+        "uuid": "0a1b2c3d-0000-4000-8000-000000000103", "message": {"id": "msg_2",
+        "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
+        "content": [{"type": "text", "text": "of the fork"}], "stop_reason": "end_turn",
+        "stop_sequence": null, "usage": {"input_tokens": 100, "output_tokens": 11}}});
+    let copied = text.lines().filter(|line| !line.contains("cost-state"));
+    let copied: String = copied
+        .map(|line| line.replace("0a1b2c3d-0000-4000-8000-000000000001", fork) + "\n")
+        .collect();
+    home.write(
+        &format!(".claude/projects/-w-harbour/{fork}.jsonl"),
+        format!("{copied}{own}\n").as_bytes(),
+    );
+    assert_eq!(total(), before + 111);
+    // Another agent gets the answers with their tokens.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_copyist"));
+    command.current_dir(home.root()).env_clear().env("HOME", home.root());
+    let path = original.to_str().expect("UTF-8");
+    let done = command.args(["continue", path, "--in", "pi"]).output().expect("the program runs");
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(total(), before + 111);
+}

@@ -42,6 +42,8 @@ const NAME: &str = "agent-orchestrator";
 /// Entry of the format in the table of formats.
 pub static FORMAT: Format = Format {
     aliases: &["ao"],
+    unresumable: "its files are logs, and the conversation is a session of Claude Code: `continue \
+                  --in claude-code`",
     in_projects: &[SESSIONS],
     folders: &["cwd", "project_dir", "agents_dir"],
     messages: &["content", "message", "tool_use_result", "result"],

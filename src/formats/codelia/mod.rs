@@ -78,6 +78,8 @@ pub static FORMAT: Format = Format {
     folders: FOLDERS,
     messages: &["messages", "message", "content", "arguments", "output", "event", "input"],
     home: Some(names::home),
+    unresumable: "its runtime gets the identifier of a session with each run, and no command is known \
+                  that names one",
     resume: Some(resume),
     pieces: Some(pieces),
     context: Some(context::open),

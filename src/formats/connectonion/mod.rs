@@ -39,6 +39,7 @@ const EXPANSION: u64 = 8 << 20;
 /// The format's entry in the table of formats.
 pub static FORMAT: Format = Format {
     aliases: &["co"],
+    unresumable: "an agent adds its messages to such a file and never reads those that are there",
     index: Some(run::summary_of),
     in_projects: &[".co/sessions", ".co/evals"],
     pieces: Some(pieces),

@@ -67,7 +67,7 @@ pub struct Added {
 #[derive(Debug, Default)]
 struct Calls {
     open: Waiting<u64, Json>,
-    /// Whether a result of the answers came: answers behind each other are one for an interface.
+    /// Whether a result of the answer came.
     answered: bool,
     /// The last line of the answer and its results; the answer's identifier.
     after: Option<u32>,
@@ -327,7 +327,8 @@ impl Calls {
             return;
         }
         if message.group.is_none() || message.group != self.group {
-            if self.answered {
+            // Release 2.1.332 takes no result from behind another answer.
+            if self.answered || !self.open.is_empty() {
                 self.settle();
             }
             self.forget_end();
