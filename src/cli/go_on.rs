@@ -63,7 +63,8 @@ impl Args {
         if format.command.is_none() {
             let name = format.name;
             let reason = format.unresumable;
-            let message = format!("{name} cannot resume it: {reason}; see `convert --to {name}`");
+            let message =
+                format!("{name} cannot resume it: {reason}; see `copyist convert --to {name}`");
             return Err(Stop::usage(message));
         }
         let places = places(format)?;

@@ -104,7 +104,7 @@ pub fn one(name: Option<&Path>, only: Option<&'static Format>, asks: bool) -> Re
             let here = std::env::current_dir().unwrap_or_default();
             let heres = [here.canonicalize().unwrap_or_else(|_| here.clone()), here];
             let all = survey(&folders(only)?, &|_| true, &mut cache).0;
-            let chosen = match asks && pick::can_ask() {
+            let chosen = match asks && pick::has_terminal() {
                 true => {
                     let _ = cache.save();
                     pick::session(all, &heres)?

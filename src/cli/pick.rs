@@ -16,7 +16,7 @@ const ENDED: u8 = 130;
 const MARGIN: usize = 3;
 
 /// Whether the user can choose at the terminal.
-pub fn can_ask() -> bool {
+pub fn has_terminal() -> bool {
     stdin().is_terminal() && stderr().is_terminal()
 }
 

@@ -43,7 +43,7 @@ type Key = (String, String);
 pub struct Tally {
     format: Option<&'static Format>,
     /// Whether the next counts are left out.
-    left_out: bool,
+    skips: bool,
     /// Day and model of the last record that names them.
     now: Key,
     spent: BTreeMap<Key, Usage>,
@@ -65,8 +65,8 @@ impl Tally {
     }
 
     /// States whether the counts of the next records are left out, because another session has them.
-    pub fn leave_out(&mut self, left_out: bool) {
-        self.left_out = left_out;
+    pub fn leave_out(&mut self, skips: bool) {
+        self.skips = skips;
     }
 
     /// Returns the tokens and cost of all records.
@@ -135,7 +135,7 @@ impl Tally {
     }
 
     fn add(&mut self, usage: Usage) {
-        if self.left_out {
+        if self.skips {
             return;
         }
         self.spent.entry(self.now.clone()).or_default().join(usage);
@@ -150,7 +150,7 @@ impl Tally {
         let was = if began_again { Usage::default() } else { was };
         let new = now.with(was, |now, was| now - was);
         let key = (self.now.0.clone(), model.unwrap_or_else(|| self.now.1.clone()));
-        if !self.left_out {
+        if !self.skips {
             self.spent.entry(key).or_default().join(new);
         }
     }
@@ -159,9 +159,9 @@ impl Tally {
     /// programs write the final numbers only with the last record.
     fn answer(&mut self, group: Option<&Json>, usage: &Node) {
         let now = Usage::of(usage);
-        let mut left_out = Usage::default();
-        let open = match self.left_out {
-            true => &mut left_out,
+        let mut unused = Usage::default();
+        let open = match self.skips {
+            true => &mut unused,
             false => self.open.entry(self.now.clone()).or_default(),
         };
         let Some(group) = group else { return open.join(now) };

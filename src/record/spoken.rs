@@ -1,5 +1,5 @@
-//! What answers say, in a form that is the same in every format: sessions that repeat answers of
-//! others are recognised by it.
+//! Hashes of the texts and calls of answers, which are the same in every format. Sessions that
+//! repeat answers of others are recognised by them.
 
 use super::{Field, Kind, Node, Record, Value, block};
 use crate::ids::hash;
@@ -14,7 +14,9 @@ pub fn spoken(record: &Record) -> Vec<u64> {
         return Vec::new();
     }
     match node.get(Field::Content) {
-        Some(Value::Json(text)) => text.text().and_then(|text| said(&text)).into_iter().collect(),
+        Some(Value::Json(text)) => {
+            text.text().and_then(|text| text_hash(&text)).into_iter().collect()
+        }
         Some(Value::Nodes(blocks)) => blocks.iter().filter_map(of_block).collect(),
         _ => Vec::new(),
     }
@@ -22,7 +24,7 @@ pub fn spoken(record: &Record) -> Vec<u64> {
 
 fn of_block(given: &Node) -> Option<u64> {
     if given.is(Field::Type, block::TEXT) {
-        return given.text(Field::Text).and_then(|text| said(&text));
+        return given.text(Field::Text).and_then(|text| text_hash(&text));
     }
     if !given.is(Field::Type, block::TOOL_CALL) {
         return None;
@@ -31,7 +33,7 @@ fn of_block(given: &Node) -> Option<u64> {
     Some(hash(&[name.as_bytes(), b"\0", &block::arguments(given).0.normal()].concat()))
 }
 
-fn said(text: &str) -> Option<u64> {
+fn text_hash(text: &str) -> Option<u64> {
     let text = text.trim();
     (!text.is_empty() && !text.starts_with('[')).then(|| hash(text.as_bytes()))
 }
@@ -48,7 +50,7 @@ impl Beginning {
     pub fn look(&mut self, record: &Record) -> bool {
         if self.question.is_none() && record.is_question() {
             let text = block::message_text(&record.node).and_then(|text| text.text());
-            self.question = text.and_then(|text| said(&text));
+            self.question = text.and_then(|text| text_hash(&text));
         } else if let (None, Some(question), Some(answer)) =
             (self.found, self.question, spoken(record).first())
         {

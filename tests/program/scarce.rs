@@ -151,7 +151,7 @@ fn a_copy_under_another_identifier_is_noted() {
     let (_, printed) = dir.said(&["validate", "."]);
     assert!(
         printed.matches("note[CY0731]").count() == 1
-            && printed.contains(&format!("answer: {id}.jsonl")),
+            && printed.contains(&format!("answer: ./{id}.jsonl")),
         "{printed}"
     );
 }
