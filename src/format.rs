@@ -1,5 +1,6 @@
 //! Definition of a format, and of the facilities that the program lends it.
 
+mod append;
 mod at;
 mod context;
 mod head;
@@ -14,6 +15,7 @@ mod rewind;
 mod totals;
 mod version;
 
+pub use append::{AppendFn, Appender};
 pub use at::At;
 pub use context::{Api, Context, Corrections, Interface, Mends, Prompt, Resent};
 pub use head::{Confidence, Head, Sniffed};
@@ -106,6 +108,9 @@ pub struct Format {
     pub resume: Option<ResumeFn>,
     /// Opens a session for writing in a version of [`versions`](Self::versions).
     pub write: WriteFn,
+    /// Opens a session to which records are added as lines. `None` where a further record changes
+    /// what was written before.
+    pub append: Option<AppendFn>,
     /// The byte plane: copying, and migration by [`steps`](Self::steps). `None` unless every
     /// record is a JSON object on a line of its own.
     pub plane: Option<ByteLines>,
@@ -245,16 +250,6 @@ pub trait Writer {
     /// If the output cannot be written, or the record is not allowed here.
     fn record(&mut self, record: &Located<Record>) -> Result<()>;
 
-    /// Takes a record of a session that is continued: the file has it already, so nothing is
-    /// written. Such records come before all others. Returns false if the writer needs the whole
-    /// session.
-    ///
-    /// # Errors
-    /// If the record is not allowed here.
-    fn pass(&mut self, _record: &Located<Record>) -> Result<bool> {
-        Ok(false)
-    }
-
     /// Writes the remaining output.
     ///
     /// # Errors
@@ -370,6 +365,7 @@ impl Format {
             read,
             resume: None,
             write,
+            append: None,
             plane: None,
             pieces: None,
             lacks: None,

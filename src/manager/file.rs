@@ -3,10 +3,11 @@
 
 use super::entries::Entries;
 use super::open::StoredSession;
+use super::rewrite::Rewritten;
 use crate::batch::stem;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::Format;
+use crate::format::{Format, Sink};
 use crate::memory::Buffer;
 use crate::store::{Fingerprint, Packing, exchange, folder_of, take_back};
 use std::fs::{self, File, OpenOptions};
@@ -19,6 +20,8 @@ use std::time::Duration;
 pub struct Files {
     /// Names of the parts, and their paths.
     parts: Vec<(String, PathBuf)>,
+    /// The folder to which the names of parts are paths, if it is one that sessions share.
+    home: Option<PathBuf>,
     /// The files as they were read or written last; empty before the first entry of a new session.
     known: Vec<Known>,
 }
@@ -59,8 +62,12 @@ impl Files {
     ///
     /// # Errors
     /// If one is not there.
-    pub fn read(parts: Vec<(String, PathBuf)>, opened: (&Path, Fingerprint)) -> Result<Self> {
-        let mut files = Self { parts, known: Vec::new() };
+    pub fn read(
+        parts: Vec<(String, PathBuf)>,
+        home: Option<PathBuf>,
+        opened: (&Path, Fingerprint),
+    ) -> Result<Self> {
+        let mut files = Self { parts, home, known: Vec::new() };
         files.note(false)?;
         let place = files.parts.iter().position(|(_, path)| path == opened.0);
         let known = place.and_then(|place| files.known.get_mut(place));
@@ -70,7 +77,7 @@ impl Files {
 
     /// Returns the file that the first entry of a new session will begin.
     pub fn new(path: PathBuf) -> Self {
-        Self { parts: vec![(String::new(), path)], known: Vec::new() }
+        Self { parts: vec![(String::new(), path)], home: None, known: Vec::new() }
     }
 
     /// Returns the path of the main file.
@@ -115,15 +122,15 @@ impl Files {
         }
     }
 
-    /// Reads the session again if another program wrote to it since.
+    /// Reads the session again if another program wrote to it since. Returns whether it did.
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn refresh(&mut self, format: &'static Format, entries: &mut Entries) -> Result<()> {
+    pub fn refresh(&mut self, format: &'static Format, entries: &mut Entries) -> Result<bool> {
         let still =
             |(known, (_, path)): (&Known, &(String, PathBuf))| known.file.holds(path).is_ok();
         if self.known.iter().zip(&self.parts).all(still) {
-            return Ok(());
+            return Ok(false);
         }
         let chosen = entries.is_chosen().then(|| entries.leaf().cloned());
         let kept = StoredSession::read(self.main())?;
@@ -135,10 +142,11 @@ impl Files {
         *entries = kept.entries;
         *self = kept.files;
         match chosen {
-            Some(Some(leaf)) if entries.has(&leaf) => entries.set_leaf(Some(leaf)),
-            Some(None) => entries.set_leaf(None),
-            _ => Ok(()),
+            Some(Some(leaf)) if entries.has(&leaf) => entries.set_leaf(Some(leaf))?,
+            Some(None) => entries.set_leaf(None)?,
+            _ => {}
         }
+        Ok(true)
     }
 
     /// Appends whole lines to the main file in one write, behind a line ending if the file lacks
@@ -164,29 +172,83 @@ impl Files {
         self.note(true)
     }
 
-    /// Changes the files as the session's output changes from `before` to `after`. To a main file of
-    /// `lines`, new ones are appended; another file that changes is replaced.
+    /// Changes the files from what they contain, `before`, to what they are to contain. To a file of
+    /// lines, new ones are appended; another file that changes is replaced. Shared files change
+    /// last.
     ///
     /// # Errors
-    /// If a file belongs to other sessions, too; if the system refuses. If another program wrote to
-    /// a file that is to be replaced since it was read ([`Code::Changed`]); nothing is lost then.
-    pub fn change(&mut self, before: &Buffer, after: &Buffer, lines: bool) -> Result<()> {
-        let mut added = None;
-        for name in after.names() {
-            let (old, new) = (before.part(name), after.part(name).unwrap_or_default());
-            if old.as_ref() == Some(&new) {
-                continue;
-            }
+    /// If the system refuses. If another program wrote to a file that is to be replaced since it was
+    /// read ([`Code::Changed`]); nothing is lost then.
+    pub fn change(&mut self, before: &Buffer, after: Rewritten) -> Result<()> {
+        let Rewritten { parts, changes } = after;
+        // Other programs may have shared files open.
+        let begun = changes.iter().map(|(name, change)| change.begin(&self.place_of(name)?, true));
+        let begun = begun.collect::<Result<Vec<_>>>()?;
+        let mut added = Vec::new();
+        for name in parts.names() {
+            let (old, new) = (before.part(name), parts.part(name).unwrap_or_default());
             let place = self.parts.iter().position(|(part, _)| part == name);
-            let Some(place) = place else { return Err(self.shared()) };
-            let behind = old.as_ref().and_then(|old| new.strip_prefix(old.as_slice()));
-            match behind.filter(|_| lines && name.is_empty()) {
-                Some(behind) => added = Some((place, whole_lines(behind))),
-                None => self.replace(place, &new)?,
+            match place {
+                Some(_) if old.as_ref() == Some(&new) => {}
+                Some(place) => {
+                    let (_, path) = &self.parts[place];
+                    let is_lines = path.extension().is_some_and(|ending| ending == "jsonl");
+                    let behind = old.as_ref().and_then(|old| new.strip_prefix(old.as_slice()));
+                    match behind.filter(|_| is_lines) {
+                        Some(behind) => added.push((place, whole_lines(behind))),
+                        None => self.replace(place, &new)?,
+                    }
+                }
+                None => self.begin_part(name, &new)?,
             }
         }
         // A replaced file may have changed meanwhile; then no line has been written.
-        added.map_or(Ok(()), |(place, lines)| self.append_to(place, &lines))
+        added.into_iter().try_for_each(|(place, lines)| self.append_to(place, &lines))?;
+        if begun.is_empty() {
+            return Ok(());
+        }
+        begun.into_iter().try_for_each(|commit| commit())?;
+        self.note(true)
+    }
+
+    /// Returns the place of a part that the session may not have yet.
+    fn place_of(&self, name: &str) -> Result<PathBuf> {
+        if let Some((_, path)) = self.parts.iter().find(|(part, _)| part == name) {
+            return Ok(path.clone());
+        }
+        let home = self.home.as_ref().zip(name.strip_prefix('/'));
+        let plain = !name.split('/').any(|piece| piece == "..") && !name.contains('\\');
+        match home.filter(|_| plain) {
+            Some((home, below)) => Ok(home.join(below)),
+            None => Err(self.shared()),
+        }
+    }
+
+    /// Writes a further part.
+    fn begin_part(&mut self, name: &str, contents: &[u8]) -> Result<()> {
+        let path = self.place_of(name)?;
+        let (folder, failed) = (folder_of(&path), |error| failed("write", &path, error));
+        fs::create_dir_all(folder).map_err(failed)?;
+        let mut new =
+            OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
+        new.write_all(contents).and_then(|()| new.sync_all()).map_err(failed)?;
+        self.known.push(Known { file: Fingerprint::of_open(&new)?, ours: true });
+        self.parts.push((name.to_owned(), path));
+        Ok(())
+    }
+
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// If one cannot be read.
+    pub fn contents(&self) -> Result<Buffer> {
+        let mut contents = Buffer::default();
+        for (name, path) in &self.parts {
+            let bytes = fs::read(path).map_err(|error| failed("read", path, error))?;
+            let written = contents.create(name)?.write_all(&bytes);
+            written.map_err(|error| failed("read", path, error))?;
+        }
+        Ok(contents)
     }
 
     /// Replaces a file, unless it has changed since it was read.

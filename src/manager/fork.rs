@@ -34,7 +34,8 @@ impl Session {
         let ids: HashSet<Json> =
             kept.iter().filter_map(|record| record.node.json(Field::Id).cloned()).collect();
         kept.into_iter().for_each(|value| entries.push(Located { value, at: Default::default() }));
-        let mut new = Self { format: self.format, version: self.version, entries, files: None };
+        let mut new =
+            Self { format: self.format, version: self.version, entries, files: None, end: None };
         for record in self.entries.label_records().into_iter().filter(|record| {
             record.node.json(Field::Target).is_some_and(|target| ids.contains(target))
         }) {

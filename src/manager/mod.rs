@@ -27,6 +27,7 @@ mod file;
 mod fork;
 mod open;
 mod plan;
+mod rewrite;
 mod stream;
 mod work;
 mod write;
@@ -39,7 +40,7 @@ pub use work::{Work, convert};
 use crate::context::{self, Form, Request};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Options, Version};
+use crate::format::{Appender, Cx, Format, Options, Version};
 use crate::formats::canonical;
 use crate::json::Json;
 use crate::memory::{Buffer, Bytes};
@@ -57,6 +58,8 @@ pub struct Session {
     version: &'static Version,
     entries: Entries,
     files: Option<Files>,
+    /// End of the session, where records are added to it as lines. Made when it is needed.
+    end: Option<Box<dyn Appender>>,
 }
 
 /// The links between the entries of a session. Nodes are in the order of the file and refer to each

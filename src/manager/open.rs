@@ -4,7 +4,7 @@ use super::Session;
 use super::entries::Entries;
 use super::file::{Files, QUIET};
 use super::stream::each_record;
-use crate::batch::{JobSource, Opened, ReadOptions};
+use crate::batch::{Gather, Job, JobSource, Opened, ReadOptions, group};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Named, OnError, Options, Parts, Version};
@@ -54,8 +54,8 @@ impl StoredSession {
     }
 
     fn read_once(path: &Path) -> Result<Self> {
-        let source = JobSource::File(path.into());
-        let options = Options { on_error: OnError::Keep, ..Options::default() };
+        let source = source_of(path);
+        let options = reading();
         // Opening reads the beginning of the file, so the fingerprint is taken before it.
         let before = Fingerprint::of(path)?;
         let opened = Opened::new(&source, ReadOptions::new(None, &options), true)?;
@@ -65,7 +65,7 @@ impl StoredSession {
         let cx = Cx { options: &options, log: &log };
         let parts = input.names().into_iter().zip(files.iter().map(|file| file.to_path_buf()));
         // What is written while they are read is read again before the first entry is appended.
-        let files = Files::read(parts.collect(), (path, before))?;
+        let files = Files::read(parts.collect(), home_of(&source), (path, before))?;
         let entries = Entries::read(formats::records(found.format, &mut input, &cx)?)?;
         let (format, version) = (found.format, found.sniffed.version);
         Ok(Self { format, version, entries, files })
@@ -89,7 +89,7 @@ impl Session {
         let StoredSession { format, version, entries, files } = StoredSession::read(path.as_ref())?;
         let version = format.version(version).or(format.versions.last());
         let version = version.ok_or_else(|| Error::request(Code::WrongVersion, "no version"))?;
-        Ok(Self { format, version, entries, files: Some(files) })
+        Ok(Self { format, version, entries, files: Some(files), end: None })
     }
 
     /// Begins a session of this format (`pi`, `pi@3`), in memory alone, for the folder `cwd`.
@@ -100,7 +100,7 @@ impl Session {
         let spec = Spec::parse(format).map_err(|why| Error::request(Code::WrongFormat, why))?;
         let (format, version) = (spec.format, spec.version());
         let entries = Entries::new(header(format, version, cwd));
-        Ok(Self { format, version, entries, files: None })
+        Ok(Self { format, version, entries, files: None, end: None })
     }
 
     /// Begins a session of this format in a folder, for the folder `cwd`. The file is called as its
@@ -175,6 +175,28 @@ impl Session {
         let name = native.as_deref().and_then(|path| path.rsplit('/').next()).unwrap_or(&id);
         let ending = self.format.extensions.first().copied().unwrap_or_default();
         folder.join(format!("{name}{ending}"))
+    }
+}
+
+/// Returns the options with which sessions are read: damaged lines are kept.
+pub fn reading() -> Options {
+    Options { on_error: OnError::Keep, ..Options::default() }
+}
+
+/// Returns the session that a file belongs to, with all its files.
+pub fn source_of(path: &Path) -> JobSource {
+    let (source, relative) = (JobSource::File(path.into()), PathBuf::new());
+    let job = Job { source, relative, named: true, passed_over: None };
+    let whole = group(vec![job], &Gather { whole: true, session: None }).pop();
+    whole.map_or_else(|| JobSource::File(path.into()), |job| job.source)
+}
+
+/// Returns the folder to which the names of a session's parts are paths, if it is one that sessions
+/// share.
+fn home_of(source: &JobSource) -> Option<PathBuf> {
+    match source {
+        JobSource::Whole(whole) => Some(whole.among.home.clone()),
+        _ => None,
     }
 }
 

@@ -2,11 +2,13 @@
 
 use super::Session;
 use super::entries::Entries;
-use super::file::Writing;
-use super::open::{random, uuid};
+use super::file::{Files, Writing};
+use super::open::{random, reading, source_of, uuid};
+use super::rewrite::Rewritten;
+use crate::batch::{Opened, ReadOptions};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Options};
+use crate::format::{Appender, Cx, Options};
 use crate::formats;
 use crate::json::Json;
 use crate::memory::{Buffer, Bytes};
@@ -17,7 +19,7 @@ impl Session {
     /// Writes a new entry, and returns its identifier.
     pub(super) fn write(&mut self, writing: Option<Writing>, record: Record) -> Result<String> {
         let id = record.node.text(Field::Id).unwrap_or_default();
-        let located = Located { value: record, at: Position::default() };
+        let located = unplaced(record);
         let leaf = self.leaf_record(&located.value);
         let added: Vec<_> = std::iter::once(&located).chain(&leaf).collect();
         if let (true, Some(lines)) = (self.version.tree, self.lines_of(&added)?) {
@@ -36,34 +38,47 @@ impl Session {
             self.entries.follow();
             return Ok(id);
         }
-        if let Some(behind) = self.behind(&added)? {
-            self.files
-                .iter_mut()
-                .try_for_each(|files| files.change(&behind.before, &behind.after, true))?;
+        if let Some(Added { lines, records, leaf }) = self.added(&located.value)? {
+            if let Some(files) = &mut self.files
+                && let Err(error) = files.append(&lines)
+            {
+                // The file does not have the lines that the end of the session has.
+                self.end = None;
+                return Err(error);
+            }
             drop(writing);
-            behind.nodes.into_iter().chain(leaf).for_each(|node| self.entries.push(node));
-            self.entries.set_leaf(Some(behind.leaf.clone()))?;
+            records.into_iter().for_each(|value| self.entries.push(unplaced(value)));
+            self.entries.set_leaf(Some(leaf))?;
             self.entries.follow();
-            return Ok(behind.leaf.text().unwrap_or_default());
+            return Ok(self.leaf().unwrap_or_default());
         }
-        let all = self.entries.located().chain(added.iter().copied());
-        let output = written(self.format, self.version, all)?;
+        self.end = None;
+        let rewritten = match &self.files {
+            Some(files) if !files.is_new() => {
+                let source = source_of(files.main());
+                let opened = Opened::new(&source, ReadOptions::new(None, &reading()), true)?;
+                let opened = opened.ok_or_else(|| self.no_place(&located.value))?;
+                self.rewritten(&mut { opened.input }, &located.value)?
+            }
+            None if self.header().node.get(Field::Source).is_some() => {
+                self.rewritten(&mut self.to_bytes()?.into_parts(), &located.value)?
+            }
+            _ => {
+                let all = self.entries.located().chain(added.iter().copied());
+                Rewritten {
+                    parts: written(self.format, self.version, all)?,
+                    ..Rewritten::default()
+                }
+            }
+        };
         // A list does not contain identifiers: its reader makes them.
-        let (options, log) = (Options::default(), Log::default());
-        let cx = Cx { options: &options, log: &log };
-        let part = |name: &str| (name.to_owned(), output.part(name).unwrap_or_default());
-        let copies = output.names().map(part);
-        let mut parts = copies.fold(Bytes::default(), |all, (name, copy)| all.with(&name, copy));
-        let read = Entries::read(formats::records(self.format, &mut parts, &cx)?)?;
+        let read = self.read_back(&rewritten.parts)?;
         if !self.continues(&read, &located.value) {
             return Err(self.no_place(&located.value));
         }
         match &mut self.files {
-            Some(files) if files.is_new() => files.fill(&output)?,
-            Some(files) => {
-                let before = written(self.format, self.version, self.entries.located())?;
-                files.change(&before, &output, self.format.has_lines())?;
-            }
+            Some(files) if files.is_new() => files.fill(&rewritten.parts)?,
+            Some(files) => files.change(&files.contents()?, rewritten)?,
             None => {}
         }
         drop(writing);
@@ -71,48 +86,40 @@ impl Session {
         Ok(self.leaf().unwrap_or_default())
     }
 
-    /// Returns the lines that new records are behind those that the file of a tree has; `None` if
-    /// the format's writer needs the whole session, or these lines alone would be read otherwise.
-    fn behind(&self, added: &[&Located<Record>]) -> Result<Option<Behind>> {
-        let exists = self.files.as_ref().is_some_and(|files| !files.is_new());
-        if !(exists && self.version.tree && self.format.has_lines()) {
-            return Ok(None);
-        }
-        let (options, log) = (writing_options(), Log::default());
+    /// Reads the files of the session with a further record.
+    fn read_back(&self, output: &Buffer) -> Result<Entries> {
+        let (options, log) = (Options::default(), Log::default());
         let cx = Cx { options: &options, log: &log };
-        let output = |added: &[&Located<Record>]| {
-            let mut sink = Buffer::default();
-            let mut writer = (self.format.write)(&mut sink, self.version, &cx)?;
-            for located in self.entries.located() {
-                if !writer.pass(located)? {
-                    return Ok(None);
-                }
-            }
-            added.iter().try_for_each(|record| writer.record(record))?;
-            writer.finish()?;
-            Ok(Some(sink))
-        };
-        let (Some(before), Some(after)) = (output(&[])?, output(added)?) else { return Ok(None) };
-        let both = after.main();
-        let lines = both.strip_prefix(before.main().as_slice()).unwrap_or_default();
-        let mut parts = Bytes::new(lines);
-        let mut nodes = Vec::new();
-        for item in formats::records(self.format, &mut parts, &cx)? {
-            let value = item?.value;
-            if value.is_node() {
-                nodes.push(Located { value, at: Position::default() });
-            }
-        }
-        let new = |id: &&Json| !self.entries.has(id);
-        let last = nodes.last().map(|last| &last.value);
-        let same = |last: &&Record| added.first().is_some_and(|new| new.value.kind == last.kind);
-        let leaf = last.filter(same).and_then(|last| last.node.json(Field::Id)).filter(new);
-        let first = nodes.first().and_then(|first| first.value.node.json(Field::Parent));
-        let parent = first.filter(|parent| !parent.is_null());
-        let Some(leaf) = leaf.filter(|_| parent == self.entries.leaf()).cloned() else {
+        let part = |name: &str| (name.to_owned(), output.part(name).unwrap_or_default());
+        let copies = output.names().map(part);
+        let mut parts = copies.fold(Bytes::default(), |all, (name, copy)| all.with(&name, copy));
+        Entries::read(formats::records(self.format, &mut parts, &cx)?)
+    }
+
+    /// Returns a new record as lines behind those that the session has; `None` if the whole session
+    /// is needed for that.
+    fn added(&mut self, record: &Record) -> Result<Option<Added>> {
+        if self.files.as_ref().is_some_and(Files::is_new) {
             return Ok(None);
-        };
-        Ok(Some(Behind { before, after, nodes, leaf }))
+        }
+        let Some(mut end) = self.end.take().or_else(|| self.open_end()) else { return Ok(None) };
+        let (parent, mut lines) = (self.entries.leaf().cloned(), Vec::new());
+        let records = end.add(record, &mut lines)?;
+        let nodes = || records.iter().filter(|record| record.is_node());
+        let first = nodes().next().and_then(|first| first.node.json(Field::Parent));
+        let last = nodes().next_back().filter(|last| last.kind == record.kind);
+        let leaf = last.and_then(|last| last.node.json(Field::Id)).cloned();
+        let leaf = leaf.filter(|leaf| !self.entries.has(leaf));
+        let follows = first.filter(|parent| !parent.is_null()) == parent.as_ref();
+        let leaf = leaf.filter(|_| follows).ok_or_else(|| self.no_place(record))?;
+        self.end = Some(end);
+        Ok(Some(Added { lines, records, leaf }))
+    }
+
+    /// Returns the end of the session, if records can be added to it as lines.
+    fn open_end(&self) -> Option<Box<dyn Appender>> {
+        let mut end = (self.format.append?)(self.header(), self.version.number)?;
+        self.entries().all(|record| end.note(record)).then_some(end)
     }
 
     /// Returns the record that makes a new entry the leaf, if an earlier record names another one.
@@ -141,18 +148,14 @@ impl Session {
     }
 
     /// Returns the error for an entry that would not come behind the last one.
-    fn no_place(&self, entry: &Record) -> Error {
+    pub(super) fn no_place(&self, entry: &Record) -> Error {
         let name = self.format.at(self.version.number);
-        if self.version.tree {
-            let role = entry.node.text(Field::Role).unwrap_or_default();
-            let message = format!("{name} has no place for this message of the role `{role}`");
-            return Error::request(Code::NoSuchEntry, message);
+        let role = entry.node.text(Field::Role).unwrap_or_default();
+        let mut message = format!("{name} has no place for this message of the role `{role}`");
+        if !self.version.tree {
+            message += " behind the last one; convert the session to another format (`copyist \
+                        convert --to pi`) and append to the output";
         }
-        let message = format!(
-            "copyist cannot continue this session of {name} yet, because the format has no place \
-             for a message behind the last one; convert it to another format (`copyist convert \
-             --to pi`) and append to the output"
-        );
         Error::request(Code::NoSuchEntry, message)
     }
 
@@ -189,14 +192,16 @@ impl Session {
 }
 
 /// Lines behind those that a file has.
-struct Behind {
-    /// The output of the session's end without the new records, and with them.
-    before: Buffer,
-    after: Buffer,
-    /// The new records as they are read.
-    nodes: Vec<Located<Record>>,
+struct Added {
+    lines: Vec<u8>,
+    /// The records as which they are read.
+    records: Vec<Record>,
     /// The identifier of the last one.
     leaf: Json,
+}
+
+fn unplaced(value: Record) -> Located<Record> {
+    Located { value, at: Position::default() }
 }
 
 /// Returns options by which a program's messages get the members that the agent requires.

@@ -217,8 +217,8 @@ fn a_file_that_may_not_grow_keeps_its_length() {
 fn a_format_that_cannot_be_continued_is_named_with_advice() {
     let dir = Dir::in_memory();
     dir.copy("codex/v2/polish", "codex.jsonl");
-    let (code, why) = dir.exit(&["append", "--text", "hi", "codex.jsonl"]);
-    assert!(code == 3 && why.contains("copyist convert"), "{why}");
+    let (code, why) = dir.exit(&["append", "--role", "system", "--text", "hi", "codex.jsonl"]);
+    assert!(code == 3 && why.contains("no place for this message"), "{why}");
     assert_eq!(read(&dir.path("codex.jsonl")), own("codex/v2/polish"));
     dir.copy("connectonion/v3/tides", "run_1.yaml");
     let (code, why) = dir.exit(&["fork", "run_1.yaml"]);

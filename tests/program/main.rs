@@ -3,6 +3,7 @@
 mod accepted;
 mod append;
 mod append_races;
+mod appended;
 mod batch;
 mod branches;
 mod cli;

@@ -11,6 +11,7 @@
 //! it; so are metadata without a log, which a run leaves that has just begun.
 
 mod additions;
+mod append;
 mod health;
 mod line;
 mod lineage;
@@ -55,6 +56,7 @@ pub static FORMAT: Format = Format {
     context: Some(context::open),
     mends: Mends::Everything,
     native: Some(native),
+    append: Some(append::open),
     additions: Some(additions::addition),
     fills: additions::FILLS,
     ..Format::new(Required {

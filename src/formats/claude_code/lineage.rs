@@ -205,7 +205,7 @@ impl Lineage {
     /// Whether a line with this identifier is in the conversation.
     #[must_use]
     pub fn knows(&self, id: &Json) -> bool {
-        self.nodes.iter().any(|(node, _)| *node == key(id))
+        self.nodes.iter().rev().any(|(node, _)| *node == key(id))
     }
 
     /// Whether this is the last line of the conversation.

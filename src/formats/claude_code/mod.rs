@@ -29,6 +29,7 @@
 
 mod about;
 mod additions;
+mod append;
 mod chain;
 mod context;
 mod files;
@@ -77,6 +78,7 @@ pub static FORMAT: Format = Format {
     ],
     home: Some(home),
     resume: Some(read::resume),
+    append: Some(append::open),
     // By the rules of release 2.1.332: the path to the leaf, which begins at the last compaction.
     // What the program renders again (attachments) is not contained.
     context: Some(context::open),

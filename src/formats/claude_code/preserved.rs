@@ -6,7 +6,6 @@
 use super::links::key;
 use super::wire;
 use crate::json::{Cursor, Json};
-use crate::record::{Field, Node};
 use bytes::Bytes;
 use memchr::memmem::Finder;
 use std::collections::HashMap;
@@ -65,6 +64,12 @@ impl Segments {
         }
     }
 
+    /// Whether messages are kept behind this summary.
+    #[must_use]
+    pub fn keep_behind(&self, id: u64) -> bool {
+        self.0.iter().any(|segment| segment.anchor == id)
+    }
+
     /// Returns the new parents of messages. Names of lines that are lost do not count.
     #[must_use]
     pub fn kept(&self, is_there: &dyn Fn(&u64) -> bool) -> Preserved {
@@ -79,13 +84,6 @@ impl Segments {
 const MARK: &[u8] = b"\"preserved";
 
 impl Preserved {
-    /// Whether a line names messages that a compaction keeps.
-    #[must_use]
-    pub fn is_named_in(node: &Node) -> bool {
-        let data = node.json(Field::Data).map(Json::as_bytes).unwrap_or_default();
-        memchr::memmem::find(data, MARK).is_some()
-    }
-
     fn add(&mut self, segment: &Segment, is_there: &dyn Fn(&u64) -> bool) {
         let Segment { anchor, listed, ends } = segment;
         let mut last = *anchor;

@@ -4,7 +4,6 @@ use super::about::{FIRST, SECOND};
 use super::files::{self, Begun};
 use super::foreign::Foreign;
 use super::lineage::Lineage;
-use super::preserved::Preserved;
 use super::upgrade::Upgrade;
 use super::{NAME, line};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
@@ -103,31 +102,6 @@ impl Writer for Transcript<'_> {
             }
         }
         Ok(())
-    }
-
-    fn pass(&mut self, located: &Located<Record>) -> Result<bool> {
-        let record = &located.value;
-        match (&self.session, record.kind) {
-            (None, Kind::Session) => self.begin(record),
-            (None, _) => return Err(no_session(located.at)),
-            (Some(_), Kind::Session) => {
-                self.leaf = record.node.json(Field::Leaf).cloned().or(self.leaf.take());
-            }
-            (Some(_), _) if Preserved::is_named_in(&record.node) => return Ok(false),
-            (Some(_), _) => match files::begun(record) {
-                Some(part) if part.name.is_empty() => self.part = Place::Main,
-                Some(_) => self.part = Place::Flat,
-                None if files::is_of_transcript(record) && !record.is_restored() => {
-                    self.part = Place::Main;
-                    self.written.note(record);
-                }
-                None if matches!(self.part, Place::Main) && !record.is_restored() => {
-                    self.written.note(record);
-                }
-                None => {}
-            },
-        }
-        Ok(self.upgrade.is_none() && matches!(self.session, Some(Session::Own(_))))
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {

@@ -29,7 +29,7 @@ const ORIGINATOR: &str = "copyist";
 type To<'t> = &'t mut dyn FnMut(&[u8]);
 
 /// State of the conversion.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Foreign {
     version: u32,
     /// Whether the records come from a rollout of another version.
@@ -72,18 +72,48 @@ impl Foreign {
             version,
             own,
             shows: own && !session.is(Field::Source, "codex@1"),
-            last_texts: [None, None, None],
             session,
             first: true,
             time,
-            stamp: None,
-            waiting: Vec::new(),
-            waiting_size: 0,
-            ordinal: 0,
-            turn: Turn::default(),
-            usage: Counter::default(),
             question,
+            ..Self::default()
         }
+    }
+
+    /// Begins behind the end of a rollout of this version.
+    #[must_use]
+    pub fn behind(session: &Node, version: u32) -> Self {
+        let thread = session.text(Field::Id).unwrap_or_default();
+        let turn = Turn {
+            turn: digits(&[thread.as_bytes(), b"turn"].concat()),
+            thread,
+            ..Turn::default()
+        };
+        Self { version, turn, ..Self::default() }
+    }
+
+    /// Notes a record that the rollout has.
+    pub fn note(&mut self, record: &Record) {
+        let node = &record.node;
+        if node.is_true(Field::Synthesized) {
+            return;
+        }
+        let ordinal = node.json(Field::Extra).and_then(|extra| extra.member("ordinal")?.float());
+        self.ordinal = ordinal.map_or(self.ordinal, |ordinal| ordinal as u64 + 1);
+        if let Some(data) = node.json(Field::Data).filter(|_| record.kind == Kind::Event) {
+            self.turn.begin(data);
+            self.usage.resume(data);
+            let is_item =
+                data.member("type").is_some_and(|kind| kind.as_bytes() == b"\"item_completed\"");
+            self.turn.item += u64::from(is_item);
+        }
+    }
+
+    /// Writes the lines of a message behind the rollout.
+    pub fn add(&mut self, record: &Record, log: &Log, to: To<'_>) {
+        self.time = record.node.json(Field::Time).and_then(times::read).or(self.time);
+        self.lines(record, log, to);
+        self.count(None, to);
     }
 
     /// Writes the lines of a record.
@@ -102,7 +132,8 @@ impl Foreign {
             }
             return;
         }
-        self.lines(record, cx, to);
+        self.head(to);
+        self.lines(record, cx.log, to);
     }
 
     /// Writes what is still to be written.
@@ -119,7 +150,7 @@ impl Foreign {
         }
         self.head(to);
         for record in std::mem::take(&mut self.waiting) {
-            self.lines(&record, cx, to);
+            self.lines(&record, cx.log, to);
         }
     }
 
@@ -136,19 +167,18 @@ impl Foreign {
         self.session.set(Field::Cwd, cwd.clone());
     }
 
-    fn lines(&mut self, record: &Record, cx: &Cx<'_>, to: To<'_>) {
-        self.head(to);
+    fn lines(&mut self, record: &Record, log: &Log, to: To<'_>) {
         self.stamp = record.node.json(Field::Time).filter(|_| self.own).cloned();
         match record.kind {
-            Kind::Message if !record.is_aside() && self.own => self.message(record, cx.log, to),
+            Kind::Message if !record.is_aside() && self.own => self.message(record, log, to),
             Kind::Message if !record.is_aside() => {
                 self.count(Some(&record.node), to);
                 self.thoughts(&record.node, to);
-                self.message(record, cx.log, to);
+                self.message(record, log, to);
                 self.usage.note(&record.node);
             }
-            _ if self.own => self.line(record, cx.log, to),
-            _ => cx.log.count(FieldOutcome::Dropped, &record.path()),
+            _ if self.own => self.line(record, log, to),
+            _ => log.count(FieldOutcome::Dropped, &record.path()),
         }
     }
 

@@ -26,6 +26,7 @@
 //! place.
 
 mod additions;
+mod append;
 mod base;
 mod chain;
 mod context;
@@ -74,6 +75,7 @@ pub static FORMAT: Format = Format {
     interface: Interface::OpenAiResponses,
     unanswered: items::ABORTED,
     native: Some(native),
+    append: Some(append::open),
     command: Some(|id, _| ["codex", "resume", id].map(str::to_owned).to_vec()),
     additions: Some(additions::addition),
     is_ours: Some(foreign::is_ours),

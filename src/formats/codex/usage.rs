@@ -45,6 +45,15 @@ pub struct Counter {
 }
 
 impl Counter {
+    /// Takes the totals of an event that the rollout has.
+    pub fn resume(&mut self, event: &Json) {
+        let info = event.member("info").and_then(|info| info.member("total_token_usage"));
+        if let Some(all) = info {
+            self.total = NAMES
+                .map(|name| all.member(name).as_ref().and_then(Json::float).unwrap_or(0.0) as u64);
+        }
+    }
+
     /// Notes the usage of an answer, which is written.
     pub fn note(&mut self, answer: &Node) {
         let Some(usage) = answer.node(Field::Usage) else { return };

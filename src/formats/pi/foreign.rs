@@ -261,7 +261,10 @@ pub fn is_bare(record: &Record) -> bool {
         }
         Some("tool") => {
             let result = node.nodes(Field::Content).and_then(|blocks| blocks.first());
-            result.is_some_and(|result| lacks(&[Field::Name, Field::IsError], result))
+            result.is_some_and(|result| {
+                let text = result.json(Field::Content).filter(|text| !text.is_null());
+                text.is_some() || lacks(&[Field::Name, Field::IsError], result)
+            })
         }
         _ => false,
     }

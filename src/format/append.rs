@@ -1,0 +1,24 @@
+//! Interface by which records are added to a session whose files are lines.
+
+use crate::error::Result;
+use crate::record::Record;
+use std::fmt::Debug;
+
+/// Opens a session of this version behind its session record. `None` where its records were not
+/// read from a file of this version.
+pub type AppendFn = fn(&Record, u32) -> Option<Box<dyn Appender>>;
+
+/// State at the end of a session, behind which records are added: what a further line depends on.
+/// Adding a record costs the same however long the session is.
+pub trait Appender: Debug + Send + Sync {
+    /// Notes a record that the session has already. Returns false if no line can be added to such a
+    /// session without the rest of it.
+    fn note(&mut self, record: &Record) -> bool;
+
+    /// Adds a record behind the others: appends its lines to `out`, and returns the records as which
+    /// these lines are read. There are none if the format has no line for the record.
+    ///
+    /// # Errors
+    /// If the lines cannot be read.
+    fn add(&mut self, record: &Record, out: &mut Vec<u8>) -> Result<Vec<Record>>;
+}
