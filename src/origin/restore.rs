@@ -23,7 +23,7 @@ use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Options, Parts, Sink};
 use crate::formats::{Spec, canonical};
-use crate::record::{Field, Record};
+use crate::record::{Field, Kind, Record};
 use crate::stage::{Stage, Staged};
 use std::collections::HashSet;
 
@@ -104,7 +104,7 @@ pub fn restore(
             Err(unusable(Code::OriginOfAnother, message))
         }
         Ok(Changed::Merged(merged)) => {
-            let Merged { base, streams } = *merged;
+            let Merged { base, streams, is_last_first } = *merged;
             let mut edits = Vec::new();
             let mut befores =
                 base.map(|base| (base, true)).into_iter().chain([(unedited.parts, false)]);
@@ -112,6 +112,9 @@ pub fn restore(
                 if let Some((before, is_of_stream)) = befores.next() {
                     edits.push(Edit { before, after, is_of_stream });
                 }
+            }
+            if is_last_first {
+                edits.reverse();
             }
             Ok(Some(Restored { source, edits, findings: log, header }))
         }
@@ -256,6 +259,8 @@ struct Merged {
     base: Option<Staged>,
     /// The file, where it is a stream, and the stream of the source with the edits of the file.
     streams: Vec<Staged>,
+    /// Whether the last of these counts first.
+    is_last_first: bool,
 }
 
 /// Merges a file that is not as it was written with its origin. `was` is the file as it was, where
@@ -307,12 +312,14 @@ fn changed(
     let origin: (_, &mut dyn Parts) = (source_format, &mut stream.parts);
     if !is_stream {
         let merged = merged(&mut base, &mut now, origin, sink, cx)?;
-        let merged = merged.map(|stream| Merged { base: None, streams: vec![stream] });
+        let merged =
+            merged.map(|stream| Merged { base: None, streams: vec![stream], is_last_first: false });
         return Ok(merged.map_or(Changed::Not, |merged| Changed::Merged(Box::new(merged))));
     }
     // A stream holds all data of the source, so the file is the edited session. Where the source's
     // format has another place for an edit, the stream is merged as any other file.
-    report_stream_edits(&base, &now, cx);
+    let added = report_stream_edits(&base, &now, cx);
+    let is_last_first = has_foreign_messages(&mut now, added)?;
     let (was, is) = (base.parts()?, now.store.parts()?);
     let quiet = Cx { options: cx.options, log: &Log::default() };
     let merged = match merged(&mut base, &mut now, origin, sink, &quiet) {
@@ -320,7 +327,7 @@ fn changed(
         merged => merged.unwrap_or_default(),
     };
     let streams = [is].into_iter().chain(merged).collect();
-    Ok(Changed::Merged(Box::new(Merged { base: Some(was), streams })))
+    Ok(Changed::Merged(Box::new(Merged { base: Some(was), streams, is_last_first })))
 }
 
 /// Whether two streams have the same records, in any spelling. In a stream a user may edit any
@@ -342,14 +349,15 @@ fn are_same_streams(base: &mut Base, now: &mut FileRecords) -> Result<bool> {
     Ok(true)
 }
 
-/// Reports the edits of a stream.
-fn report_stream_edits(base: &Base, now: &FileRecords, cx: &Cx<'_>) {
-    let (outcomes, added) = aligned(&base.names, &now.names);
+/// Reports the edits of a stream. Returns the numbers of new records if nothing else was edited.
+fn report_stream_edits(base: &Base, now: &FileRecords, cx: &Cx<'_>) -> Vec<u32> {
+    let (outcomes, mut added) = aligned(&base.names, &now.names);
     let report = |code, message: &str, number: Option<u32>| {
         let at = number.and_then(|number| now.places.get(number as usize)).copied();
         let found = Diagnostic::new(code, message);
         cx.report(at.map_or(found.clone(), |at| found.at(at)));
     };
+    let is_only_new = outcomes.iter().all(|outcome| matches!(outcome, Match::Same(_)));
     for outcome in outcomes {
         match outcome {
             Match::Same(_) => {}
@@ -359,7 +367,20 @@ fn report_stream_edits(base: &Base, now: &FileRecords, cx: &Cx<'_>) {
             Match::Deleted => report(Code::OriginDeleted, "a record was deleted", None),
         }
     }
-    added.into_iter().for_each(|new| report(Code::OriginAdded, "a record was added", Some(new)));
+    added.iter().for_each(|new| report(Code::OriginAdded, "a record was added", Some(*new)));
+    added.retain(|_| is_only_new);
+    added
+}
+
+/// Whether all of these records are messages without members of their own format, which need its
+/// form first.
+fn has_foreign_messages(now: &mut FileRecords, added: Vec<u32>) -> Result<bool> {
+    let mut all = !added.is_empty();
+    for number in added {
+        let record = now.record(number)?;
+        all &= record.kind == Kind::Message && record.node.get(Field::Extra).is_none();
+    }
+    Ok(all)
 }
 
 /// Writes the base of an origin, and reads it. If the file was not made by a writer, the base is the
