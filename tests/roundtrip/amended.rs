@@ -329,3 +329,57 @@ fn what_speaks_of_a_message_that_is_deleted_goes_with_it() {
         assert_eq!(dir.exit(&["validate", home.to_str().expect("UTF-8")]).0, 0, "{to}");
     }
 }
+
+/// A transcript of Claude Code in which an answer has two lines; the reason for its end is in the
+/// last one only.
+fn in_pieces() -> String {
+    let ids = ["10000000", "10000001", "10000002", "10000003", "10000004"]
+        .map(|id| format!("{id}-0000-4000-8000-000000000000"));
+    let answer = |block: Value, stop: Value| {
+        json!({"id": "msg_01", "type": "message", "role": "assistant", "model": "claude-sonnet-4",
+            "content": [block], "stop_reason": stop, "stop_sequence": null,
+            "usage": {"input_tokens": 9, "output_tokens": 4}})
+    };
+    let call =
+        json!({"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}});
+    let result = json!({"type": "tool_result", "tool_use_id": "toolu_1", "content": "lamp.txt"});
+    let end = json!({"id": "msg_02", "type": "message", "role": "assistant",
+        "model": "claude-sonnet-4", "content": [{"type": "text", "text": "A lamp."}],
+        "stop_reason": null, "stop_sequence": null, "usage": {"input_tokens": 9, "output_tokens": 4}});
+    let messages = [
+        json!({"role": "user", "content": "What is here?"}),
+        answer(json!({"type": "text", "text": "I look around."}), Value::Null),
+        answer(call, json!("tool_use")),
+        json!({"role": "user", "content": [result]}),
+        end,
+    ];
+    let lines = messages.iter().enumerate().map(|(n, message)| {
+        let parent = n.checked_sub(1).map(|before| ids[before].clone());
+        json!({"parentUuid": parent, "isSidechain": false, "userType": "external", "cwd": "/w",
+            "sessionId": "5e551011-0000-4000-8000-000000000001", "version": "2.1.81",
+            "type": message["role"], "uuid": ids[n],
+            "timestamp": format!("2026-11-21T10:00:0{n}.000Z"), "message": message})
+        .to_string()
+    });
+    lines.map(|line| line + "\n").collect()
+}
+
+#[test]
+fn an_edited_piece_of_an_answer_keeps_its_members() {
+    let source = in_pieces();
+    for to in ["pi@3", "codex@2", "connectonion@2", "canonical"] {
+        for (word, other) in [("around", "behind"), ("A lamp", "A lump"), ("is here", "is hers")] {
+            let dir = Dir::new();
+            dir.write("in.jsonl", source.as_bytes());
+            let (code, said) = dir.exit(&["convert", "-t", to, "-o", "away", "in.jsonl"]);
+            assert!(code <= 1, "{to}: {said}");
+            let away = fs::read_to_string(dir.path("away")).expect("UTF-8");
+            assert!(away.contains(word), "{to}: {away}");
+            fs::write(dir.path("away"), away.replace(word, other)).expect("a file");
+            let (code, said) = dir.exit(&["convert", "-t", "claude-code", "-o", "back", "away"]);
+            assert!(code <= 1, "{to}: {said}");
+            let back = fs::read_to_string(dir.path("back")).expect("UTF-8");
+            assert_eq!(back, source.replace(word, other), "{to}");
+        }
+    }
+}

@@ -160,6 +160,7 @@ impl Merger<'_> {
             let id = |node: &Node| node.json(Field::Id).cloned();
             self.renamed = id(&source.node).zip(id(&base.node));
         }
+        let own = source.node.clone();
         for field in &edits {
             match base.node.get(*field) {
                 Some(value) if source.kind.admits(*field) => {
@@ -170,7 +171,7 @@ impl Merger<'_> {
             }
         }
         let held = self.agree(&mut source, &bases, last);
-        self.mend(&mut source, held.as_deref());
+        self.mend(&mut source, held.as_deref(), &own);
         let all = of.iter().map(|number| self.base.record(*number)).collect::<Result<Vec<_>>>()?;
         self.answer = Answer::of(&all, &bases);
         self.edit_extra(Some(&was), base, &mut source, last);
@@ -240,9 +241,9 @@ impl Merger<'_> {
         self.last = Some(last);
     }
 
-    /// Completes an edited message with the fields that the source's agent requires. `held`
+    /// Completes an edited message, which was `own`, with what the source's agent requires. `held`
     /// contains the blocks that come from the source, if the message got others.
-    fn mend(&self, source: &mut Record, held: Option<&[Node]>) {
+    fn mend(&self, source: &mut Record, held: Option<&[Node]>, own: &Node) {
         if !self.restored_texts.has_edits_for(source) {
             source.node.take(Field::Synthesized);
         }
@@ -252,7 +253,10 @@ impl Merger<'_> {
             .map(|to| in_source_format(to, self.new_turns.session(), call, source))
             .unwrap_or_default();
         if let Some(made) = whole(made) {
-            mend(source, &made, held);
+            // A message of the source's own agent has the fields that this agent gives it.
+            let is_own = !own.is_true(Field::Synthesized)
+                && own.json(Field::Role) == source.node.json(Field::Role);
+            mend(source, &made, held, &|field| !is_own || own.get(field).is_some());
         }
     }
 

@@ -144,9 +144,14 @@ pub fn whole(made: Vec<Record>) -> Option<Record> {
 }
 
 /// Completes an edited message with what `source_format` made of it: content that came from the
-/// file, token counts, which are unknown, and fields that the agent expects in every message.
+/// file, and fields that the agent expects in every message, as far as the message `needs` them.
 /// Blocks in `held` stay as they are; without this list, all blocks stay.
-pub fn mend(message: &mut Record, made: &Record, held: Option<&[Node]>) {
+pub fn mend(
+    message: &mut Record,
+    made: &Record,
+    held: Option<&[Node]>,
+    needs: &dyn Fn(Field) -> bool,
+) {
     let poorer = is_poorer(made, message);
     for (field, value) in made.node.iter() {
         match (field, value, message.node.get(field)) {
@@ -159,7 +164,9 @@ pub fn mend(message: &mut Record, made: &Record, held: Option<&[Node]>) {
             (Field::Content, ..) if held.is_some() && !poorer => {
                 message.node.set(field, value.clone());
             }
-            (_, _, None) if !OWN.contains(&field) => message.node.set(field, value.clone()),
+            (_, _, None) if needs(field) && !OWN.contains(&field) => {
+                message.node.set(field, value.clone())
+            }
             _ => {}
         }
     }
