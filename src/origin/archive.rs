@@ -9,7 +9,7 @@ use crate::origin::digest::{Digest, Measure};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::io::{self, BufReader, Read, Write};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 use tar::{Builder, EntryType, Header};
 use zstd::stream::{read::Decoder, write::Encoder};
@@ -20,6 +20,10 @@ const LEVEL: i32 = 2;
 const WINDOW_LOG: u32 = 23;
 /// Maximum length of a member that is read into memory.
 const LONGEST: u64 = 64 << 20;
+/// Maximum length of a member's name.
+const LONGEST_NAME: u64 = 64 << 10;
+/// Maximum number of members.
+const MOST_MEMBERS: usize = 1 << 16;
 /// Maximum size of the unpacked archive: this many times the sizes of the packed bytes and of the
 /// file together, plus this many bytes.
 const EXPANSION: (u64, u64) = (200, 1 << 30);
@@ -118,6 +122,7 @@ impl<R: Read> Read for Counted<R> {
 pub type Unreadable = &'static str;
 
 const TORN: Unreadable = "it is torn or damaged";
+const OUTSIDE: Unreadable = "it contains paths that lead outside";
 
 /// Function that gets each member: its name, and its contents.
 pub type MemberFn<'a> = &'a mut dyn FnMut(&str, &mut dyn Read) -> io::Result<()>;
@@ -151,14 +156,28 @@ pub fn read(
 
 fn members(bytes: &mut impl Read, take: MemberFn<'_>) -> std::result::Result<(), Unreadable> {
     let mut archive = tar::Archive::new(bytes);
-    let mut names = HashSet::new();
-    for entry in archive.entries().map_err(|_| TORN)? {
+    let (mut names, mut long) = (HashSet::new(), None);
+    // The crate would read descriptions of members into memory, however long they are.
+    for entry in archive.entries().map_err(|_| TORN)?.raw(true) {
         let mut entry = entry.map_err(|_| TORN)?;
-        if entry.header().entry_type() != EntryType::Regular {
-            return Err("it contains links or devices");
+        match entry.header().entry_type() {
+            EntryType::Regular => {}
+            EntryType::GNULongName if long.is_none() && entry.size() <= LONGEST_NAME => {
+                let mut name = contents(&mut entry).map_err(|_| TORN)?;
+                name.truncate(name.iter().position(|byte| *byte == 0).unwrap_or(name.len()));
+                long = Some(String::from_utf8(name).map_err(|_| OUTSIDE)?);
+                continue;
+            }
+            _ => return Err("it contains anything but files"),
         }
-        let path = entry.path().map_err(|_| TORN)?.into_owned();
-        let Some(name) = relative(&path) else { return Err("it contains paths that lead outside") };
+        let path = match long.take() {
+            Some(name) => PathBuf::from(name),
+            None => entry.path().map_err(|_| TORN)?.into_owned(),
+        };
+        let Some(name) = relative(&path) else { return Err(OUTSIDE) };
+        if names.len() == MOST_MEMBERS {
+            return Err("it contains more members than a session can have");
+        }
         if !names.insert(name.to_lowercase()) {
             return Err("it contains two members of one name");
         }

@@ -7,6 +7,7 @@ mod common;
 mod continued;
 mod edited;
 mod held;
+mod hostile;
 mod imported;
 mod judged;
 mod origin;
