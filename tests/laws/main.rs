@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod deeds;
+mod drawn_words;
 mod generated;
 mod losses;
 mod onward;
