@@ -19,6 +19,8 @@ pub struct Entries {
     leaf: Option<Json>,
     /// Whether the leaf is the last entry, not one that was chosen.
     follows: bool,
+    /// Whether a record of the session names the leaf.
+    names_leaf: bool,
 }
 
 impl Entries {
@@ -30,6 +32,7 @@ impl Entries {
             places: HashMap::new(),
             labels: HashMap::new(),
             follows: leaf.is_none(),
+            names_leaf: leaf.is_some(),
             leaf,
         }
     }
@@ -65,6 +68,7 @@ impl Entries {
             && let Some(leaf) = node.json(Field::Leaf)
         {
             (self.leaf, self.follows) = (Some(leaf.clone()), false);
+            self.names_leaf = true;
         }
         if *kind == Kind::Label
             && let Some(target) = node.json(Field::Target)
@@ -106,6 +110,11 @@ impl Entries {
     /// Returns the entry that the next one follows.
     pub fn leaf(&self) -> Option<&Json> {
         self.leaf.as_ref()
+    }
+
+    /// Whether a record of the session names the leaf.
+    pub fn names_leaf(&self) -> bool {
+        self.names_leaf
     }
 
     /// Whether the leaf is an entry that was chosen, not simply the last one.

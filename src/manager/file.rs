@@ -182,8 +182,14 @@ impl Files {
     pub fn change(&mut self, before: &Buffer, after: Rewritten) -> Result<()> {
         let Rewritten { parts, changes } = after;
         // Other programs may have shared files open.
-        let begun = changes.iter().map(|(name, change)| change.begin(&self.place_of(name)?, true));
-        let begun = begun.collect::<Result<Vec<_>>>()?;
+        let (mut begun, mut new) = (Vec::new(), Vec::new());
+        for (name, change) in &changes {
+            let path = self.place_of(name)?;
+            match path.exists() {
+                true => begun.push(change.begin(&path, true)?),
+                false => new.push((name, change.make(None, true)?)),
+            }
+        }
         let mut added = Vec::new();
         for name in parts.names() {
             let (old, new) = (before.part(name), parts.part(name).unwrap_or_default());
@@ -204,6 +210,7 @@ impl Files {
         }
         // A replaced file may have changed meanwhile; then no line has been written.
         added.into_iter().try_for_each(|(place, lines)| self.append_to(place, &lines))?;
+        new.into_iter().try_for_each(|(name, contents)| self.begin_part(name, &contents))?;
         if begun.is_empty() {
             return Ok(());
         }

@@ -124,10 +124,7 @@ impl Session {
 
     /// Returns the record that makes a new entry the leaf, if an earlier record names another one.
     fn leaf_record(&self, entry: &Record) -> Option<Located<Record>> {
-        let names_leaf = |record: &Record| {
-            record.kind == Kind::Session && record.node.get(Field::Leaf).is_some()
-        };
-        let named = self.entries.located().any(|located| names_leaf(&located.value));
+        let named = self.entries.names_leaf();
         let id = entry.node.json(Field::Id).filter(|_| named && self.version.tree)?;
         let mut leaf = Record::new(Kind::Session);
         leaf.node.set(Field::Leaf, id.clone());

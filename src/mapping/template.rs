@@ -1,10 +1,11 @@
 //! Objects whose producer writes the same members in many orders.
 //!
 //! The members without a field are kept in `extra` as everywhere; between them, [`PLACE`] marks
-//! where the members with a field stand. So `extra` is a template of the object, and the object is
-//! written again with its own order of members.
+//! the places of the members with a field. So `extra` is a template of the object, and the object
+//! is written again with its own order of members. An object whose members are fields of the node
+//! itself ([`How::Within`]) has a template of its own in its place.
 
-use super::{Extra, Object, Row, Source, Taking};
+use super::{Extra, How, Object, Row, Source, Taking};
 use crate::json::{Fault, Json, text};
 use crate::record::Node;
 
@@ -33,6 +34,14 @@ pub fn read(
         }
         let name = source.spelling(key);
         match rows.iter().find(|row| text::is(name, row.key)) {
+            Some(Row { how: How::Within(inner), .. }) => match source.cursor.peek() {
+                Some(b'{') => {
+                    let mut own = Extra::default();
+                    read(source, inner, node, &mut own, &mut |_, _, _| Ok(false))?;
+                    template.add(name, own.finish().unwrap_or(EMPTY).as_bytes());
+                }
+                _ => source.unknown(key, template)?,
+            },
             Some(row) => {
                 let first = source.cursor.peek().unwrap_or_default();
                 source.value(key, row, node, template)?;
@@ -62,6 +71,15 @@ pub fn write(
             continue;
         }
         let row = rows.iter().find(|row| text::is(key, row.key));
+        if let Some(Row { how: How::Within(inner), .. }) = row {
+            let own = Json::checked(template.bytes().slice_ref(value));
+            match value.starts_with(b"{") {
+                true => within(inner, node, &own, object.key(&name)),
+                false if has_any(inner, node) => within(inner, node, &EMPTY, object.key(&name)),
+                false => object.spelled(key, value),
+            }
+            continue;
+        }
         let held = row.and_then(|row| Some((row, node.get(row.field)?)));
         let fits = |row: &Row| value.first().is_some_and(|b| row.field.shape().admits(*b));
         match held {
@@ -70,9 +88,28 @@ pub fn write(
             _ => object.spelled(key, value),
         }
     }
-    for row in rows {
-        if let Some(value) = node.get(row.field).filter(|_| template.member(row.key).is_none()) {
-            object.row(row, value);
+    for row in rows.iter().filter(|row| template.member(row.key).is_none()) {
+        match (&row.how, node.get(row.field)) {
+            (How::Within(inner), _) if has_any(inner, node) => {
+                within(inner, node, &EMPTY, object.key(row.key));
+            }
+            (How::Within(_), _) | (_, None) => {}
+            (_, Some(value)) => object.row(row, value),
         }
     }
+}
+
+/// Template of an object without members.
+const EMPTY: Json = Json::constant("{}");
+
+/// Appends an object whose members are fields of the node itself.
+fn within(rows: &'static [Row], node: &Node, template: &Json, out: &mut Vec<u8>) {
+    let mut object = Object::open(out);
+    write(rows, node, template, &mut object, &mut |_, _, _| false);
+    object.close();
+}
+
+/// Whether a node has the field of any of these rows.
+fn has_any(rows: &[Row], node: &Node) -> bool {
+    rows.iter().any(|row| node.get(row.field).is_some())
 }

@@ -12,7 +12,7 @@ use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Maximum number of calls of sub-agents whose lines may still begin.
 const CALLS: usize = 64;
@@ -22,7 +22,7 @@ const CALLS: usize = 64;
 pub struct Lineage {
     /// Whether all lines are those of one sub-agent, whose conversation the file is.
     agent: bool,
-    chain: Rc<Chain>,
+    chain: Arc<Chain>,
     /// Ordinal of the next line of the chain.
     next: u32,
     /// Hashes of the identifiers of the conversation's lines, each with that of its parent.
@@ -53,7 +53,7 @@ impl Lineage {
     /// Begins a transcript with the places of its lines; `agent` is true for the file of one
     /// sub-agent.
     #[must_use]
-    pub fn of(agent: bool, chain: Rc<Chain>) -> Self {
+    pub fn of(agent: bool, chain: Arc<Chain>) -> Self {
         Self { agent, chain, ..Self::default() }
     }
 

@@ -10,6 +10,7 @@ use crate::format::{Options, Parts};
 use crate::lines;
 use std::collections::HashSet;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Facts about a session.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub struct Opening {
     pub version: u32,
     /// Findings of version 1 in the lines, if the session is of it.
     pub older: Option<Older>,
-    pub chain: Rc<Chain>,
+    pub chain: Arc<Chain>,
     /// Keys of all identifiers, of a session with further parts.
     pub ids: HashSet<u64>,
 }
@@ -86,7 +87,7 @@ impl Opening {
         let several = names.len() > 1;
         let ids = links.links().iter().filter(|_| several).map(|link| link.id).collect();
         let version = if is_first { FIRST } else { SECOND };
-        let (older, chain) = (Some(older).filter(|_| is_first), Rc::new(links.chain()));
+        let (older, chain) = (Some(older).filter(|_| is_first), Arc::new(links.chain()));
         Ok(Self { limit, about, version, older, chain, ids })
     }
 }

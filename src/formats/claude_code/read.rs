@@ -18,6 +18,7 @@ use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Opens a session at a record that an earlier reading returned.
 ///
@@ -45,7 +46,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         parts,
         part: None,
         waiting: None,
-        lineage: Lineage::of(opening.about.agent, Rc::clone(&opening.chain)),
+        lineage: Lineage::of(opening.about.agent, Arc::clone(&opening.chain)),
         space: Space::beside(opening.ids.clone()),
         opening,
         releases: Vec::new(),

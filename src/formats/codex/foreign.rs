@@ -14,7 +14,7 @@ use crate::dialect::responses;
 use crate::format::Cx;
 use crate::ids::{self, hash, is_uuid};
 use crate::json::{Json, text};
-use crate::mapping::{Extra, Object, without};
+use crate::mapping::{Extra, Object, template, without};
 use crate::record::{Field, Kind, Node, Record, Value, block, identity};
 use crate::times;
 use jiff::Timestamp;
@@ -423,12 +423,12 @@ fn members(node: &Node, version: u32, own: bool) -> Json {
             extra.add(format!("\"{name}\"").as_bytes(), value);
         }
     };
-    usual("id", b"null");
-    usual("timestamp", b"null");
+    usual("id", template::PLACE);
+    usual("timestamp", template::PLACE);
     if version == 1 {
         usual("instructions", b"null");
     } else {
-        usual("cwd", b"null");
+        usual("cwd", template::PLACE);
         usual(
             "originator",
             format!("\"{}\"", if own { "codex_cli_rs" } else { ORIGINATOR }).as_bytes(),

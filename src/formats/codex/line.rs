@@ -1,10 +1,9 @@
 //! One line of a rollout as a record.
 
-use super::template::{self, Slot};
 use super::{twin, wire};
 use crate::dialect::responses;
 use crate::json::{Json, text};
-use crate::mapping::{Extra, Object};
+use crate::mapping::{Extra, Object, Row, Source, template};
 use crate::record::{Field, Kind, Node, Record, Value};
 use crate::times;
 
@@ -52,7 +51,7 @@ pub fn read_meta(line: &Json) -> Option<(Node, bool)> {
         }
         let mut node = Node::with_capacity(10);
         node.set(Field::Time, time);
-        let kept = template::take(&payload, wire::META_SLOTS, &mut node);
+        let kept = take(&payload, wire::META_ROWS, &mut node);
         parent(&kept, &mut node);
         extra(rest, Some(&kept), &mut node);
         return node.json(Field::Id).is_some().then_some((node, false));
@@ -62,7 +61,7 @@ pub fn read_meta(line: &Json) -> Option<(Node, bool)> {
         return None;
     }
     let mut node = Node::with_capacity(6);
-    let kept = template::take(line, wire::HEAD_SLOTS, &mut node);
+    let kept = take(line, wire::HEAD_ROWS, &mut node);
     extra(Extra::default(), Some(&kept), &mut node);
     let whole = [Field::Id, Field::Created].iter().all(|field| node.json(*field).is_some());
     whole.then_some((node, true))
@@ -127,15 +126,14 @@ pub fn read(line: &Json, bare: bool) -> Record {
         wire::ITEM => read_item(&payload).unwrap_or_else(|| unread(&payload, &wire)),
         wire::COMPACTED => {
             let mut record = Record::new(Kind::Compaction);
-            let slots = const { &[template::slot("message", Field::Summary)] };
-            let kept = template::take(&payload, slots, &mut record.node);
+            let kept = take(&payload, wire::COMPACTED_ROWS, &mut record.node);
             record.node.set(Field::Kept, Json::constant("[]"));
             record.node.set(Field::Extra, kept);
             record
         }
         wire::TURN_CONTEXT => {
             let mut record = Record::new(Kind::ModelChange);
-            let kept = template::take(&payload, wire::TURN_SLOTS, &mut record.node);
+            let kept = take(&payload, wire::TURN_ROWS, &mut record.node);
             record.node.set(Field::Extra, kept);
             if record.node.json(Field::Model).is_none() { repeated(record) } else { record }
         }
@@ -230,7 +228,7 @@ pub fn repeated(record: Record) -> Record {
     let extra = node.json(Field::Extra).cloned();
     let inner = extra.as_ref().and_then(payload);
     let mut out = Vec::new();
-    template::write(inner.as_ref().or(extra.as_ref()), wire::TURN_SLOTS, &node, &mut out);
+    fill(inner.as_ref().or(extra.as_ref()), wire::TURN_ROWS, &node, &mut out);
     node.take(Field::Model);
     node.set(Field::Subtype, Json::string(wire::TURN_CONTEXT));
     let filled = Json::checked(out.into());
@@ -252,11 +250,11 @@ pub fn repeated(record: Record) -> Record {
 pub fn write_meta(node: &Node, bare: bool, out: &mut Vec<u8>) {
     let kept = payload_of(node);
     if bare {
-        template::write(kept.as_ref(), wire::HEAD_SLOTS, node, out);
+        fill(kept.as_ref(), wire::HEAD_ROWS, node, out);
         return;
     }
     let mut payload = Vec::new();
-    template::write(kept.as_ref(), wire::META_SLOTS, node, &mut payload);
+    fill(kept.as_ref(), wire::META_ROWS, node, &mut payload);
     envelope(node, wire::META, &payload, out);
 }
 
@@ -282,8 +280,8 @@ pub fn write(record: &Record, bare: bool, out: &mut Vec<u8>) -> bool {
 fn write_payload(record: &Record, out: &mut Vec<u8>) -> Option<String> {
     let node = &record.node;
     let subtype = node.text(Field::Subtype);
-    let slots = |slots: &[Slot], out: &mut Vec<u8>| {
-        template::write(payload_of(node).as_ref(), slots, node, out);
+    let rows = |rows: &'static [Row], out: &mut Vec<u8>| {
+        fill(payload_of(node).as_ref(), rows, node, out);
     };
     let wire = match record.kind {
         Kind::Message => {
@@ -293,15 +291,15 @@ fn write_payload(record: &Record, out: &mut Vec<u8>) -> Option<String> {
             return responses::write(&message, out).then(|| wire::ITEM.to_owned());
         }
         Kind::Compaction => {
-            slots(const { &[template::slot("message", Field::Summary)] }, out);
+            rows(wire::COMPACTED_ROWS, out);
             wire::COMPACTED
         }
         Kind::ModelChange => {
-            slots(wire::TURN_SLOTS, out);
+            rows(wire::TURN_ROWS, out);
             wire::TURN_CONTEXT
         }
         Kind::Notice if subtype.as_deref() == Some(wire::TURN_CONTEXT) => {
-            slots(&[], out);
+            rows(&[], out);
             wire::TURN_CONTEXT
         }
         Kind::Notice => {
@@ -332,6 +330,22 @@ pub fn number(record: &mut Record, last: Option<u64>) -> Option<u64> {
     }
     renumbered.put(&mut record.node);
     Some(last + 1)
+}
+
+/// Moves the members of an object that have a field into a node; returns the object's template.
+fn take(object: &Json, rows: &'static [Row], node: &mut Node) -> Json {
+    let (mut source, mut kept) = (Source::new(object.bytes()), Extra::default());
+    let read = template::read(&mut source, rows, node, &mut kept, &mut |_, _, _| Ok(false));
+    // The grammar of a value was checked.
+    read.map_or_else(|_| object.clone(), |()| kept.finish().unwrap_or(Json::constant("{}")))
+}
+
+/// Appends the object of a node and of its template; members that are new come last.
+fn fill(kept: Option<&Json>, rows: &'static [Row], node: &Node, out: &mut Vec<u8>) {
+    let mut object = Object::open(out);
+    let none = Json::constant("{}");
+    template::write(rows, node, kept.unwrap_or(&none), &mut object, &mut |_, _, _| false);
+    object.close();
 }
 
 fn payload_of(node: &Node) -> Option<Json> {

@@ -22,7 +22,7 @@
 //! | lines of the rollout to which `history_base` refers | their records, `synthesized` |
 //! | members without a field | `extra`; those of a payload below `extra.payload` |
 //!
-//! A member of the first line that has a field leaves a `null` in `extra.payload`, which shows its
+//! A member of the first line that has a field leaves a `0` in `extra.payload`, which shows its
 //! place.
 
 mod additions;
@@ -37,7 +37,6 @@ mod marks;
 mod read;
 mod repair;
 mod rewind;
-mod template;
 mod turns;
 mod twin;
 mod usage;

@@ -3,7 +3,7 @@
 //! Source: openai/codex (`protocol/src/protocol.rs`, `models.rs`) and files of releases 0.8.0 to
 //! 0.169.0.
 
-use super::template::{Slot, slot};
+use crate::mapping::{Row, row, within};
 use crate::record::Field;
 
 /// The type of the first line from version 2 on.
@@ -25,23 +25,26 @@ pub const PAGINATED: &str = "paginated";
 pub const HISTORY_BASE: &str = "history_base";
 
 /// Members of the first line that have a field.
-pub const META_SLOTS: &[Slot] = &[
-    slot("id", Field::Id),
-    slot("timestamp", Field::Created),
-    slot("cwd", Field::Cwd),
+pub const META_ROWS: &[Row] = &[
+    row("id", Field::Id),
+    row("timestamp", Field::Created),
+    row("cwd", Field::Cwd),
     GIT,
-    slot("model_provider", Field::Provider),
-    Slot { name: "base_instructions", field: Field::SystemPrompt, inside: Some("text") },
+    row("model_provider", Field::Provider),
+    within("base_instructions", None, &[row("text", Field::SystemPrompt)]),
 ];
 
 /// Members of a first line of version 1 that have a field.
-pub const HEAD_SLOTS: &[Slot] = &[slot("id", Field::Id), slot("timestamp", Field::Created), GIT];
+pub const HEAD_ROWS: &[Row] = &[row("id", Field::Id), row("timestamp", Field::Created), GIT];
 
 /// The repository of the folder, of which the branch has a field.
-const GIT: Slot = Slot { name: "git", field: Field::Branch, inside: Some("branch") };
+const GIT: Row = within("git", None, &[row("branch", Field::Branch)]);
 
 /// Members of a turn's settings that have a field.
-pub const TURN_SLOTS: &[Slot] = &[slot("model", Field::Model)];
+pub const TURN_ROWS: &[Row] = &[row("model", Field::Model)];
+
+/// Members of a compaction that have a field.
+pub const COMPACTED_ROWS: &[Row] = &[row("message", Field::Summary)];
 
 /// The member that names the session from which this one was made.
 pub const PARENTS: &[&str] = &["forked_from_id", "parent_thread_id"];

@@ -21,7 +21,7 @@ use crate::tree::Bits;
 use bytes::Bytes;
 use jiff::Timestamp;
 use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Decisions about a session, made in two showings of its lines.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl Resume {
     /// Begins for the lines of a session, or of one sub-agent.
     pub fn new(agent: bool) -> Self {
         Self {
-            lineage: Lineage::of(agent, Rc::default()),
+            lineage: Lineage::of(agent, Arc::default()),
             lines: Lines::new(agent),
             places: Places::default(),
             progress: Bits::default(),
