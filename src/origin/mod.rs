@@ -24,6 +24,7 @@ mod pair;
 mod record_hash;
 mod record_store;
 mod restore;
+mod stream_edits;
 
 pub use archive::digest_of;
 pub use base::Trace;

@@ -11,7 +11,7 @@ use super::keep::Digesting;
 use super::matching::branches::{self, Abandoned};
 use super::matching::call_names::CallNames;
 use super::matching::compactions;
-use super::matching::outcomes::{Match, RecordKey, aligned, match_turns, renumbered};
+use super::matching::outcomes::{RecordKey, aligned, match_turns, renumbered};
 use super::matching::parent_links::ParentLinks;
 use super::matching::rewritten_history::RewrittenHistory;
 use super::matching::{context_edits, copies, unsaved_run};
@@ -19,11 +19,12 @@ use super::merge::taken_back::TakenBack;
 use super::merge::{Done, Merger};
 use super::pair;
 use super::record_store::RecordStore;
+use super::stream_edits::{are_same_streams, has_foreign_messages, report_stream_edits};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Options, Parts, Sink};
 use crate::formats::{Spec, canonical};
-use crate::record::{Field, Kind, Record};
+use crate::record::{Field, Record};
 use crate::stage::{Stage, Staged};
 use std::collections::HashSet;
 
@@ -263,6 +264,9 @@ struct Merged {
     is_last_first: bool,
 }
 
+/// Message about an edit of which nothing is left.
+const NO_PLACE: &str = "the file was edited where the session's own format has no place for it, and the edit is left out";
+
 /// Merges a file that is not as it was written with its origin. `was` is the file as it was, where
 /// it is not what a writer makes of the source.
 fn changed(
@@ -312,6 +316,10 @@ fn changed(
     let origin: (_, &mut dyn Parts) = (source_format, &mut stream.parts);
     if !is_stream {
         let merged = merged(&mut base, &mut now, origin, sink, cx)?;
+        if merged.is_none() && !cx.log.has(|_| true) && cx.log.dropped().is_empty() {
+            // No edit is lost in silence.
+            cx.report(Diagnostic::new(Code::Dropped, NO_PLACE));
+        }
         let merged =
             merged.map(|stream| Merged { base: None, streams: vec![stream], is_last_first: false });
         return Ok(merged.map_or(Changed::Not, |merged| Changed::Merged(Box::new(merged))));
@@ -328,59 +336,6 @@ fn changed(
     };
     let streams = [is].into_iter().chain(merged).collect();
     Ok(Changed::Merged(Box::new(Merged { base: Some(was), streams, is_last_first })))
-}
-
-/// Whether two streams have the same records, in any spelling. In a stream a user may edit any
-/// field.
-fn are_same_streams(base: &mut Base, now: &mut FileRecords) -> Result<bool> {
-    if base.names.len() != now.names.len() {
-        return Ok(false);
-    }
-    let [mut was, mut is] = [Vec::new(), Vec::new()];
-    for number in 0..base.names.len() as u32 {
-        was.clear();
-        is.clear();
-        canonical::normal_line_of(&base.record(number)?, &|_| true, &mut was);
-        canonical::normal_line_of(&now.record(number)?, &|_| true, &mut is);
-        if was != is {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// Reports the edits of a stream. Returns the numbers of new records if nothing else was edited.
-fn report_stream_edits(base: &Base, now: &FileRecords, cx: &Cx<'_>) -> Vec<u32> {
-    let (outcomes, mut added) = aligned(&base.names, &now.names);
-    let report = |code, message: &str, number: Option<u32>| {
-        let at = number.and_then(|number| now.places.get(number as usize)).copied();
-        let found = Diagnostic::new(code, message);
-        cx.report(at.map_or(found.clone(), |at| found.at(at)));
-    };
-    let is_only_new = outcomes.iter().all(|outcome| matches!(outcome, Match::Same(_)));
-    for outcome in outcomes {
-        match outcome {
-            Match::Same(_) => {}
-            Match::Edited(number) => {
-                report(Code::OriginEdited, "a record was edited", Some(number));
-            }
-            Match::Deleted => report(Code::OriginDeleted, "a record was deleted", None),
-        }
-    }
-    added.iter().for_each(|new| report(Code::OriginAdded, "a record was added", Some(*new)));
-    added.retain(|_| is_only_new);
-    added
-}
-
-/// Whether all of these records are messages without members of their own format, which need its
-/// form first.
-fn has_foreign_messages(now: &mut FileRecords, added: Vec<u32>) -> Result<bool> {
-    let mut all = !added.is_empty();
-    for number in added {
-        let record = now.record(number)?;
-        all &= record.kind == Kind::Message && record.node.get(Field::Extra).is_none();
-    }
-    Ok(all)
 }
 
 /// Writes the base of an origin, and reads it. If the file was not made by a writer, the base is the
