@@ -1,6 +1,7 @@
 //! Branch of a session that a linear target gets: the branch with the session's leaf, as the
 //! source's own software would send it to a model.
 
+use super::forks::Forks;
 use super::survey::{Look, SourceKind, Survey, report_faults};
 use crate::context::{as_message, is_plain};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
@@ -52,11 +53,16 @@ impl Branch {
     /// version, or of another linear version of the target's format: the target can hold all
     /// records of such a file. A tree gets all branches as they are, unless a compaction names one
     /// by one the entries that it keeps, or names a first kept entry that is not sent: then the
-    /// tree gets a list.
+    /// tree gets a list. Shows all records to `forks`.
     ///
     /// # Errors
     /// If the session cannot be read.
-    pub fn of(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<Self>> {
+    pub fn of(
+        (from, to): (&Format, Spec),
+        parts: &mut dyn Parts,
+        forks: &mut Option<Forks>,
+        cx: &Cx<'_>,
+    ) -> Result<Option<Self>> {
         parts.keep()?;
         // The last reading reports the findings.
         let log = Log::default();
@@ -65,7 +71,9 @@ impl Branch {
         let quiet = Cx { options: &options, log: &log };
         let mut survey = Survey::within(cx.options.index_memory);
         for (number, item) in (0..).zip(records(from, parts, &quiet)?) {
-            if survey.record(number, item?, to).is_break() {
+            let located = item?;
+            forks.iter_mut().for_each(|forks| forks.record(&located.value));
+            if survey.record(number, located, to).is_break() {
                 return Ok(None);
             }
         }

@@ -3,7 +3,7 @@
 use crate::diagnostic::Log;
 use crate::error::Result;
 use crate::format::{Cx, Format, Parts};
-use crate::formats::{Spec, canonical, records};
+use crate::formats::{Spec, records};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Kind, Record};
@@ -18,18 +18,19 @@ pub struct Forks {
     pub nodes: HashSet<u64>,
     /// The node before.
     before: Json,
-}
-
-impl Default for Forks {
-    fn default() -> Self {
-        Self { nodes: HashSet::new(), before: Json::constant("null") }
-    }
+    /// Name of the target's format, whose own sessions need no forks.
+    to: &'static str,
+    /// Whether the session is one of these.
+    is_own: bool,
 }
 
 impl Forks {
-    /// Whether they are needed: only for a tree of another format that has whole answers.
-    pub fn are_needed(from: &Format, to: Spec) -> bool {
-        to.version().tree && to.format.whole_answers && from.name != to.format.name
+    /// Begins a session; `None` unless they are needed: only for a tree of another format that has
+    /// whole answers.
+    pub fn begin(from: &Format, to: Spec) -> Option<Self> {
+        let needed = to.version().tree && to.format.whole_answers && from.name != to.format.name;
+        let before = Json::constant("null");
+        needed.then(|| Self { nodes: HashSet::new(), before, to: to.format.name, is_own: false })
     }
 
     /// Finds the nodes of a session.
@@ -37,27 +38,23 @@ impl Forks {
     /// # Errors
     /// If the session cannot be read.
     pub fn of(from: &Format, to: Spec, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<HashSet<u64>> {
-        let mut forks = Self::default();
-        if !Self::are_needed(from, to) {
-            return Ok(forks.nodes);
-        }
+        let Some(mut forks) = Self::begin(from, to) else { return Ok(HashSet::new()) };
         parts.keep()?;
         let log = Log::default();
         for item in records(from, parts, &Cx { options: cx.options, log: &log })? {
-            let record = item?.value;
-            if record.kind == Kind::Session && from.name == canonical::FORMAT.name {
-                let source = record.node.text(Field::Source).unwrap_or_default();
-                if source.split('@').next() == Some(to.format.name) {
-                    break;
-                }
-            }
-            forks.record(&record);
+            forks.record(&item?.value);
         }
         Ok(forks.nodes)
     }
 
     /// Takes the next record.
     pub fn record(&mut self, record: &Record) {
+        // A stream may come from the target's format.
+        let source = record.node.text(Field::Source).filter(|_| record.kind == Kind::Session);
+        self.is_own |= source.is_some_and(|source| source.split('@').next() == Some(self.to));
+        if self.is_own {
+            return;
+        }
         let alone = match record.kind {
             Kind::Compaction => record.node.json(Field::FirstKept),
             Kind::ContextEdit => record.node.json(Field::Target),

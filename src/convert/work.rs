@@ -67,13 +67,11 @@ impl<'a> Work<'a> {
         let straight = Self::straight(from, to, cx);
         match to.version().tree {
             false => Some(straight).filter(|_| other),
-            true if other && is_whole(from, to) && Forks::are_needed(from, to) => Some(Self {
-                ahead: false,
-                unforked: Some(Forks::default()),
-                shape: shape(from, cx),
-                ..straight
-            }),
-            true => None,
+            true => {
+                let unforked = Forks::begin(from, to).filter(|_| other && is_whole(from, to))?;
+                let (unforked, shape) = (Some(unforked), shape(from, cx));
+                Some(Self { ahead: false, unforked, shape, ..straight })
+            }
         }
     }
 
@@ -88,8 +86,15 @@ impl<'a> Work<'a> {
         cx: &'a Cx<'a>,
     ) -> Result<Self> {
         let whole = is_whole(from, to);
-        let branch = if whole { None } else { Branch::of(from, to, parts, cx)? };
-        let forks = Rc::new(Forks::of(from, to, parts, cx)?);
+        let (branch, forks) = match whole {
+            true => (None, Forks::of(from, to, parts, cx)?),
+            false => {
+                let mut forks = Forks::begin(from, to);
+                let branch = Branch::of((from, to), parts, &mut forks, cx)?;
+                (branch, forks.map(|forks| forks.nodes).unwrap_or_default())
+            }
+        };
+        let forks = Rc::new(forks);
         let shape = if whole { shape(from, cx) } else { None };
         Ok(Self { branch, ahead: false, forks, shape, ..Self::straight(from, to, cx) })
     }

@@ -75,9 +75,8 @@ impl Branches {
 
     /// Returns the places of the children of a parent, sorted by ordinal.
     fn children(&self, parent: u64) -> Range<usize> {
-        let all = 0..self.entries.len();
-        let from = self.entries.partition_point(all.clone(), |entry| entry.parent < parent);
-        from..self.entries.partition_point(from..all.end, |entry| entry.parent <= parent)
+        let after = |parent: u64| self.entries.after(parent, |entry| entry.parent);
+        after(parent.saturating_sub(1))..after(parent)
     }
 
     /// Returns siblings, none of which was shown.

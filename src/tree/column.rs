@@ -51,6 +51,9 @@ macro_rules! plain {
 }
 pub(super) use plain;
 
+/// Distance from the guessed place within which most searches end.
+const NEAR: usize = 64;
+
 /// Items that can be added, sorted and changed.
 ///
 /// A column that outgrows its limit continues in a temporary file, which is mapped read-only.
@@ -191,6 +194,27 @@ impl<T: Plain> Column<T> {
             }
         }
         low
+    }
+
+    /// Returns how many items have this key or one below it; the items must be sorted by it. Hashes
+    /// are spread evenly, so the search begins where the key would be if they were spread exactly.
+    pub fn after(&self, key: u64, of: impl Fn(&T) -> u64) -> usize {
+        let guess = ((u128::from(key) * self.len() as u128) >> u64::BITS) as usize;
+        let (mut low, mut high) = (guess, guess);
+        let is_behind = |place: usize| self.get(place).is_some_and(|item| of(&item) > key);
+        for step in (0..usize::BITS).map(|power| NEAR << power) {
+            if low == 0 || !is_behind(low - 1) {
+                break;
+            }
+            low = low.saturating_sub(step);
+        }
+        for step in (0..usize::BITS).map(|power| NEAR << power) {
+            if high >= self.len() || is_behind(high) {
+                break;
+            }
+            high = high.saturating_add(step).min(self.len());
+        }
+        self.partition_point(low..high, |item| of(item) <= key)
     }
 
     /// Sorts the items by a key that no two of them share.

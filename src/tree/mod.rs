@@ -32,6 +32,7 @@ use crate::record::{Field, Kind, Node, Record};
 use column::{Column, plain};
 use places::Places;
 use reach::Nodes;
+use std::collections::HashMap;
 
 /// Data of an entry, without its place; packed, so that it is as large as its members.
 #[derive(Clone, Copy, Debug)]
@@ -45,15 +46,53 @@ struct Entry {
 
 plain!(Entry { id: u64, parent: u64, ordinal: u32 });
 
+/// Parent of an entry that does not follow its parent at once.
+#[derive(Clone, Copy, Debug)]
+struct Jump {
+    ordinal: u32,
+    parent: u64,
+}
+
+plain!(Jump { ordinal: u32, parent: u64 });
+
+/// Parents of the entries. Nearly all entries follow their parents at once, and cost one bit.
+#[derive(Debug)]
+struct Links {
+    follow: Bits,
+    /// The others, by their ordinals.
+    jumps: Column<Jump>,
+    /// Entries that follow one whose identifier occurs twice, each with that identifier.
+    twice: HashMap<u32, u64>,
+}
+
+impl Links {
+    fn within(bytes: usize) -> Self {
+        let (follow, twice) = (Bits::default(), HashMap::new());
+        Self { follow, jumps: Column::within(bytes), twice }
+    }
+
+    /// Whether the parent of an entry is the one before it.
+    fn follows(&self, ordinal: u32) -> bool {
+        self.follow.contains(ordinal) && !self.twice.contains_key(&ordinal)
+    }
+
+    /// Returns the key of the parent of an entry that does not follow it.
+    fn jump(&self, ordinal: u32) -> Option<u64> {
+        if let Some(id) = self.twice.get(&ordinal) {
+            return Some(*id);
+        }
+        let jumps = &self.jumps;
+        let place = jumps.partition_point(0..jumps.len(), |jump| jump.ordinal < ordinal);
+        jumps.get(place).filter(|jump| jump.ordinal == ordinal).map(|jump| jump.parent)
+    }
+}
+
 /// Key of a parent that is `null`: a root.
 const ROOT: u64 = 0;
 /// Key of a missing parent member.
 const ABSENT: u64 = 1;
 /// Key of a parent that is not a node. The lowest hash of an identifier is above it.
 const MISSING: u64 = 2;
-
-/// Distance from the guessed place within which most searches end.
-const NEAR: usize = 64;
 
 /// Returns the hash of an identifier. Two spellings of one text are one identifier.
 fn key(id: &Json) -> u64 {
@@ -85,6 +124,7 @@ struct Reference {
 #[derive(Debug)]
 pub struct Shape {
     entries: Column<Entry>,
+    links: Links,
     places: Places,
     references: Vec<Reference>,
     without_id: Vec<Position>,
@@ -103,9 +143,10 @@ impl Shape {
     /// Returns the shape of no tree, which will take at most so many bytes of memory for its nodes.
     #[must_use]
     pub fn within(bytes: usize) -> Self {
-        // A place takes a sixth of what the other data of an entry take.
+        // A place takes a sixth of what the other data of an entry take, a jump at most a half.
         Self {
-            entries: Column::within(bytes / 4 * 3),
+            entries: Column::within(bytes / 2),
+            links: Links::within(bytes / 4),
             places: Places::within(bytes / 4),
             references: Vec::new(),
             without_id: Vec::new(),
@@ -119,6 +160,11 @@ impl Shape {
         let parent = parent_of(parent.map(Json::as_bytes));
         let ordinal = self.entries.len() as u32;
         let id = key(id);
+        if parent > MISSING && self.leaf == Some(parent) {
+            self.links.follow.insert(ordinal);
+        } else {
+            self.links.jumps.push(Jump { ordinal, parent });
+        }
         self.leaf = Some(id);
         self.entries.push(Entry { id, parent, ordinal });
         self.places.push(at);
@@ -183,8 +229,9 @@ impl Shape {
     #[must_use]
     pub fn finish(mut self) -> Tree {
         self.entries.sort_by_key(|entry| (entry.id, entry.ordinal));
-        let Self { entries, places, references, without_id, nodes, leaf } = self;
-        let mut tree = Tree { entries, places, references, without_id, nodes, leaf };
+        let Self { entries, links, places, references, without_id, nodes, leaf } = self;
+        let mut tree = Tree { entries, links, places, references, without_id, nodes, leaf };
+        tree.find_twice();
         tree.mark_missing();
         tree
     }
@@ -249,6 +296,7 @@ impl Finding {
 pub struct Tree {
     /// Entries sorted by identifier, then by ordinal.
     entries: Column<Entry>,
+    links: Links,
     places: Places,
     references: Vec<Reference>,
     without_id: Vec<Position>,
@@ -257,11 +305,22 @@ pub struct Tree {
 }
 
 impl Tree {
+    /// Finds the entries that follow one of several with one identifier: their parent is the last of
+    /// these.
+    fn find_twice(&mut self) {
+        let Self { entries, links, .. } = self;
+        for (a, b) in entries.iter().zip(entries.iter().skip(1)).filter(|(a, b)| a.id == b.id) {
+            let next = [a.ordinal, b.ordinal].map(|ordinal| ordinal + 1).into_iter();
+            links.twice.extend(next.filter(|at| links.follow.contains(*at)).map(|at| (at, a.id)));
+        }
+    }
+
     /// Marks missing parents, so that they are not searched for again.
     fn mark_missing(&mut self) {
         for place in 0..self.entries.len() {
-            let parent = self.entries.get(place).map_or(ROOT, |entry| entry.parent);
-            if parent > MISSING && self.find(parent).is_none() {
+            let Some(Entry { parent, ordinal, .. }) = self.entries.get(place) else { return };
+            let jumps = parent > MISSING && !self.links.follows(ordinal);
+            if jumps && self.find(parent).is_none() {
                 self.entries.change(place, |entry| entry.parent = MISSING);
             }
         }
@@ -269,30 +328,8 @@ impl Tree {
 
     /// Returns the last entry with this identifier, as in pi's own index, by place in `entries`.
     fn find(&self, id: u64) -> Option<usize> {
-        let last = self.after(id).checked_sub(1)?;
+        let last = self.entries.after(id, |entry| entry.id).checked_sub(1)?;
         (self.entries.get(last)?.id == id).then_some(last)
-    }
-
-    /// Returns how many nodes have this identifier or one before it. Hashes are spread evenly, so
-    /// the search begins where the identifier would be if they were spread exactly.
-    fn after(&self, id: u64) -> usize {
-        let entries = &self.entries;
-        let guess = ((u128::from(id) * entries.len() as u128) >> u64::BITS) as usize;
-        let (mut low, mut high) = (guess, guess);
-        let is_behind = |place: usize| entries.get(place).is_some_and(|entry| entry.id > id);
-        for step in (0..usize::BITS).map(|power| NEAR << power) {
-            if low == 0 || !is_behind(low - 1) {
-                break;
-            }
-            low = low.saturating_sub(step);
-        }
-        for step in (0..usize::BITS).map(|power| NEAR << power) {
-            if high >= entries.len() || is_behind(high) {
-                break;
-            }
-            high = high.saturating_add(step).min(entries.len());
-        }
-        entries.partition_point(low..high, |entry| entry.id <= id)
     }
 
     /// Returns the defects of the tree, in the order of the lines.
@@ -309,7 +346,8 @@ impl Tree {
             }
         }
         let mut turns = false;
-        for entry in self.entries.iter().filter(|entry| entry.parent > ABSENT) {
+        let jumps = |entry: &Entry| entry.parent > ABSENT && !self.links.follows(entry.ordinal);
+        for entry in self.entries.iter().filter(jumps) {
             match self.find(entry.parent).and_then(|place| self.entries.get(place)) {
                 _ if entry.parent == MISSING => say(Code::MissingParent, at(entry), 0),
                 Some(parent) if parent.ordinal >= entry.ordinal => {
@@ -341,10 +379,11 @@ impl Tree {
             // The walk ends at a node that was seen.
             while let Some(here) = place.filter(|here| seen.insert(*here as u32)) {
                 walked += 1;
-                place = self.parent_of(here);
+                place = self.parent_place(here);
             }
             // Where that node is of this very walk, the walk came round.
-            let mut on_the_way = std::iter::successors(Some(start), |here| self.parent_of(*here));
+            let mut on_the_way =
+                std::iter::successors(Some(start), |here| self.parent_place(*here));
             if let Some(end) = place
                 && on_the_way.by_ref().take(walked).any(|here| here == end)
             {
@@ -354,9 +393,18 @@ impl Tree {
         met
     }
 
-    fn parent_of(&self, place: usize) -> Option<usize> {
+    fn parent_place(&self, place: usize) -> Option<usize> {
         let parent = self.entries.get(place)?.parent;
         if parent <= MISSING { None } else { self.find(parent) }
+    }
+
+    /// Returns the parent of an entry, by ordinals.
+    fn parent_of(&self, ordinal: u32) -> Option<u32> {
+        if self.links.follows(ordinal) {
+            return ordinal.checked_sub(1);
+        }
+        let parent = self.links.jump(ordinal).filter(|parent| *parent > MISSING)?;
+        Some(self.entries.get(self.find(parent)?)?.ordinal)
     }
 
     /// Returns the nodes from the root to the leaf. The leaf is `leaf`, else the last node; `None`
@@ -365,11 +413,9 @@ impl Tree {
     #[must_use]
     pub fn path(&self, leaf: Option<&Json>) -> Option<Path> {
         let leaf = self.find(leaf.map(key).or(self.leaf)?)?;
+        let leaf = self.entries.get(leaf)?.ordinal;
         let at = |ordinal| self.places.at(ordinal);
-        Some(Path::up(self.entries.len(), leaf, at, |place| {
-            let entry = self.entries.get(place)?;
-            Some((entry, self.parent_of(place)))
-        }))
+        Some(Path::up(self.entries.len(), leaf, at, |ordinal| self.parent_of(ordinal)))
     }
 
     /// Returns the ordinal of the node that has this identifier; of several, the last.

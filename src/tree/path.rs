@@ -1,6 +1,6 @@
 //! Path from a root to a leaf.
 
-use super::{Bits, Entry, Finding};
+use super::{Bits, Finding};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::position::Position;
 
@@ -24,23 +24,22 @@ pub struct Path {
 const BLOCK: usize = 8;
 
 impl Path {
-    /// Follows `parent` from `leaf`, a place among `nodes`, and stops before it would meet itself.
+    /// Follows `parent` from `leaf`, one of so many `nodes`, and stops before it would meet itself.
     pub(super) fn up(
         nodes: usize,
-        leaf: usize,
+        leaf: u32,
         at: impl Fn(u32) -> Position,
-        parent: impl Fn(usize) -> Option<(Entry, Option<usize>)>,
+        parent: impl Fn(u32) -> Option<u32>,
     ) -> Self {
         let mut path = Self { nodes: Bits::with_room(nodes), ..Self::default() };
-        let (mut place, mut last, mut ascending) = (Some(leaf), u32::MAX, true);
-        while let Some((entry, next)) = place.and_then(&parent) {
-            if !path.nodes.insert(entry.ordinal) {
-                path.cycle = Some(at(entry.ordinal));
+        let (mut last, mut ascending) = (u32::MAX, true);
+        for ordinal in std::iter::successors(Some(leaf), |ordinal| parent(*ordinal)) {
+            if !path.nodes.insert(ordinal) {
+                path.cycle = Some(at(ordinal));
                 break;
             }
-            ascending &= entry.ordinal < last;
-            last = entry.ordinal;
-            place = next;
+            ascending &= ordinal < last;
+            last = ordinal;
         }
         let mut before = 0;
         for block in path.nodes.words().chunks(BLOCK) {
@@ -55,18 +54,9 @@ impl Path {
     }
 
     /// Returns the place of each node on the path.
-    fn places(
-        &self,
-        leaf: usize,
-        parent: impl Fn(usize) -> Option<(Entry, Option<usize>)>,
-    ) -> Vec<(u32, u32)> {
-        let mut order = Vec::with_capacity(self.len());
-        let mut place = Some(leaf);
-        for position in (0..self.len).rev() {
-            let Some((entry, next)) = place.and_then(&parent) else { break };
-            order.push((entry.ordinal, position));
-            place = next;
-        }
+    fn places(&self, leaf: u32, parent: impl Fn(u32) -> Option<u32>) -> Vec<(u32, u32)> {
+        let nodes = std::iter::successors(Some(leaf), |ordinal| parent(*ordinal));
+        let mut order: Vec<_> = nodes.zip((0..self.len).rev()).collect();
         order.sort_unstable();
         order
     }

@@ -77,8 +77,8 @@ impl Nodes {
 /// The way from the last entry to its root.
 struct Way {
     nodes: Bits,
-    /// Place of the root among the entries.
-    root: usize,
+    /// The root.
+    root: u32,
     /// Number of messages on the way.
     messages: u64,
     /// The last message on the way.
@@ -93,17 +93,15 @@ impl Tree {
         if self.nodes.leaf_named {
             return None;
         }
-        let leaf = self.find(self.leaf?)?;
+        let leaf = self.entries.get(self.find(self.leaf?)?)?.ordinal;
         let way = self.way(leaf)?;
         self.lost(&way).or_else(|| self.aside(leaf, &way))
     }
 
-    fn way(&self, leaf: usize) -> Option<Way> {
+    fn way(&self, leaf: u32) -> Option<Way> {
         let nodes = Bits::with_room(self.entries.len());
         let mut way = Way { nodes, root: leaf, messages: 0, last: None };
-        let mut place = Some(leaf);
-        while let Some(here) = place {
-            let ordinal = self.entries.get(here)?.ordinal;
+        for ordinal in std::iter::successors(Some(leaf), |ordinal| self.parent_of(*ordinal)) {
             if !way.nodes.insert(ordinal) {
                 return None;
             }
@@ -111,16 +109,17 @@ impl Tree {
                 way.messages += 1;
                 way.last.get_or_insert(ordinal);
             }
-            way.root = here;
-            place = self.parent_of(here);
+            way.root = ordinal;
         }
         Some(way)
     }
 
     /// Returns the finding about an entry without its parent, behind which the way ends.
     fn lost(&self, way: &Way) -> Option<Diagnostic> {
-        let root = self.entries.get(way.root)?;
-        let (parent, ordinal) = (root.parent, root.ordinal);
+        let ordinal = way.root;
+        // Nothing follows the parent of a root, unless that parent is missing.
+        let parent = self.links.jump(ordinal)?;
+        let parent = if parent > MISSING { MISSING } else { parent };
         let count = self.nodes.count;
         // In a list no entry has a parent.
         let tree = || self.entries.iter().any(|entry| entry.parent != ABSENT);
@@ -140,8 +139,7 @@ impl Tree {
     }
 
     /// Returns the finding about a last entry that follows an older message than the newest one.
-    fn aside(&self, leaf: usize, way: &Way) -> Option<Diagnostic> {
-        let leaf = self.entries.get(leaf)?.ordinal;
+    fn aside(&self, leaf: u32, way: &Way) -> Option<Diagnostic> {
         let tip = self.nodes.tail.tip?;
         if way.nodes.contains(tip) || way.last.is_some_and(|last| last > tip) {
             return None;

@@ -76,7 +76,7 @@ fn sources_are_not_read_more_often_than_known() {
     let all = [
         ("to canonical", convert("canonical"), [2.0, 1.0, 1.0], 1.0),
         ("to codex", convert("codex"), [2.0, 2.0, 1.0], 1.0),
-        ("to pi", convert("pi"), [2.0, 3.0, 1.0], 2.0),
+        ("to pi", convert("pi"), [2.0, 2.0, 1.0], 2.0),
         ("validate", vec!["validate"], [5.0, 4.0, 4.0], 1.0),
         ("inspect", vec!["inspect"], [7.0, 6.0, 6.0], 1.0),
         ("context", vec!["context"], [3.0, 2.0, 2.0], 1.0),
