@@ -8,6 +8,7 @@
 mod bits;
 mod branches;
 mod column;
+mod links;
 mod order;
 mod path;
 mod places;
@@ -21,7 +22,7 @@ pub use branches::{Branches, Stop};
 pub use order::InOrder;
 pub use path::Path;
 pub use plan::Plan;
-pub use reach::Tail;
+pub use reach::{Tail, links_to_leaf};
 pub use skeleton::{Aim, Seen, Skeleton, key_of, marks, parent_of};
 
 use crate::diagnostic::{Code, Diagnostic};
@@ -30,9 +31,9 @@ use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use column::{Column, plain};
+use links::{Jump, Links};
 use places::Places;
 use reach::Nodes;
-use std::collections::HashMap;
 
 /// Data of an entry, without its place; packed, so that it is as large as its members.
 #[derive(Clone, Copy, Debug)]
@@ -45,47 +46,6 @@ struct Entry {
 }
 
 plain!(Entry { id: u64, parent: u64, ordinal: u32 });
-
-/// Parent of an entry that does not follow its parent at once.
-#[derive(Clone, Copy, Debug)]
-struct Jump {
-    ordinal: u32,
-    parent: u64,
-}
-
-plain!(Jump { ordinal: u32, parent: u64 });
-
-/// Parents of the entries. Nearly all entries follow their parents at once, and cost one bit.
-#[derive(Debug)]
-struct Links {
-    follow: Bits,
-    /// The others, by their ordinals.
-    jumps: Column<Jump>,
-    /// Entries that follow one whose identifier occurs twice, each with that identifier.
-    twice: HashMap<u32, u64>,
-}
-
-impl Links {
-    fn within(bytes: usize) -> Self {
-        let (follow, twice) = (Bits::default(), HashMap::new());
-        Self { follow, jumps: Column::within(bytes), twice }
-    }
-
-    /// Whether the parent of an entry is the one before it.
-    fn follows(&self, ordinal: u32) -> bool {
-        self.follow.contains(ordinal) && !self.twice.contains_key(&ordinal)
-    }
-
-    /// Returns the key of the parent of an entry that does not follow it.
-    fn jump(&self, ordinal: u32) -> Option<u64> {
-        if let Some(id) = self.twice.get(&ordinal) {
-            return Some(*id);
-        }
-        let jumps = &self.jumps;
-        let place = jumps.partition_point(0..jumps.len(), |jump| jump.ordinal < ordinal);
-        jumps.get(place).filter(|jump| jump.ordinal == ordinal).map(|jump| jump.parent)
-    }
-}
 
 /// Key of a parent that is `null`: a root.
 const ROOT: u64 = 0;
@@ -235,16 +195,6 @@ impl Shape {
         tree.mark_missing();
         tree
     }
-}
-
-/// Repairs that link an entry to the leaf, although other entries may follow that leaf.
-const LINKS_TO_LEAF: [Code; 3] = [Code::LeafLinked, Code::EmptyTail, Code::OrphanResult];
-
-/// Whether a record's notes show that a repair linked it to the end of the conversation, or to the
-/// entry before a removed end. Its parent is the leaf, though another branch may follow it.
-#[must_use]
-pub fn links_to_leaf(notes: &[u8]) -> bool {
-    LINKS_TO_LEAF.iter().any(|code| memchr::memmem::find(notes, code.name().as_bytes()).is_some())
 }
 
 /// Returns the marks of a record of a tree.

@@ -8,6 +8,16 @@ use crate::json::text;
 /// Maximum number of entries behind the last message whose identifiers are kept.
 const MOST_NAMED: usize = 64;
 
+/// Repairs that link an entry to the leaf, although other entries may follow that leaf.
+const LINKS_TO_LEAF: [Code; 3] = [Code::LeafLinked, Code::EmptyTail, Code::OrphanResult];
+
+/// Whether a record's notes show that a repair linked it to the end of the conversation, or to the
+/// entry before a removed end. Its parent is the leaf, though another branch may follow it.
+#[must_use]
+pub fn links_to_leaf(notes: &[u8]) -> bool {
+    LINKS_TO_LEAF.iter().any(|code| memchr::memmem::find(notes, code.name().as_bytes()).is_some())
+}
+
 /// The last message of a file and the entries behind it, by the names that a user needs to link
 /// them.
 #[derive(Debug, Default)]
