@@ -1,7 +1,7 @@
 //! ConnectOnion's files of turns as PyYAML reads them: keys that occur twice, merge keys, and text
 //! that PyYAML refuses or reads as something else.
 
-use crate::common::{self, corpus, files, options, read};
+use crate::common::{self, Dir, corpus, files, options, read};
 use crate::damage::Random;
 use crate::judge::{Done, holds, repaired};
 use crate::yaml::loader;
@@ -366,4 +366,18 @@ fn generated_sessions_are_read_as_pyyaml_reads_them() {
     }
     let wrong = passed.len() + differs.len() + lasting.len();
     assert!(wrong * 40 <= sources.len(), "{wrong} of {}", sources.len());
+}
+
+#[test]
+fn a_form_feed_at_the_end_of_a_remark_becomes_a_blank_once() {
+    let dir = Dir::in_memory();
+    for text in ["#!\u{c}", "# remark\u{c}\nname: s\nturns: []\n"] {
+        dir.write("s.yaml", text.as_bytes());
+        let args = ["repair", "-q", "--force", "-f", "connectonion", "-o"];
+        let (code, said) = dir.exit(&[&args[..], &["once.yaml", "s.yaml"]].concat());
+        assert!(!said.contains("CY0839"), "{text:?}: {code} {said}");
+        let once = std::fs::read(dir.path("once.yaml")).unwrap_or_default();
+        let once = String::from_utf8(once).expect("UTF-8");
+        assert!(!once.contains('\u{c}') && !once.contains("remark  "), "{text:?}: {once:?}");
+    }
 }

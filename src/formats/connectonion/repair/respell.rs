@@ -36,7 +36,7 @@ pub fn respell(
         }
         out.write_all(&piece.new).map_err(failed)?;
         // The place of a block of text includes the end of its last line.
-        let kept = old.trim_ascii_end().len();
+        let kept = old.iter().rposition(|byte| !b" \t\r\n".contains(byte)).map_or(0, |at| at + 1);
         if kept > 0 {
             out.write_all(old.get(kept..).unwrap_or_default()).map_err(failed)?;
         }
