@@ -8,6 +8,7 @@ mod patched;
 mod relocate;
 mod stream;
 mod survey;
+mod tokens;
 mod work;
 
 use crate::diagnostic::{Code, Diagnostic, Log, plural};

@@ -6,6 +6,7 @@ use super::moved;
 use super::native::{Native, native};
 use super::patched;
 use super::survey::is_whole;
+use super::tokens::Tokens;
 use crate::diagnostic::{Code, Diagnostic, Differences, FieldOutcome, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
@@ -38,6 +39,8 @@ pub struct Work<'a> {
     trace: Option<Trace>,
     /// Turns that are brought into order for another format.
     turns: Option<Turns<Numbered>>,
+    /// Usage of answers, which the source counts beside them.
+    tokens: Option<Tokens>,
     /// Answers that are joined for another format.
     answers: Option<Answers>,
     forks: Rc<HashSet<u64>>,
@@ -53,10 +56,21 @@ pub struct Work<'a> {
 impl<'a> Work<'a> {
     /// Begins a session that is assumed to be one straight path.
     fn straight(from: &'static Format, to: Spec, cx: &'a Cx<'a>) -> Self {
-        let (branch, trace, turns, answers, source) = (None, None, None, None, None);
-        let (forks, unforked, shape) = (Rc::default(), None, None);
-        let ahead = true;
-        Self { from, to, branch, ahead, trace, turns, answers, forks, unforked, source, shape, cx }
+        Self {
+            from,
+            to,
+            branch: None,
+            ahead: true,
+            trace: None,
+            turns: None,
+            tokens: None,
+            answers: None,
+            forks: Rc::default(),
+            unforked: None,
+            source: None,
+            shape: None,
+            cx,
+        }
     }
 
     /// Begins a session that one reading converts if it is as most sessions are: one straight path
@@ -268,7 +282,7 @@ impl<'a> Work<'a> {
             }
             let lead: Vec<_> = lead.take().into_iter().flatten().collect();
             let lead = if began { self.own(lead) } else { lead };
-            let Self { trace, turns, answers, branch, cx, .. } = self;
+            let Self { trace, turns, tokens, answers, branch, cx, .. } = self;
             let mut ready = Vec::new();
             let mut pass = |number, record| {
                 let item = (number, record);
@@ -276,6 +290,7 @@ impl<'a> Work<'a> {
                     Some(turns) => turns.take(item, &mut ready),
                     None => ready.push(item),
                 }
+                tokens.iter_mut().for_each(|tokens| tokens.take_all(&mut ready));
                 ready.drain(..).try_for_each(|item| {
                     let on = (&mut *trace, &mut *answers);
                     give(item, on, writer.as_mut(), cx.log)
@@ -308,11 +323,11 @@ impl<'a> Work<'a> {
         // Without a session the writer reports the missing record.
         lead.into_iter().flatten().try_for_each(|(_, record)| writer.record(&record))?;
         let mut ready = Vec::new();
-        let turns = self.turns.as_mut();
-        let dropped = turns.map_or(0, |turns| {
+        let dropped = self.turns.as_mut().map_or(0, |turns| {
             turns.finish(&mut ready);
             turns.dropped()
         });
+        self.tokens.iter_mut().for_each(|tokens| tokens.finish(&mut ready));
         for item in ready {
             let on = (&mut self.trace, &mut self.answers);
             give(item, on, writer.as_mut(), cx.log)?;
@@ -381,7 +396,9 @@ impl<'a> Work<'a> {
         let responses = self.to.version().kinds.contains(&Kind::Response);
         let joins = self.to.format.whole_answers;
         let forks = std::mem::take(&mut self.forks);
-        let rules = rules(ruling(self.from, &record.node), self.to);
+        let ruling = ruling(self.from, &record.node);
+        let rules = rules(ruling, self.to);
+        self.tokens = self.tokens.take().or(ruling.totals.map(Tokens::new));
         self.turns.get_or_insert_with(|| Turns::new(rules, Rc::clone(&forks)));
         self.answers.get_or_insert_with(|| Answers::new(joins, responses, forks));
         if let Some(Value::Node(file)) = record.node.take(Field::File) {

@@ -83,7 +83,7 @@ fn codex_gets_branch_tokens_and_thoughts() {
 }
 
 #[test]
-fn claude_code_gets_branch_and_models_of_codex() {
+fn claude_code_gets_branch_models_and_tokens_of_codex() {
     let item = |role: &str, kind: &str, words: &str| {
         json!({"timestamp": "2026-09-01T10:00:00.000Z", "type": "response_item",
             "payload": {"type": "message", "role": role, "content": [{"type": kind, "text": words}]}})
@@ -91,6 +91,13 @@ fn claude_code_gets_branch_and_models_of_codex() {
     let turn = |model: &str| {
         json!({"timestamp": "2026-09-01T10:00:00.000Z", "type": "turn_context", "payload": {"cwd": "/w",
             "approval_policy": "never", "sandbox_policy": {"mode": "read-only"}, "model": model, "summary": "auto"}})
+    };
+    let counted = |times: u32| {
+        let total = json!({"input_tokens": 115 * times, "cached_input_tokens": 100 * times,
+            "output_tokens": 7 * times, "reasoning_output_tokens": 0, "total_tokens": 122 * times});
+        json!({"timestamp": "2026-09-01T10:00:00.000Z", "type": "event_msg", "payload": {"type":
+            "token_count", "info": {"total_token_usage": total, "last_token_usage": total,
+            "model_context_window": null}, "rate_limits": null}})
     };
     let source = text(&[
         json!({"timestamp": "2026-09-01T10:00:00.000Z", "type": "session_meta", "payload": {
@@ -101,9 +108,12 @@ fn claude_code_gets_branch_and_models_of_codex() {
         item("user", "input_text", "<environment_context>\n<cwd>/w</cwd>\n</environment_context>"),
         item("user", "input_text", "<environment_context> - what is that?"),
         item("assistant", "output_text", "A tag."),
+        counted(1),
         turn("gpt-5.5"),
         item("user", "input_text", "Thanks."),
         item("assistant", "output_text", "Gladly."),
+        counted(2),
+        counted(2),
     ]);
     let (lines, _) = converted(&source, "claude-code");
     let said: Vec<_> = lines.iter().filter(|line| line["message"].is_object()).collect();
@@ -116,6 +126,17 @@ fn claude_code_gets_branch_and_models_of_codex() {
     assert_eq!(words, ["<environment_context> - what is that?", "A tag.", "Thanks.", "Gladly."]);
     let models: Vec<_> = said.iter().filter_map(|line| line["message"]["model"].as_str()).collect();
     assert_eq!(models, ["gpt-5", "gpt-5.5"]);
+    let usage: Vec<_> = said.iter().map(|line| &line["message"]["usage"]).collect();
+    let one = json!({"input_tokens": 15, "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": 100, "output_tokens": 7});
+    assert_eq!(usage, [&Value::Null, &one, &Value::Null, &one]);
+    let (lines, _) = converted(&source, "pi");
+    let usage: Vec<_> = lines.iter().filter_map(|line| line["message"].get("usage")).collect();
+    assert_eq!(usage.len(), 2, "{lines:?}");
+    for usage in usage {
+        let counts = ["input", "output", "cacheRead", "totalTokens"].map(|name| &usage[name]);
+        assert_eq!(counts, [15, 7, 100, 122]);
+    }
     // The same version writes the same bytes.
     let stream = common::to_canonical(&source, &options(OnError::Stop, Choice::Derived));
     let back = common::from_canonical(&stream, "codex@2", &options(OnError::Stop, Choice::Derived));
@@ -140,4 +161,28 @@ fn searches_of_the_provider_are_readable_in_every_format() {
             note.message
         );
     }
+}
+
+#[test]
+fn pi_gets_the_ends_of_answers_in_its_own_words() {
+    let ended = |number, block: Value, reason: &str| {
+        let mut message = answer(&format!("msg_{number}"), block);
+        message["stop_reason"] = json!(reason);
+        line(number, message)
+    };
+    let said = |words: &str| json!({"type": "text", "text": words});
+    let call = json!({"type": "tool_use", "id": "toolu_1", "name": "Read", "input": {}});
+    let result = json!([{"type": "tool_result", "tool_use_id": "toolu_1", "content": "x"}]);
+    let source = text(&[
+        line(1, json!({"role": "user", "content": "Read it."})),
+        ended(2, call, "tool_use"),
+        line(3, json!({"role": "user", "content": result})),
+        ended(4, said("x"), "end_turn"),
+        line(5, json!({"role": "user", "content": "More."})),
+        ended(6, said("y and"), "max_tokens"),
+    ]);
+    let (lines, _) = converted(&source, "pi");
+    let ends: Vec<_> =
+        lines.iter().filter_map(|line| line["message"]["stopReason"].as_str()).collect();
+    assert_eq!(ends, ["toolUse", "stop", "length"]);
 }

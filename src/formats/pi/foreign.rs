@@ -35,6 +35,9 @@ const ZERO: Json = Json::constant("0");
 const TOKENS: &[Field] =
     &[Field::InputTokens, Field::OutputTokens, Field::CacheRead, Field::CacheWrite];
 
+/// Reasons for the end of an answer that pi knows.
+const ENDS: &[&str] = &["stop", "length", "toolUse", "error", "aborted", "deferred"];
+
 impl Foreign {
     /// Creates the state for a session with this record.
     #[must_use]
@@ -203,6 +206,11 @@ impl Foreign {
             blocks.iter_mut().for_each(thought);
         }
         let stop = if calls { "\"toolUse\"" } else { "\"stop\"" };
+        let end = node.text(Field::StopReason);
+        if end.as_deref().is_some_and(|end| !ENDS.contains(&end)) {
+            let cut = end.is_some_and(|end| end == "max_tokens");
+            node.set(Field::StopReason, Json::constant(if cut { "\"length\"" } else { stop }));
+        }
         for (field, usual) in [
             (Field::Api, UNKNOWN),
             (Field::Provider, self.provider.clone().unwrap_or(UNKNOWN)),
