@@ -4,8 +4,8 @@ use crate::error::Result;
 use crate::record::Record;
 use std::fmt::Debug;
 
-/// Opens a session of this version behind its session record. `None` where its records were not
-/// read from a file of this version.
+/// Opens a session that was read from a file of this version, behind its session record. `None`
+/// where no line can be added to it.
 pub type AppendFn = fn(&Record, u32) -> Option<Box<dyn Appender>>;
 
 /// State at the end of a session, behind which records are added: what a further line depends on.

@@ -118,7 +118,11 @@ impl Session {
 
     /// Returns the end of the session, if records can be added to it as lines.
     fn open_end(&self) -> Option<Box<dyn Appender>> {
-        let mut end = (self.format.append?)(self.header(), self.version.number)?;
+        // Only a file of this very version can get further lines of it.
+        let source = self.format.at(self.version.number);
+        let append =
+            self.format.append.filter(|_| self.header().node.is(Field::Source, &source))?;
+        let mut end = append(self.header(), self.version.number)?;
         self.entries().all(|record| end.note(record)).then_some(end)
     }
 

@@ -258,7 +258,7 @@ pub fn talk() -> Vec<Value> {
     ]
 }
 
-/// What was said, with what one speaker said in several messages in one.
+/// Texts of the messages, those of one role that follow each other joined.
 pub fn joined(said: Vec<(String, String)>) -> Vec<(String, String)> {
     let mut joined: Vec<(String, String)> = Vec::new();
     for (role, text) in said {

@@ -1,6 +1,5 @@
 //! Lines of messages that are added to a log.
 
-use super::NAME;
 use super::line::{self, Shape};
 use super::lineage::Lineage;
 use super::prompts::Prompts;
@@ -25,7 +24,7 @@ struct Log {
 pub fn open(session: &Record, version: u32) -> Option<Box<dyn Appender>> {
     let node = &session.node;
     let is_log = node.node(Field::File).is_none_or(|file| !file.is(Field::Style, "meta"));
-    if !(is_log && node.is(Field::Source, &format!("{NAME}@{version}"))) {
+    if !is_log {
         return None;
     }
     let (options, log) = (Options::default(), diagnostic::Log::default());

@@ -2,10 +2,10 @@
 
 use super::files;
 use super::foreign::Foreign;
+use super::line;
 use super::lineage::Lineage;
 use super::links::key;
 use super::preserved::Segments;
-use super::{NAME, line};
 use crate::diagnostic::Log;
 use crate::error::{Error, Result};
 use crate::format::{Appender, Cx, Options};
@@ -27,12 +27,9 @@ struct Transcript {
     is_main: bool,
 }
 
-/// Opens a transcript of this version behind its session record.
-pub fn open(session: &Record, version: u32) -> Option<Box<dyn Appender>> {
+/// Opens a transcript behind its session record.
+pub fn open(session: &Record, _: u32) -> Option<Box<dyn Appender>> {
     let node = &session.node;
-    if !node.is(Field::Source, &format!("{NAME}@{version}")) {
-        return None;
-    }
     let (options, log) = (Options::default(), Log::default());
     let foreign = Foreign::within(node, &Cx { options: &options, log: &log });
     let leaf = node.json(Field::Leaf).cloned();

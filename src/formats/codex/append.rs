@@ -2,13 +2,13 @@
 
 use super::chain::Chain;
 use super::foreign::Foreign;
+use super::line;
 use super::read::{self, State};
-use super::{NAME, line};
 use crate::diagnostic::Log;
 use crate::error::{Error, Result};
 use crate::format::{Appender, Cx, Options};
 use crate::position::Position;
-use crate::record::{Field, Kind, Record};
+use crate::record::{Kind, Record};
 use bytes::Bytes;
 
 /// End of a rollout.
@@ -24,9 +24,6 @@ struct Rollout {
 /// Opens a rollout of this version behind its session record.
 pub fn open(session: &Record, version: u32) -> Option<Box<dyn Appender>> {
     let node = &session.node;
-    if !node.is(Field::Source, &format!("{NAME}@{version}")) {
-        return None;
-    }
     let (options, log) = (Options::default(), Log::default());
     let chain = Chain::of(node, &Cx { options: &options, log: &log });
     let mut foreign = Foreign::behind(node, version);
