@@ -182,6 +182,16 @@ pub fn healed(
     Ok(Some(FileRecords { places, ..whole }))
 }
 
+/// Whether a file has lost everything that belongs to a session: it contains no identifier, no turn
+/// and no message, and the base contains a message or a turn. A session that never had one is
+/// edited.
+///
+/// # Errors
+/// If a record cannot be read back.
+pub fn is_emptied(base: &Base, now: &mut FileRecords) -> Result<bool> {
+    Ok(base.names.iter().any(|name| name.tag.has_text()) && has_no_content(now)?)
+}
+
 /// Whether a file contains nothing that belongs to a session: no identifier, no turn, no message.
 ///
 /// # Errors
@@ -307,7 +317,7 @@ pub fn unlost(
         }
         (Err(_), None) => return Ok(None),
     };
-    let is_lost = has_no_content(&mut now)?;
+    let is_lost = is_emptied(&base, &mut now)?;
     if !(is_lost || is_damaged && is_of_one_session(&mut base, &mut now)?) {
         return Ok(None);
     }

@@ -2,7 +2,7 @@
 
 use super::archive::digest_of;
 use super::base::{Base, Trace};
-use super::damage::{Damage, has_no_content, healed, is_cut};
+use super::damage::{Damage, has_no_content, healed, is_cut, is_emptied};
 use super::digest::Digest;
 use super::file::{Header, Origin, Source, rejected};
 use super::file_records::FileRecords;
@@ -299,8 +299,9 @@ fn changed(
     let is_one = is_of_one_session(&mut base, &mut now)?;
     let damage = match () {
         () if is_one => Damage::found(found),
-        // A file without content of its own is not of another session: it lost everything.
-        () if has_no_content(&mut now)? => Damage::Anywhere,
+        // A file without content of its own is not of another session.
+        () if is_emptied(&base, &mut now)? => Damage::Anywhere,
+        () if has_no_content(&mut now)? => Damage::found(found),
         () => return Ok(Changed::Another),
     };
     if is_cut && !damage.is_any() {
