@@ -3,7 +3,8 @@
 use crate::format::{Confidence, Format, Head, Sniffed};
 use crate::formats::FORMATS;
 
-/// Returns the format with the highest confidence, with its result for the file. An archive is
+/// Returns the format with the highest confidence, with its result for the file. The version is final
+/// if the format has no [`Format::settle`]. An archive is
 /// never a session, whatever it contains.
 ///
 /// ```

@@ -96,7 +96,8 @@ pub struct Format {
     pub in_projects: &'static [&'static str],
     /// Returns the name of an output from the name of its input, both without their endings.
     pub stem: fn(&str) -> String,
-    /// Returns how certainly the beginning of a file is of this format, and of which version.
+    /// Returns how certainly the beginning of a file is of this format, and of which version, unless
+    /// [`Self::settle`] finds another one.
     pub sniff: fn(&Head<'_>) -> Option<Sniffed>,
     /// Determines the version of a session that was detected, where its beginning alone does not
     /// show it.

@@ -65,13 +65,9 @@ impl<'j> Opened<'j> {
             JobSource::Stdin => {
                 let mut input = reading.lent(Input::stdin());
                 let found = Found::of(&mut input, None, reading, named)?;
-                return Ok(found.map(|found| Self {
-                    found,
-                    input,
-                    files: Cow::default(),
-                    links: vec![],
-                    part_of: None,
-                }));
+                let (files, links) = (Cow::default(), vec![]);
+                let session = |found| Self { found, input, files, links, part_of: None };
+                return found.map(|found| session(found).settled(reading)).transpose();
             }
             JobSource::Whole(whole) => return Self::whole(whole).map(Some),
             JobSource::Copies(files) => return Self::copies(files, reading).map(Some),

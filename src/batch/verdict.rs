@@ -145,6 +145,9 @@ fn version_of(parts: &mut dyn Parts, found: &Found, options: &Options) -> u32 {
     if parts.names().len() > 1 {
         return found.sniffed.version;
     }
+    if let Some(settle) = found.format.settle {
+        return settle(parts, options.max_line).unwrap_or(found.sniffed.version);
+    }
     let mut bytes = Vec::new();
     let main = parts.main().ok().map(|main| main.take(Head::SIZE as u64));
     // What cannot be read is reported by the reader that judges it.

@@ -198,7 +198,9 @@ pub fn recognise(bytes: &[u8]) -> Option<(&'static Format, u32)> {
     files_of(bytes).iter().find_map(|(_, bytes)| {
         let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
         let head = Head { name: "", bytes: text, whole: true, encoding: None };
-        detect::detect(&head).map(|(format, sniffed)| (format, sniffed.version))
+        let (format, sniffed) = detect::detect(&head)?;
+        let settled = format.settle.and_then(|settle| settle(&mut parts(text), usize::MAX).ok());
+        Some((format, settled.unwrap_or(sniffed.version)))
     })
 }
 

@@ -1,11 +1,12 @@
 //! Facts about a session from its first lines, and detection of transcripts by them.
 
 use super::foreign::uuid_of;
+use super::members::Members;
 use super::older::Older;
 use super::{FORMAT, wire};
 use crate::format::{Confidence, Head, Sniffed};
 use crate::ids::is_uuid;
-use crate::json::{Cursor, Json, text};
+use crate::json::{Json, Span};
 use crate::lines::BOM;
 use crate::mapping::Object;
 use crate::record::{Field, Node};
@@ -23,75 +24,41 @@ pub struct About {
     release: Option<Json>,
 }
 
-/// Members that show the kind of a line.
-#[derive(Debug, Default)]
-struct Marks {
-    wire: Option<String>,
-    message: bool,
-    links: bool,
-    printed: bool,
-    parent: bool,
-    side: bool,
-    agent: Option<Json>,
-    facts: Vec<(Field, Json)>,
-    release: Option<Json>,
-    /// Names of the members that lines beside the chain have.
-    beside: Vec<&'static str>,
+impl Members {
+    /// Whether the line shows that the file is a transcript: no other program writes such lines.
+    fn shows_chain(&self, line: &[u8]) -> bool {
+        let kind = self.kind(line);
+        let spoken = ["user", "assistant"].contains(&&*kind) && self.message(line).is_some();
+        let other = ["system", "attachment", "progress"].contains(&&*kind);
+        let links = self.parent.or(self.uuid).or(self.session).is_some();
+        let parent = self.parent.is_some();
+        (spoken && links || other && parent) && (parent || self.printed.is_none())
+    }
+
+    /// Whether the line is of a type that transcripts have beside the chain.
+    fn is_beside(&self, line: &[u8]) -> bool {
+        let kind = self.kind(line);
+        wire::BESIDE.iter().any(|(wire, name)| kind == *wire && self.has(name))
+    }
+
+    /// Returns the facts about the session that the line contains.
+    fn facts(&self, line: &[u8]) -> impl Iterator<Item = (Field, Json)> {
+        // Releases write these two where a folder is on no branch.
+        let branch = |value: &Span| ![&b"\"\""[..], b"\"HEAD\""].contains(&value.of(line));
+        let all = [
+            (Field::Id, self.session),
+            (Field::Cwd, self.cwd),
+            (Field::Branch, self.branch.filter(branch)),
+            (Field::Created, self.time),
+        ];
+        all.into_iter().filter_map(|(field, value)| Some((field, text_at(value, line)?)))
+    }
 }
 
-impl Marks {
-    fn of(line: &[u8]) -> Option<Self> {
-        // A damaged line is kept as it is, and shows nothing.
-        std::str::from_utf8(line).ok()?;
-        let mut cursor = Cursor::new(line);
-        let mut marks = Self::default();
-        cursor.begin_object().ok()?;
-        while let Some(key) = cursor.next_key().ok()? {
-            let first = cursor.peek();
-            let value = cursor.skip_value().ok()?;
-            let (name, value) = (text::decoded(key.of(line))?, value.of(line));
-            let text = || first == Some(b'"');
-            let json = || Json::checked(Bytes::copy_from_slice(value));
-            match name.as_ref() {
-                "type" => marks.wire = text::decode(value),
-                "message" => marks.message = first == Some(b'{'),
-                "parent_tool_use_id" | "session_id" => marks.printed = true,
-                wire::SIDE => marks.side = value == b"true",
-                "agentId" if text() => marks.agent = Some(json()),
-                "sessionId" if text() => marks.facts.push((Field::Id, json())),
-                "cwd" if text() => marks.facts.push((Field::Cwd, json())),
-                // Releases write these two where a folder is on no branch.
-                "gitBranch" if text() && ![&b"\"\""[..], b"\"HEAD\""].contains(&value) => {
-                    marks.facts.push((Field::Branch, json()));
-                }
-                "timestamp" if text() => marks.facts.push((Field::Created, json())),
-                "version" if text() => marks.release = Some(json()),
-                _ => {}
-            }
-            marks.parent |= name == wire::PARENT;
-            marks.links |= ["uuid", wire::PARENT, "sessionId"].contains(&name.as_ref());
-            let beside = wire::BESIDE.iter().map(|(_, beside)| *beside);
-            marks.beside.extend(beside.filter(|beside| name == *beside));
-        }
-        cursor.end().ok()?;
-        Some(marks)
-    }
-
-    fn is(&self, wire: &str) -> bool {
-        self.wire.as_deref() == Some(wire)
-    }
-
-    /// Whether the line is in the chain of a transcript.
-    fn is_chained(&self) -> bool {
-        let spoken = (self.is("user") || self.is("assistant")) && self.message;
-        let other = ["system", "attachment", "progress"].iter().any(|wire| self.is(wire));
-        (spoken && self.links || other && self.parent) && (self.parent || !self.printed)
-    }
-
-    /// Whether the line is beside the chain of a transcript.
-    fn is_beside(&self) -> bool {
-        wire::BESIDE.iter().any(|(wire, name)| self.is(wire) && self.beside.contains(name))
-    }
+/// Returns a member whose value is a text.
+fn text_at(member: Option<Span>, line: &[u8]) -> Option<Json> {
+    let value = member.map(|value| value.of(line)).filter(|value| value.starts_with(b"\""))?;
+    Some(Json::checked(Bytes::copy_from_slice(value)))
 }
 
 impl About {
@@ -103,27 +70,29 @@ impl About {
     pub fn of(head: &[u8]) -> Self {
         let mut about = Self::default();
         let head = head.strip_prefix(BOM).unwrap_or(head);
-        head.split(|b| *b == b'\n').for_each(|line| about.line(line));
+        for line in head.split(|b| *b == b'\n') {
+            Members::of(line).into_iter().for_each(|members| about.line(line, &members));
+        }
         about
     }
 
     /// Takes the facts of the next line.
-    pub fn line(&mut self, line: &[u8]) {
+    pub fn line(&mut self, line: &[u8], members: &Members) {
         if self.is_complete() {
             return;
         }
-        let Some(marks) = Marks::of(line) else { return };
-        if marks.is_chained() {
-            self.agent |= !self.spoken && marks.side && marks.agent.is_some();
-            self.agent_id = self.agent_id.take().or(marks.agent);
+        if members.shows_chain(line) {
+            let agent = text_at(members.agent, line);
+            self.agent |= !self.spoken && members.is_side(line) && agent.is_some();
+            self.agent_id = self.agent_id.take().or(agent);
             self.spoken = true;
         }
-        for (field, value) in marks.facts {
+        for (field, value) in members.facts(line) {
             if self.facts.get(field).is_none() {
                 self.facts.set(field, value);
             }
         }
-        self.release = self.release.take().or(marks.release);
+        self.release = self.release.take().or_else(|| text_at(members.release, line));
     }
 
     /// Whether no line can add anything.
@@ -206,7 +175,13 @@ impl About {
 pub fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     let confidence = confidence(head)?;
     let mut older = Older::default();
-    head.lines().for_each(|line| older.line(line));
+    for line in head.lines() {
+        Members::of(line).into_iter().for_each(|members| older.line(line, &members));
+        // What a newer release wrote has one shape; `settle` looks at all of it.
+        if older.is_recent() {
+            break;
+        }
+    }
     let version = if older.is_first(head.whole) { FIRST } else { SECOND };
     Some(Sniffed { confidence, version })
 }
@@ -215,16 +190,16 @@ fn confidence(head: &Head<'_>) -> Option<Confidence> {
     let called = Head::is_called(head.name, FORMAT.extensions);
     let (mut beside, mut clean, mut stray) = (0, true, head.whole);
     for (i, line) in head.lines().take(LOOKED_AT).enumerate() {
-        match Marks::of(line) {
-            Some(marks) if marks.is_chained() => {
+        match Members::of(line) {
+            Some(members) if members.shows_chain(line) => {
                 return Some(match () {
                     () if !clean => Confidence::Buried,
                     () if i == beside => Confidence::Certain,
                     () => Confidence::Strong,
                 });
             }
-            Some(marks) if marks.is_beside() => {
-                stray &= STRAY.iter().any(|wire| marks.is(wire));
+            Some(members) if members.is_beside(line) => {
+                stray &= STRAY.contains(&&*members.kind(line));
                 beside += 1;
             }
             Some(_) => stray = false,

@@ -1,5 +1,6 @@
 //! Conversion of one line to records, and back.
 
+use super::members::Members;
 use super::wire;
 use crate::dialect::anthropic::block::{self, Types};
 use crate::dialect::anthropic::context::COMPACT_SUMMARY;
@@ -14,22 +15,17 @@ use bytes::Bytes;
 /// # Errors
 /// If it is not one JSON value.
 pub fn read(line: &Bytes) -> Result<Vec<Record>, Fault> {
-    let mut source = Source::new(line);
-    let wire = if source.cursor.peek() == Some(b'{') { source.peek_text("type")? } else { None };
-    let message = || Ok(source.peek("message")?.is_some_and(|m| m.as_bytes().starts_with(b"{")));
+    let Some(members) = Members::of(line) else { return Ok(vec![whole(line, None)?]) };
+    let wire = members.kind.and_then(|kind| text::decoded(kind.of(line)));
+    let has_message = members.message(line).is_some();
     match wire.as_deref() {
-        Some("user") if message()? => Ok(named(spoken(line, "user")?)),
+        Some("user") if has_message => Ok(named(spoken(line, "user")?)),
         // An error of the interface takes the place of an answer, and is not sent again.
-        Some("assistant") if is_true(&source, wire::API_ERROR)? => {
-            whole(line, wire.as_deref()).map(|record| vec![record])
+        Some("assistant") if has_message && !members.is_failed(line) => {
+            Ok(vec![spoken(line, "assistant")?])
         }
-        Some("assistant") if message()? => Ok(vec![spoken(line, "assistant")?]),
-        wire => whole(line, wire).map(|record| vec![record]),
+        wire => Ok(vec![whole(line, wire)?]),
     }
-}
-
-fn is_true(source: &Source<'_>, name: &str) -> Result<bool, Fault> {
-    Ok(source.peek(name)?.is_some_and(|value| value.as_bytes() == b"true"))
 }
 
 /// Keeps a line whole, in its place in the chain.

@@ -1,9 +1,10 @@
 //! Links of the lines of a transcript, as they are in the file.
 
+use super::members::Members;
 use super::preserved::Segments;
 use super::wire;
 use crate::ids::hash;
-use crate::json::{Cursor, Json, Span, text};
+use crate::json::{Cursor, Json};
 use bytes::Bytes;
 use std::collections::HashMap;
 
@@ -72,42 +73,6 @@ pub struct Lines {
     others: HashMap<u32, Json>,
     /// Further calls of lines that have several.
     calls: HashMap<u32, Vec<u32>>,
-}
-
-/// Places of the members that count.
-#[derive(Clone, Copy, Debug, Default)]
-struct Members {
-    kind: Option<Span>,
-    uuid: Option<Span>,
-    parent: Option<Span>,
-    side: bool,
-    meta: bool,
-    failed: bool,
-    message: Option<Span>,
-}
-
-impl Members {
-    fn of(line: &[u8]) -> Option<Self> {
-        let (mut cursor, mut members) = (Cursor::new(line), Self::default());
-        cursor.begin_object().ok()?;
-        while let Some(key) = cursor.next_key().ok()? {
-            let value = cursor.skip_value().ok()?;
-            let is_true = || value.of(line) == b"true";
-            match key.of(line) {
-                br#""type""# => members.kind = Some(value),
-                br#""uuid""# => members.uuid = Some(value),
-                br#""parentUuid""# => members.parent = Some(value),
-                br#""isSidechain""# => members.side = is_true(),
-                br#""isMeta""# => members.meta = is_true(),
-                br#""isApiErrorMessage""# => members.failed = is_true(),
-                br#""message""# => members.message = Some(value),
-                _ => {}
-            }
-        }
-        cursor.end().ok()?;
-        std::str::from_utf8(line).ok()?;
-        Some(members)
-    }
 }
 
 /// Facts in a message: the answer's identifier, the first call, and the first result's call.
@@ -198,23 +163,20 @@ impl Lines {
     }
 
     /// Notes a line, if it is in the chain.
-    pub fn note(&mut self, line: &[u8]) {
-        let line = line.trim_ascii();
-        let Some(members) = Members::of(line) else { return };
+    pub fn note(&mut self, line: &[u8], members: &Members) {
         self.segments.note(line);
-        let kind = members.kind.and_then(|kind| text::decode(kind.of(line))).unwrap_or_default();
-        let uuid = members.uuid.map(|uuid| uuid.of(line)).filter(|uuid| uuid.starts_with(b"\""));
-        let Some(uuid) = uuid.filter(|_| wire::CHAINED.contains(&kind.as_str())) else { return };
-        if members.side && !self.agent {
+        let kind = members.kind(line);
+        let uuid = members.uuid(line).filter(|_| wire::CHAINED.contains(&&*kind));
+        let Some(uuid) = uuid else { return };
+        if members.is_side(line) && !self.agent {
             return self.skip();
         }
-        let message = members.message.map(|message| message.of(line));
-        let message = message.filter(|message| message.starts_with(b"{"));
+        let message = members.message(line);
         let facts = message.and_then(Facts::of).unwrap_or_default();
-        let sort = match (kind.as_str(), message) {
-            ("assistant", Some(_)) if !members.failed => Sort::Answer,
+        let sort = match (&*kind, message) {
+            ("assistant", Some(_)) if !members.is_failed(line) => Sort::Answer,
             ("user", Some(_)) if facts.answers != NO_KEY => Sort::Result,
-            ("user", Some(_)) if members.meta => Sort::Text,
+            ("user", Some(_)) if members.is_meta(line) => Sort::Text,
             ("user", Some(_)) => Sort::Prompt,
             (wire::PROGRESS, _) => Sort::Progress,
             _ => Sort::Other,

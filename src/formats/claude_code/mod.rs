@@ -37,6 +37,7 @@ mod foreign;
 mod line;
 mod lineage;
 mod links;
+mod members;
 mod older;
 mod opening;
 mod preserved;

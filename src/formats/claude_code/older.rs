@@ -7,10 +7,11 @@
 //! newer ones do; or if a file `agent-ID.jsonl` beside it contains the lines of a sub-agent that it
 //! names.
 
+use super::members::Members;
 use super::wire;
 use crate::format::BESIDE;
 use crate::ids::hash;
-use crate::json::{Cursor, Json, Span, text};
+use crate::json::{Json, Span, text};
 use crate::times;
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
@@ -57,62 +58,21 @@ impl Flat {
     }
 }
 
-/// Members of a line that show its version.
-#[derive(Clone, Copy, Debug, Default)]
-struct Members {
-    kind: Option<Span>,
-    uuid: Option<Span>,
-    parent: Option<Span>,
-    time: Option<Span>,
-    side: Option<Span>,
-    agent: Option<Span>,
-    message: Option<Span>,
-    leaf: Option<Span>,
-    result: Option<Span>,
-    release: Option<Span>,
-}
-
-impl Members {
-    fn of(line: &[u8]) -> Option<Self> {
-        let (mut cursor, mut members) = (Cursor::new(line), Self::default());
-        cursor.begin_object().ok()?;
-        while let Some(key) = cursor.next_key().ok()? {
-            let value = cursor.skip_value().ok()?;
-            let place = match key.of(line) {
-                br#""type""# => &mut members.kind,
-                br#""uuid""# => &mut members.uuid,
-                br#""parentUuid""# => &mut members.parent,
-                br#""timestamp""# => &mut members.time,
-                br#""isSidechain""# => &mut members.side,
-                br#""agentId""# => &mut members.agent,
-                br#""message""# => &mut members.message,
-                br#""leafUuid""# => &mut members.leaf,
-                br#""toolUseResult""# => &mut members.result,
-                br#""version""# => &mut members.release,
-                _ => continue,
-            };
-            *place = Some(value);
-        }
-        cursor.end().ok().map(|()| members)
-    }
-}
-
 impl Older {
     /// Looks at the next line.
-    pub fn line(&mut self, line: &[u8]) {
-        let Some(members) = Members::of(line) else { return };
+    pub fn line(&mut self, line: &[u8], members: &Members) {
         let text = |span: Option<Span>| span.map_or(&b""[..], |span| span.of(line));
-        let kind = text::decode(text(members.kind)).unwrap_or_default();
-        match kind.as_str() {
+        let kind = members.kind(line);
+        match &*kind {
             "summary" => self.summaries.extend(members.leaf.map(|leaf| hash(leaf.of(line)))),
             "last-prompt" => self.recent = true,
             _ => {}
         }
-        if !wire::CHAINED.contains(&kind.as_str()) {
+        if !wire::CHAINED.contains(&&*kind) {
             return;
         }
         self.recent = self.recent || is_recent(text(members.release));
-        let side = text(members.side) == b"true";
+        let side = members.is_side(line);
         let agent = *self.agent.get_or_insert(side && members.agent.is_some());
         self.sides |= side && !agent;
         if side {
@@ -124,7 +84,7 @@ impl Older {
             let value = span.map(|span| Bytes::copy_from_slice(span.of(line)));
             value.filter(|value| value.starts_with(b"{")).map(Json::checked)
         };
-        let spoken = ["user", "assistant"].contains(&kind.as_str());
+        let spoken = ["user", "assistant"].contains(&&*kind);
         let Some(message) = json(members.message).filter(|_| spoken) else { return };
         let time = members.time.map(|time| Bytes::copy_from_slice(time.of(line)));
         let time = time.and_then(|time| times::read(&Json::checked(time)));
@@ -146,6 +106,12 @@ impl Older {
     pub fn flat(&self, parts: &[String]) -> Vec<Flat> {
         let beside = |flat: &&Flat| !parts.contains(&flat.part());
         self.named.iter().filter(beside).cloned().collect()
+    }
+
+    /// Whether a release wrote lines that continues at the last one.
+    #[must_use]
+    pub fn is_recent(&self) -> bool {
+        self.recent
     }
 
     /// Whether the lines themselves show version 1. At the beginning of a file, the session may

@@ -4,6 +4,7 @@ use super::about::{About, FIRST, SECOND};
 use super::chain::Chain;
 use super::files;
 use super::links::Lines;
+use super::members::Members;
 use super::older::Older;
 use crate::error::Result;
 use crate::format::{Options, Parts};
@@ -36,7 +37,9 @@ pub fn settle(parts: &mut dyn Parts, limit: usize) -> Result<u32> {
     if parts.known_size().is_none_or(|size| size > Options::default().small()) {
         let bytes = files::head(&mut *parts.main()?)?;
         let mut older = Older::default();
-        bytes.split(|b| *b == b'\n').for_each(|line| older.line(line));
+        for line in bytes.split(|b| *b == b'\n') {
+            Members::of(line).into_iter().for_each(|members| older.line(line, &members));
+        }
         if About::of(&bytes).is_of_a_new_release() && !older.is_first(true) {
             return Ok(SECOND);
         }
@@ -105,15 +108,17 @@ struct Looking {
 impl Looking {
     fn line(&mut self, line: &[u8], at: u64) {
         let in_head = at + line.len() as u64 <= About::HEAD;
+        let line = line.trim_ascii();
+        let Some(members) = Members::of(line) else { return };
         if in_head {
-            self.about.line(line);
+            self.about.line(line, &members);
             self.links.agent = self.about.agent;
         } else if self.is_new.is_none() {
             self.is_new = Some(self.about.is_of_a_new_release() && !self.older.is_first(true));
         }
         if self.is_new != Some(true) {
-            self.older.line(line);
+            self.older.line(line, &members);
         }
-        self.links.note(line);
+        self.links.note(line, &members);
     }
 }

@@ -6,9 +6,9 @@
 //! line names the leaf if releases continue at different ones.
 
 use super::foreign::uuid_of;
+use super::members::Members;
 use super::older::{Chain, Newest};
 use super::read::{TITLE, UNDATED};
-use super::repair::line::Members;
 use super::repair::member_of;
 use super::wire;
 use crate::diagnostic::{Code, Diagnostic};
@@ -143,7 +143,7 @@ impl Upgrade {
         }
         let mut fixes = Fixes::default();
         let kind = members.kind(line);
-        if ["user", "assistant"].contains(&kind.as_str()) {
+        if ["user", "assistant"].contains(&&*kind) {
             self.message(line, &members, &mut fixes, &|code: Code| {
                 cx.report(Diagnostic::new(code, code.title()).at(at));
             });

@@ -25,6 +25,8 @@ pub static MESSAGE: &[Row] = &[
 pub const PARENT: &str = "parentUuid";
 /// Member that is true for lines of a sub-agent.
 pub const SIDE: &str = "isSidechain";
+/// Member that is true for the program's own words to the model.
+pub const META: &str = "isMeta";
 /// Member that is true for the summary of a compaction.
 pub const SUMMARY: &str = "isCompactSummary";
 /// Member that is true for an error of the interface in the place of an answer.

@@ -4,8 +4,8 @@
 //! line it is, and its place in the order of identifiers.
 
 use super::super::wire;
-use super::line::Members;
 use crate::diagnostic::Code;
+use crate::formats::claude_code::members::Members;
 use crate::ids::hash;
 use crate::json::salvage;
 use crate::tree::Bits;

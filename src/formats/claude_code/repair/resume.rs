@@ -13,6 +13,7 @@ use super::names::Names;
 use super::refused::is_unsigned;
 use super::spoken::{Spoken, Unusable, kind_of};
 use crate::diagnostic::Code;
+use crate::formats::claude_code::members::Members;
 use crate::json::{Json, text};
 use crate::record::Field;
 use crate::repair::{OUTCOME_UNKNOWN, Waiting};
@@ -154,7 +155,8 @@ impl Resume {
         while self.lines.links().len() < ordinal as usize {
             self.lines.skip();
         }
-        self.lines.note(line);
+        let line = line.trim_ascii();
+        Members::of(line).into_iter().for_each(|members| self.lines.note(line, &members));
     }
 
     /// Ends the first showing: finds the conversation. Returns false if its lines are not in order.

@@ -1,7 +1,7 @@
 //! Messages of lines, as `--resumable` sees them.
 
 use super::super::wire;
-use super::line::Members;
+use crate::formats::claude_code::members::Members;
 use crate::json::Json;
 use crate::times;
 use bytes::Bytes;
@@ -25,7 +25,7 @@ impl Spoken {
     /// Reads the message; `None` if the line has none that is sent.
     pub fn of(line: &Bytes) -> Result<Option<Self>, Unusable> {
         let Some(members) = Members::of(line) else { return Ok(None) };
-        let assistant = match members.kind(line).as_str() {
+        let assistant = match &*members.kind(line) {
             "user" => false,
             "assistant" => true,
             _ => return Ok(None),
