@@ -20,11 +20,11 @@ use crate::record::{Field, Node};
 /// Every format, in the order in which the program lists them.
 pub static FORMATS: &[&Format] = &[
     &pi::FORMAT,
+    &claude_code::FORMAT,
+    &codex::FORMAT,
     &connectonion::FORMAT,
     &agent_orchestrator::FORMAT,
     &codelia::FORMAT,
-    &claude_code::FORMAT,
-    &codex::FORMAT,
     &canonical::FORMAT,
 ];
 

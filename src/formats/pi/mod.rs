@@ -175,10 +175,12 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     let (mut messages, mut known, mut clean) = (0, 0, true);
     let placed = |clean, confidence| if clean { confidence } else { Confidence::Buried };
     let lines = || dialect::behind_slot(head.lines()).take(SNIFFED);
+    let is_scanned_entry =
+        |line| Scan::of(line).is_ok_and(|scan| scan.is_some_and(|scan| is_entry(&scan, line)));
     for (i, line) in lines().enumerate() {
         match Scan::of(line) {
             Ok(Some(scan)) if scan.is(line, "session") => {
-                if !is_header(&scan, line) && !lines().any(is_entry) {
+                if !is_header(&scan, line) && !lines().any(is_scanned_entry) {
                     return None;
                 }
                 let id = scan.id.and_then(|id| text::decoded(id.value.of(line)));
@@ -195,9 +197,9 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
             Err(_) if i == 0 && line.starts_with(b"{\"type\":\"session\"") => {
                 return Some(Sniffed { confidence: Confidence::Strong, version: 1 });
             }
-            Ok(_) if is_entry(line) => {
+            Ok(Some(scan)) if is_entry(&scan, line) => {
                 known += 1;
-                messages += usize::from(is_message(line));
+                messages += usize::from(record::is_message(&scan, line));
             }
             found => {
                 let torn = found.is_err() && Head::is_torn(line, i == 0, called);
@@ -221,16 +223,11 @@ fn is_header(scan: &Scan, line: &[u8]) -> bool {
 }
 
 /// Whether a line is one of the entries that pi writes.
-fn is_entry(line: &[u8]) -> bool {
-    let Ok(Some(scan)) = Scan::of(line) else { return false };
+fn is_entry(scan: &Scan, line: &[u8]) -> bool {
     if scan.is(line, "message") {
-        return record::is_message(&scan, line);
+        return record::is_message(scan, line);
     }
     scan.time.is_some() && wire::ENTRIES.iter().any(|entry| scan.is(line, entry.wire))
-}
-
-fn is_message(line: &[u8]) -> bool {
-    Scan::of(line).is_ok_and(|scan| scan.is_some_and(|scan| record::is_message(&scan, line)))
 }
 
 /// Whether a line seems to have a member of this name, which is given in quotes, somewhere.
