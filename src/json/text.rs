@@ -269,8 +269,15 @@ pub fn is(spelling: &[u8], name: &str) -> bool {
     // Escapes make a spelling longer than its content.
     inner == name.as_bytes()
         || (inner.len() > name.len()
-            && memchr::memchr(b'\\', inner).is_some()
+            && differs_by_escape(inner, name.as_bytes())
             && decode(spelling).as_deref() == Some(name))
+}
+
+/// Whether a spelling, has an escape where it first differs from a text.
+#[inline]
+fn differs_by_escape(inner: &[u8], text: &[u8]) -> bool {
+    let same = inner.iter().zip(text).take_while(|(a, b)| a == b).count();
+    inner.get(same) == Some(&b'\\')
 }
 
 /// Whether no string of a JSON text has another spelling with fewer escapes, as far as a quick look

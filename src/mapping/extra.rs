@@ -3,6 +3,9 @@
 use crate::json::{Json, text};
 use crate::record::{Field, Node, Shape};
 
+/// Usual length of the members of a line, in bytes.
+const USUAL: usize = 384;
+
 /// Members that no row names, in order.
 #[derive(Debug, Default)]
 pub struct Extra(Vec<u8>);
@@ -10,6 +13,10 @@ pub struct Extra(Vec<u8>);
 impl Extra {
     /// Adds a member in its source spelling.
     pub fn add(&mut self, key: &[u8], value: &[u8]) {
+        if self.0.is_empty() {
+            // Most lists of members are of this length, and then their buffer never grows.
+            self.0.reserve(USUAL.max(key.len() + value.len() + 3));
+        }
         self.0.push(if self.0.is_empty() { b'{' } else { b',' });
         self.0.extend_from_slice(key);
         self.0.push(b':');

@@ -64,13 +64,16 @@ pub fn write(
     object: &mut Object<'_>,
     put: Putting<'_>,
 ) {
+    let mut named = vec![false; rows.len()];
     for (key, value) in template.members() {
+        let place = rows.iter().position(|row| text::is(key, row.key));
+        place.and_then(|place| named.get_mut(place)).into_iter().for_each(|named| *named = true);
         let name = key.get(1..key.len().saturating_sub(1)).unwrap_or_default();
         let name = String::from_utf8_lossy(name);
         if put(&name, value, object) {
             continue;
         }
-        let row = rows.iter().find(|row| text::is(key, row.key));
+        let row = place.and_then(|place| rows.get(place));
         if let Some(Row { how: How::Within(inner), .. }) = row {
             let own = Json::checked(template.bytes().slice_ref(value));
             match value.starts_with(b"{") {
@@ -88,7 +91,7 @@ pub fn write(
             _ => object.spelled(key, value),
         }
     }
-    for row in rows.iter().filter(|row| template.member(row.key).is_none()) {
+    for (row, _) in rows.iter().zip(named).filter(|(_, named)| !named) {
         match (&row.how, node.get(row.field)) {
             (How::Within(inner), _) if has_any(inner, node) => {
                 within(inner, node, &EMPTY, object.key(row.key));

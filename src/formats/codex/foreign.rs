@@ -287,7 +287,8 @@ impl Foreign {
                 lost(record, log);
                 continue;
             }
-            self.payload(wire::ITEM, &out, rest_of(&record.node).filter(|_| self.own), to);
+            let rest = if self.own { rest_of(&record.node) } else { None };
+            self.payload(wire::ITEM, &out, rest, to);
             let said = twin::of_message(&piece).filter(|_| self.version > 1);
             match said {
                 Some((speaker, said)) if self.shows => {

@@ -20,6 +20,10 @@ const NAMES: [&str; 4] =
 /// includes the tokens of the cache.
 pub fn totals(record: &Record) -> Vec<Totals> {
     let Some(data) = record.node.json(Field::Data) else { return Vec::new() };
+    // Few lines contain totals, and most are long.
+    if memchr::memmem::find(data.as_bytes(), b"_token_usage\"").is_none() {
+        return Vec::new();
+    }
     let info = data.member("info").and_then(|info| info.member("total_token_usage"));
     let Some(all) = info.or_else(|| data.member("thread_token_usage")) else { return Vec::new() };
     let count = |name| all.member(name).as_ref().and_then(Json::float).unwrap_or(0.0);
