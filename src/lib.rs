@@ -60,7 +60,7 @@
 //! # Direction
 //!
 //! Each module imports only modules that this list names before it: `position`, `json`, `times`,
-//! `ids`, `alignment`, `threads`, `record`, `diagnostic`, `error`, `lines`, `members`, `yaml`,
+//! `ids`, `alignment`, `threads`, `record`, `redact`, `diagnostic`, `error`, `lines`, `members`, `yaml`,
 //! `mapping`, `parts`, `format`, `framing`, `memory`, `stage`, `edit`, `named`, `tree`, `context_rules`,
 //! `dialect`, `repair`, `formats`, `detect`, `session`, `context`, `origin`, the operations
 //! (`migrate`, `diff`, `convert`, `join`, `validate`, `inspect`), and then the modules that access
@@ -80,6 +80,7 @@ pub mod json;
 pub mod alignment;
 pub mod ids;
 pub mod record;
+pub mod redact;
 pub mod threads;
 pub mod times;
 

@@ -14,6 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["alignment"],
     &["threads"],
     &["record"],
+    &["redact"],
     &["diagnostic", "error"],
     &["lines"],
     &["members"],

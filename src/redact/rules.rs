@@ -1,0 +1,233 @@
+//! The rules by which secrets are found: those of the program, and those of the user.
+
+use super::places::FOLDERS;
+use super::shapes::{SHAPES, Shape};
+use super::{Found, Search, named, places, private_keys, shapes};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use memchr::{memchr3_iter, memmem};
+use regex::Regex;
+
+/// A pattern of the user.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    /// Kind of what it finds, as the mark names it.
+    pub name: String,
+    /// Regular expression.
+    pub regex: String,
+}
+
+/// The user's own rules.
+#[derive(Clone, Debug, Default)]
+pub struct Custom {
+    /// Patterns, each with the kind of what it finds.
+    pub patterns: Vec<Pattern>,
+    /// Words that are masked wherever they occur as whole words.
+    pub words: Vec<String>,
+    /// Names of users.
+    pub users: Vec<String>,
+}
+
+/// What the beginning of a secret can be the beginning of.
+#[derive(Clone, Copy, Debug)]
+enum Anchor {
+    Shape(&'static Shape),
+    Named(&'static (&'static str, &'static str)),
+    Authorization(&'static str),
+    KeyBegin,
+    KeyEnd,
+    Home(&'static str),
+    /// An `@` as an escape.
+    At(usize),
+}
+
+/// Rules by which secrets are found, ready for many sessions.
+#[derive(Debug)]
+pub struct Rules {
+    /// Search for the beginnings, each of which is an anchor.
+    beginnings: AhoCorasick,
+    anchors: Vec<Anchor>,
+    patterns: Vec<(String, Regex)>,
+    words: Vec<String>,
+    users: Vec<String>,
+}
+
+/// Kind of the user's own words.
+const WORD: &str = "word";
+
+/// An `@` as JSON, and as the address of a page, spells it.
+const ESCAPED_AT: &[&str] = &["\\u0040", "%40"];
+
+/// Names that many machines give their user, and that are words of many texts.
+const COMMON: &[&str] = &[
+    "user",
+    "users",
+    "username",
+    "root",
+    "admin",
+    "administrator",
+    "home",
+    "test",
+    "dev",
+    "developer",
+    "runner",
+    "ubuntu",
+    "debian",
+    "node",
+    "app",
+    "work",
+    "workspace",
+    "vscode",
+    "codespace",
+    "build",
+    "git",
+    "docker",
+    "guest",
+    "default",
+    "public",
+    "shared",
+    "agent",
+    "claude",
+    "codex",
+    "name",
+    "you",
+    "python",
+    "www",
+    "data",
+    "project",
+    "projects",
+    "src",
+    "sandbox",
+    "coder",
+    "vagrant",
+    "demo",
+    "example",
+    "null",
+    "text",
+    "message",
+    "your",
+    "yourname",
+    "someone",
+    "model",
+    "tool",
+    "content",
+];
+
+/// Whether a user's name is a word that means this user wherever it occurs.
+pub(super) fn is_distinct(name: &str) -> bool {
+    name.chars().count() >= 3 && !COMMON.contains(&name.to_ascii_lowercase().as_str())
+}
+
+impl Rules {
+    /// Prepares the rules of the program and of the user.
+    ///
+    /// # Errors
+    /// With what is wrong in a rule of the user.
+    pub fn of(custom: &Custom) -> Result<Self, String> {
+        let mut beginnings: Vec<&'static str> = Vec::new();
+        let mut anchors = Vec::new();
+        let mut add = |text, anchor| {
+            beginnings.push(text);
+            anchors.push(anchor);
+        };
+        SHAPES.iter().for_each(|shape| add(shape.prefix, Anchor::Shape(shape)));
+        named::WORDS.iter().for_each(|word| add(word.0, Anchor::Named(word)));
+        for word in [named::BEARER, named::AUTHORIZATION] {
+            add(word, Anchor::Authorization(word));
+        }
+        add(private_keys::BEGIN, Anchor::KeyBegin);
+        add(private_keys::END, Anchor::KeyEnd);
+        FOLDERS.iter().for_each(|folder| add(folder, Anchor::Home(folder)));
+        ESCAPED_AT.iter().for_each(|at| add(at, Anchor::At(at.len())));
+        let beginnings = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::LeftmostLongest)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(beginnings)
+            .map_err(|error| error.to_string())?;
+        let patterns = custom.patterns.iter().map(pattern).collect::<Result<_, _>>()?;
+        let filled = |list: &[String]| list.iter().filter(|w| !w.is_empty()).cloned().collect();
+        let (words, users) = (filled(&custom.words), filled(&custom.users));
+        Ok(Self { beginnings, anchors, patterns, words, users })
+    }
+
+    /// Names of users that the user gave.
+    pub(super) fn users(&self) -> &[String] {
+        &self.users
+    }
+
+    /// Whether marks have this kind.
+    pub(super) fn knows(&self, kind: &str) -> bool {
+        let own = |known: &str| known == kind;
+        shapes::kinds().chain(named::kinds()).chain(places::kinds()).any(own)
+            || kind == WORD
+            || self.patterns.iter().any(|(name, _)| name == kind)
+    }
+
+    /// Searches a text for everything but the names of users.
+    pub(super) fn search<'r>(&'r self, search: &mut Search<'_, 'r>) {
+        self.beginnings(search, |_| true);
+        let text = search.text;
+        for at in memchr3_iter(b'@', b':', b'.', text.as_bytes()) {
+            match text.as_bytes().get(at) {
+                Some(b'@') => places::email(search, at, 1),
+                Some(b':') => {
+                    places::credentials(search, at);
+                    shapes::around_colon(search, at);
+                }
+                _ => shapes::around_dot(search, at),
+            }
+        }
+        shapes::others(search);
+        for (kind, regex) in &self.patterns {
+            let found = regex.find_iter(text).filter(|found| !found.is_empty());
+            found.for_each(|one| search.add(Found { start: one.start(), end: one.end(), kind }));
+        }
+        self.words.iter().for_each(|own| word(search, own, WORD));
+    }
+
+    /// Searches a text only for keys and tokens that their shapes show.
+    pub(super) fn search_shapes(&self, search: &mut Search<'_, '_>) {
+        self.beginnings(search, |anchor| {
+            matches!(anchor, Anchor::Shape(_) | Anchor::KeyBegin | Anchor::Authorization(_))
+        });
+    }
+
+    fn beginnings(&self, search: &mut Search<'_, '_>, wanted: impl Fn(&Anchor) -> bool) {
+        for one in self.beginnings.find_iter(search.text) {
+            let anchor = self.anchors.get(one.pattern().as_usize());
+            let Some(anchor) = anchor.filter(|anchor| wanted(anchor)) else { continue };
+            let at = one.start();
+            match *anchor {
+                Anchor::Shape(shape) => shape.find(search, at),
+                Anchor::Named(word) => named::find(search, at, *word),
+                Anchor::Authorization(word) => named::authorization(search, at, word),
+                Anchor::KeyBegin => private_keys::from_begin(search, at),
+                Anchor::KeyEnd => private_keys::from_end(search, at),
+                Anchor::Home(folder) => places::home(search, at, folder),
+                Anchor::At(length) => places::email(search, at, length),
+            }
+        }
+    }
+}
+
+/// Prepares a pattern of the user.
+fn pattern(pattern: &Pattern) -> Result<(String, Regex), String> {
+    let Pattern { name, regex } = pattern;
+    if name.trim().is_empty() || name.contains(['[', ']', '\n']) {
+        return Err(format!("`{name}` is no name for a pattern"));
+    }
+    let regex = Regex::new(regex).map_err(|error| format!("pattern `{name}`: {error}"))?;
+    Ok((name.clone(), regex))
+}
+
+/// Searches for a text as a whole word.
+pub(super) fn word<'r>(search: &mut Search<'_, 'r>, word: &str, kind: &'r str) {
+    let text = search.text;
+    for start in memmem::find_iter(text.as_bytes(), word) {
+        let end = start + word.len();
+        let after = text.get(end..).and_then(|rest| rest.chars().next());
+        if search.is_boundary(start) && !after.is_some_and(char::is_alphanumeric) {
+            search.add(Found { start, end, kind });
+        }
+    }
+}

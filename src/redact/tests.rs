@@ -1,0 +1,268 @@
+//! Tests of what is masked, and what is not.
+
+use super::{Custom, Pattern, Redactor, Rules};
+use crate::json::Json;
+use crate::record::{Field, Kind, Record};
+use std::sync::LazyLock;
+
+static RULES: LazyLock<Rules> =
+    LazyLock::new(|| Rules::of(&Custom::default()).expect("valid rules"));
+
+/// Returns a text as a session without a folder shows it.
+fn masked(text: &str) -> String {
+    let redactor = Redactor::new(&RULES);
+    let once = redactor.text(text).into_owned();
+    assert_eq!(Redactor::new(&RULES).text(&once), once, "masking twice equals masking once");
+    once
+}
+
+/// Joins the parts of a token, so that no file of the project contains one.
+fn token(parts: &[&str]) -> String {
+    parts.concat()
+}
+
+const LETTERS: &str = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6";
+
+#[test]
+fn tokens_are_masked_by_their_shapes() {
+    for (parts, kind) in [
+        (["AKIA", "IOSFODNN7EXAMPLE"], "AWS access key"),
+        (["ASIA", "IOSFODNN7EXAMPLE"], "AWS access key"),
+        (["ghp_", LETTERS], "GitHub token"),
+        (["gho_", LETTERS], "GitHub token"),
+        (["ghs_", LETTERS], "GitHub token"),
+        (["github_pat_", "11ABCDEFG0aB3dE6gH9jK2_mN5pQ8sT1vW4yZ7"], "GitHub token"),
+        (["glpat-", "aB3dE6gH9jK2mN5pQ8sT"], "GitLab token"),
+        (["xoxb-", "123456789012-1234567890123-aB3dE6gH9jK2mN5p"], "Slack token"),
+        (["sk-ant-", "api03-aB3dE6gH9jK2mN5pQ8sT"], "Anthropic key"),
+        (["sk-", "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6kL9"], "OpenAI key"),
+        (["sk-proj-", "aB3dE6gH9jK2mN5pQ8sT_1vW4-yZ7"], "OpenAI key"),
+        (["AIza", "SyA-aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0e"], "Google key"),
+        (["sk_live_", "4eC39HqLyjWDarjtT1zdp7dc"], "Stripe key"),
+        (["rk_live_", "4eC39HqLyjWDarjtT1zdp7dc"], "Stripe key"),
+        (["sk_test_", "4eC39HqLyjWDarjtT1zdp7dc"], "Stripe key"),
+        (["npm_", LETTERS], "npm token"),
+        (["pypi-", "AgEIcHlwaS5vcmcCJDAwMDAwMDAw"], "PyPI token"),
+        (["hf_", LETTERS], "Hugging Face token"),
+        (["SK", "0123456789abcdef0123456789abcdef"], "Twilio key"),
+        (
+            ["SG.", "aB3dE6gH9jK2mN5pQ8sT1v.W4yZ7bC0eF3hI6aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC"],
+            "SendGrid key",
+        ),
+        (
+            ["eyJ", "hbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N"],
+            "JSON web token",
+        ),
+        (["MTk4NjIyNDgz", "NDcxOTI1MjQ4.Cl2FMQ.ZnCjm1XVW7vRze4b7Cq4se7kKWs"], "Discord token"),
+        (["110201543", ":AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"], "Telegram token"),
+    ] {
+        let secret = token(&parts);
+        for (before, after) in [("", ""), ("use ", "."), ("\"", "\","), ("x\\n", "\\n"), ("(", ")")]
+        {
+            let text = format!("{before}{secret}{after}");
+            assert_eq!(masked(&text), format!("{before}[masked {kind} 1]{after}"), "{text}");
+        }
+    }
+}
+
+#[test]
+fn values_are_masked_by_their_names() {
+    for (text, expected) in [
+        ("API_KEY=x9y8", "API_KEY=[masked API key 1]"),
+        ("export DB_PASSWORD='hunter2'", "export DB_PASSWORD='[masked password 1]'"),
+        ("POSTGRES_PASSWORD: swordfish", "POSTGRES_PASSWORD: [masked password 1]"),
+        ("  password: swordfish\n", "  password: [masked password 1]\n"),
+        ("\"api_key\": \"a1b2c3d4\"", "\"api_key\": \"[masked API key 1]\""),
+        ("\\\"clientSecret\\\":\\\"a1b2c3d4\\\"", "\\\"clientSecret\\\":\\\"[masked secret 1]\\\""),
+        ("password=\"swordfish\"", "password=\"[masked password 1]\""),
+        ("--password hunter22", "--password [masked password 1]"),
+        ("<password>hunter22</password>", "<password>[masked password 1]</password>"),
+        ("?access_token=abc123def456&x", "?access_token=[masked token 1]&x"),
+        ("Authorization: Bearer abc.DEF123456789012", "Authorization: Bearer [masked token 1]"),
+        ("'Authorization': 'Basic YWRhOnNlY3JldA=='", "'Authorization': 'Basic [masked token 1]'"),
+        ("X-Api-Key: 0123abcd4567", "X-Api-Key: [masked API key 1]"),
+        (
+            "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            "aws_secret_access_key = [masked AWS secret key 1]",
+        ),
+        ("AccountKey=Zm9vYmFyMTIzNDU2Nzg5MA==;Endpoint", "AccountKey=[masked API key 1];Endpoint"),
+        ("postgres://ada:pw1@db/x", "postgres://[masked credentials 1]@db/x"),
+    ] {
+        assert_eq!(masked(text), expected);
+    }
+}
+
+#[test]
+fn code_and_prose_about_secrets_stay() {
+    for text in [
+        "tokens: 15006, cost: 0.0152",
+        "token = get_token()",
+        "let token: String = next_token(input);",
+        "password: str, token: &str",
+        "const token = process.env.GITHUB_TOKEN;",
+        "api_key=os.environ[\"API_KEY\"]",
+        "API_KEY=$OTHER_KEY",
+        "API_KEY=${KEY}",
+        "TOKEN=$(cat token.txt)",
+        "MAX_TOKENS=4096",
+        "PASSWORD_FILE=/run/secrets/x",
+        "PWD=/work/project",
+        "\"type\": \"password\"",
+        "\"token\": \"keyword.operator\"",
+        "the secret: never give up",
+        "password: string;",
+        "API_KEY=<your key>",
+        "if token == expected_token1 {",
+        "task-runner-with-a-very-long-name-123456789",
+        "class sk-estimator-doc-link sk-container-id-1",
+        "git@github.com:tides/tides.git",
+        "@app.route and left@2x.png and react@18.2.0",
+        "https://example.org/home/about",
+        "src/home/index.ts",
+        "/home/$USER and /Users/Shared",
+        "-----BEGIN CERTIFICATE-----",
+        "commit 0123456789abcdef0123456789abcdef01234567",
+        "npm_config_registry and hf_hub_download",
+    ] {
+        assert_eq!(masked(text), text);
+    }
+}
+
+#[test]
+fn people_and_places_are_masked() {
+    for (text, expected) in [
+        ("Ada <ada.l@mail.example.org>", "Ada <[masked e-mail 1]>"),
+        ("x\\nada@example.org", "x\\n[masked e-mail 1]"),
+        ("ada\\u0040example.org", "[masked e-mail 1]"),
+        ("/home/ada/src and /Users/ada.", "~/src and ~."),
+        ("C:\\Users\\Ada Love\\x, C:\\\\Users\\\\ada\\\\x", "~\\x, ~\\\\x"),
+        ("file:///home/ada/x", "file://~/x"),
+        ("\\/home\\/ada\\/x", "~\\/x"),
+        ("a\\n/home/ada/x", "a\\n~/x"),
+        (
+            "ada@example.org eve@example.org ada@example.org",
+            "[masked e-mail 1] [masked e-mail 2] [masked e-mail 1]",
+        ),
+    ] {
+        assert_eq!(masked(text), expected);
+    }
+}
+
+#[test]
+fn names_of_users_are_learned_from_folders() {
+    let redactor = Redactor::new(&RULES);
+    redactor.learn("/home/ada/tides");
+    redactor.learn("/home/user/tides");
+    let text = "-home-ada-tides, ada:ada, adapter, /home/ada/x, user";
+    assert_eq!(redactor.text(text), "-home-[user]-tides, [user]:[user], adapter, ~/x, user");
+}
+
+#[test]
+fn private_keys_are_masked_whole_and_cut() {
+    let (begin, end) = (
+        token(&["-----BEGIN RSA ", "PRIVATE KEY-----"]),
+        token(&["-----END RSA ", "PRIVATE KEY-----"]),
+    );
+    let body = "MIIEpAIBAAKCAQEA7bq7\nT1vW4yZ7bC0eF3hI6aB3\nab==";
+    for (text, expected) in [
+        (format!("a\n{begin}\n{body}\n{end}\nb"), "a\n[masked private key 1]\nb"),
+        (format!("a\n{begin}\n{body}\n\nNot a key."), "a\n[masked private key 1]\n\nNot a key."),
+        (format!("see {begin} there"), "see [masked private key 1] there"),
+        (
+            format!("key = \"{begin}\\n{}\\n{end}\\n\"", body.replace('\n', "\\n")),
+            "key = \"[masked private key 1]\\n\"",
+        ),
+        (
+            format!("     1→{begin}\n     2→MIIEpAIBAAKCAQEA7bq7\n     3→{end}"),
+            "     1→[masked private key 1]",
+        ),
+        (
+            format!("x\nT1vW4yZ7bC0eF3hI6aB3\nT1vW4yZ7bC0eF3hI6aB3\n{end}"),
+            "x\n[masked private key 1]",
+        ),
+    ] {
+        assert_eq!(masked(&text), expected, "{text}");
+    }
+}
+
+#[test]
+fn patterns_and_words_of_the_user_are_masked() {
+    let pattern = Pattern { name: "ticket".into(), regex: "T-[0-9]{4}".into() };
+    let custom =
+        Custom { patterns: vec![pattern], words: vec!["Kraken".into()], users: vec!["eve".into()] };
+    let rules = Rules::of(&custom).expect("valid rules");
+    let text =
+        Redactor::new(&rules).text("eve: T-1234 of Kraken, not Krakens or T-12").into_owned();
+    assert_eq!(text, "[user]: [masked ticket 1] of [masked word 1], not Krakens or T-12");
+    assert_eq!(Redactor::new(&rules).text(&text), text);
+    let bad = Pattern { name: "x".into(), regex: "(".into() };
+    assert!(Rules::of(&Custom { patterns: vec![bad], ..Custom::default() }).is_err());
+}
+
+#[test]
+fn strings_of_json_are_masked_and_other_bytes_stay() {
+    let redactor = Redactor::new(&RULES);
+    for (json, expected) in [
+        (
+            r#"{ "a" : 1.50, "mail":"ada\u0040example.org" }"#,
+            r#"{ "a" : 1.50, "mail":"[masked e-mail 1]" }"#,
+        ),
+        (
+            r#"{"password":"swordfish","x":"\/w"}"#,
+            r#"{"password":"[masked password 1]","x":"\/w"}"#,
+        ),
+        (r#""{\"token\":\"a1b2c3\",\"n\":1}""#, r#""{\"token\":\"[masked token 1]\",\"n\":1}""#),
+        (r#"{"\/home\/ada\/x":["\/home\/ada"]}"#, r#"{"~/x":["~"]}"#),
+        (
+            r#"{"password":["swordfish"],"tokens":"a1b2c3"}"#,
+            r#"{"password":["swordfish"],"tokens":"a1b2c3"}"#,
+        ),
+    ] {
+        let json: Json = json.parse().expect("JSON");
+        let masked = redactor.json(&json).unwrap_or(json);
+        assert_eq!(String::from_utf8_lossy(masked.as_bytes()), expected);
+    }
+}
+
+#[test]
+fn records_keep_their_identifiers() {
+    let redactor = Redactor::new(&RULES);
+    let mut record = Record::new(Kind::Session);
+    record.node.set(Field::Id, Json::string("ada@example.org"));
+    record.node.set(Field::Cwd, Json::string("/home/ada/tides"));
+    record.node.set(Field::Name, Json::string("Mail of ada"));
+    redactor.record(&mut record);
+    let text = |field| record.node.text(field);
+    assert_eq!(text(Field::Id).as_deref(), Some("ada@example.org"));
+    assert_eq!(text(Field::Cwd).as_deref(), Some("~/tides"));
+    assert_eq!(text(Field::Name).as_deref(), Some("Mail of [user]"));
+}
+
+#[test]
+fn time_is_in_proportion_to_the_length() {
+    let pieces = [
+        "sk-",
+        "eyJ",
+        "ghp_",
+        "hf_",
+        "-----BEGIN PRIVATE KEY-----",
+        "password=",
+        "token: ",
+        "a@",
+        "/home/",
+        "://",
+        "\"",
+        "\\",
+        "AKIA",
+        "-----END PRIVATE KEY-----",
+        "Authorization: ",
+        "_key",
+        "passw",
+    ];
+    for piece in pieces {
+        let text = piece.repeat((1 << 20) / piece.len());
+        let begun = std::time::Instant::now();
+        let _ = Redactor::new(&RULES).text(&text);
+        assert!(begun.elapsed().as_secs() < 2, "{piece}");
+    }
+}
