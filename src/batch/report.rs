@@ -363,6 +363,8 @@ struct FindingsShape<'a> {
     losses: BTreeMap<&'static str, BTreeMap<&'a str, u64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     differences: Option<&'a Differences>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    masked: Option<&'a BTreeMap<String, u64>>,
 }
 
 fn findings<S: Serializer>(found: &Findings, serializer: S) -> Result<S::Ok, S::Error> {
@@ -375,6 +377,7 @@ fn findings<S: Serializer>(found: &Findings, serializer: S) -> Result<S::Ok, S::
         counts: found.counts.iter().map(|(code, n)| (code.name(), *n)).collect(),
         losses,
         differences: found.differences.as_ref(),
+        masked: found.masked.as_ref(),
     };
     shape.serialize(serializer)
 }
@@ -397,6 +400,9 @@ pub struct Summary {
     pub warnings: u64,
     /// Number of errors.
     pub errors: u64,
+    /// Number of secrets of each kind that were masked, if that was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub masked: Option<BTreeMap<String, u64>>,
 }
 
 impl Summary {
@@ -406,6 +412,10 @@ impl Summary {
         self.records += report.records;
         self.bytes += report.bytes;
         self.others += u64::from(report.skip == Skip::OtherFormat);
+        if let Some(masked) = &report.findings.masked {
+            let all = self.masked.get_or_insert_default();
+            masked.iter().for_each(|(kind, n)| *all.entry(kind.clone()).or_default() += n);
+        }
         for (code, count) in &report.findings.counts {
             match report.severity(*code) {
                 Severity::Error => self.errors += count,

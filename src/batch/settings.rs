@@ -35,6 +35,7 @@ impl Task {
         words.extend(reading(task));
         words.extend((!task.options.origin).then(|| "--no-origin".to_owned()));
         words.extend(task.options.ignore_origin.then(|| "--ignore-origin".to_owned()));
+        words.extend(task.options.redact.is_some().then(|| "--redact".to_owned()));
         let maps = task.options.map_paths.iter();
         words.extend(maps.map(|map| format!("--map-path {}={}", map.old, map.new)));
         words.extend(task.options.folder.iter().map(|folder| format!("--cwd {folder}")));

@@ -61,6 +61,27 @@ impl Keeping {
     }
 }
 
+/// Options for masking secrets.
+#[derive(Debug, Args)]
+pub struct Masking {
+    /// Mask keys, tokens, passwords, e-mail addresses, home folders and user names, and what the
+    /// section `redact` of the settings names; writes and reads no `NAME.origin`
+    #[arg(long, conflicts_with = "origin")]
+    pub redact: bool,
+}
+
+impl Masking {
+    /// Adds the rules by which secrets are masked, if the user wants that. An output with masks
+    /// gets no origin, which would contain the secrets.
+    pub fn options(&self, options: Options) -> Result<Options, Stop> {
+        if !self.redact {
+            return Ok(options);
+        }
+        let redact = Some(super::config::settings()?.rules()?);
+        Ok(Options { redact, origin: false, ignore_origin: true, ..options })
+    }
+}
+
 /// Values of `--layout`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Layout {

@@ -6,6 +6,7 @@
 use super::show::printable;
 use super::{Stop, print};
 use crate::formats::FORMATS;
+use crate::redact::{Custom, Pattern, Rules};
 use clap::Command;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Show the effective settings, and the source of each
 ///
@@ -40,6 +41,28 @@ pub struct Settings {
     defaults: Defaults,
     /// `OLD=NEW` for each folder that moved, as `--map-path` takes it.
     map_path: Vec<String>,
+    /// Further secrets that `--redact` masks.
+    redact: Redact,
+}
+
+/// Further secrets.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+struct Redact {
+    /// Regular expressions, each with the kind of what it finds.
+    patterns: Vec<Named>,
+    /// Words that are masked wherever they occur.
+    words: Vec<String>,
+    /// Names of users.
+    users: Vec<String>,
+}
+
+/// A regular expression with a name.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    name: String,
+    regex: String,
 }
 
 /// Defaults of options, by their names.
@@ -97,6 +120,23 @@ impl Settings {
             (Ok(rest), Some(own)) => Some(PathBuf::from(own).join(rest)),
             _ => Some(named.clone()),
         }
+    }
+
+    /// Rules by which secrets are masked.
+    ///
+    /// # Errors
+    /// If a regular expression of the file is none.
+    pub fn rules(&self) -> Result<Arc<Rules>, Stop> {
+        let Redact { patterns, words, users } = &self.redact;
+        let pattern =
+            |Named { name, regex }: &Named| Pattern { name: name.clone(), regex: regex.clone() };
+        let patterns = patterns.iter().map(pattern).collect();
+        let custom = Custom { patterns, words: words.clone(), users: users.clone() };
+        let failed = |error| {
+            let path = place().unwrap_or_default();
+            Stop::usage(format!("{}: redact: {error}", printable(&path.to_string_lossy())))
+        };
+        Rules::of(&custom).map(Arc::new).map_err(failed)
     }
 
     /// Whether every format that it names is known.

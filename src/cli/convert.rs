@@ -1,6 +1,6 @@
 //! The command `copyist convert`.
 
-use super::args::{Keeping, Telling, Writing, repair_settings};
+use super::args::{Keeping, Masking, Telling, Writing, repair_settings};
 use super::inputs::{Batch, Inputs};
 use super::reading::{Losing, Reading, Strictness, Tolerance};
 use super::{Stop, names};
@@ -20,7 +20,7 @@ pub struct Args {
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = names::format(), hide_possible_values = true)]
     to: Spec,
     /// Write several sessions as one
-    #[arg(long, value_name = "WHAT", value_enum)]
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with = "redact")]
     join: Option<Join>,
     /// Replace the folder OLD by NEW in the paths that agents use to find sessions, also in paths
     /// below OLD; messages are not changed
@@ -51,6 +51,8 @@ pub struct Args {
     writing: Writing,
     #[command(flatten)]
     keeping: Keeping,
+    #[command(flatten)]
+    masking: Masking,
     #[command(flatten)]
     telling: Telling,
 }
@@ -109,7 +111,7 @@ impl Args {
             compare: self.telling.report.is_some(),
             ..self.tolerance.options(self.reading.options())
         };
-        let options = self.keeping.options(options);
+        let options = self.masking.options(self.keeping.options(options))?;
         let origin = self.keeping.origin;
         if origin.is_some() && inputs.several() {
             return Err(Stop::usage("`--origin` takes one input"));

@@ -21,8 +21,8 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "and back, with the edits that were made meanwhile",
             ),
             (
-                "convert -t pi --layout native --map-path /home/ada=/users/ada --out-dir new old",
-                "sessions of projects whose folders were moved",
+                "convert --redact -t claude-code -o shared.jsonl session.jsonl",
+                "to share: without keys, passwords, addresses and names",
             ),
         ],
     ),

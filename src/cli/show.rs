@@ -8,7 +8,7 @@ use super::style::{Paint, write};
 use crate::batch::{FileReport, Outcome, Passed, Skip, Summary};
 use crate::diagnostic::{Code, Diagnostic, Severity, Window, plural};
 use crate::format::Map;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
@@ -267,6 +267,16 @@ impl Show {
             None => String::new(),
         };
         self.print_text(&format!("{counts}{others}{parts}{records}{pace}{nothing}\n"));
+        summary.masked.iter().for_each(|masked| self.masked(masked));
+    }
+
+    /// Prints how many secrets of each kind were masked, the most frequent kind first.
+    fn masked(&self, counts: &BTreeMap<String, u64>) {
+        let mut kinds: Vec<_> = counts.iter().collect();
+        kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
+        let kinds: Vec<_> = kinds.into_iter().map(|(kind, n)| plural(*n, kind)).collect();
+        let kinds = if kinds.is_empty() { "nothing".to_owned() } else { kinds.join(", ") };
+        self.print_text(&format!("masked: {}\n", printable(&kinds)));
     }
 
     /// Prints where the only output is, and the command that resumes the session there.

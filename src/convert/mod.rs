@@ -3,6 +3,7 @@
 mod branch;
 mod copy;
 mod forks;
+mod masked;
 mod native;
 mod patched;
 mod relocate;
@@ -58,7 +59,11 @@ pub fn run(
     let home = source(from, version, parts, cx)?.filter(|_| is_stream(from));
     match home.and_then(|home| Spec::parse(&home).ok()) {
         // A line of a tree is one record, so that no other record could hold its content.
-        Some(home) if home.format.name == to.format.name && !to.version().tree => {
+        Some(home)
+            if home.format.name == to.format.name
+                && !to.version().tree
+                && cx.options.redact.is_none() =>
+        {
             let to = Spec { version: to.version.or(home.version), ..to };
             stream::write(version, to, parts, sink, cx)
         }
@@ -201,7 +206,7 @@ fn written_as(
 ) -> Result<Outcome> {
     let same = from.name == to.format.name;
     let target = to.version().number;
-    let moves = !cx.options.map_paths.is_empty() || cx.options.plain;
+    let moves = !cx.options.map_paths.is_empty() || cx.options.plain || cx.options.redact.is_some();
     if same && from.plane.is_some() && version <= target && !moves {
         let input = parts.main()?;
         let target = Target::Version(target);

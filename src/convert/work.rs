@@ -2,11 +2,11 @@
 
 use super::branch::Branch;
 use super::forks::Forks;
-use super::moved;
 use super::native::{Native, native};
 use super::patched;
 use super::survey::is_whole;
 use super::tokens::Tokens;
+use super::{masked, moved};
 use crate::diagnostic::{Code, Diagnostic, Differences, FieldOutcome, Log};
 use crate::diff::{self, Failed, Request, Side};
 use crate::error::Result;
@@ -144,7 +144,7 @@ impl<'a> Work<'a> {
         sink: &mut dyn Sink,
         cx: &Cx<'_>,
     ) -> Result<u64> {
-        if patched::takes(from, to) {
+        if patched::takes(from, to) && cx.options.redact.is_none() {
             return patched::rewritten((from, to), parts, sink, cx);
         }
         let from = from.format;
@@ -238,9 +238,9 @@ impl<'a> Work<'a> {
         let native = Native::of(to, sink.is_native());
         let mut items = read(self.from, parts, native, cx)?;
         let (first, question) = self.first_question(&mut items);
-        let options = Options { question, ..cx.options.clone() };
+        let options = Options { question: masked::text(question, cx), ..cx.options.clone() };
         let writing = Cx { options: &options, log: cx.log };
-        let mut writer = (to.format.write)(sink, to.version(), &writing)?;
+        let mut writer = masked::over((to.format.write)(sink, to.version(), &writing)?, cx);
         let (mut count, mut lead) = (0, Some(Vec::new()));
         let is_foreign = ![self.from.name, to.format.name].contains(&canonical::FORMAT.name)
             && self.from.name != to.format.name;

@@ -29,6 +29,8 @@ pub struct Findings {
     fields: Vec<((Field, FieldOutcome, &'static str), u64)>,
     /// Differences between the session and its written output, if they were requested.
     pub differences: Option<Differences>,
+    /// Number of secrets of each kind that were masked, if that was requested.
+    pub masked: Option<BTreeMap<String, u64>>,
 }
 
 impl Log {
@@ -98,6 +100,11 @@ impl Log {
     /// Notes the differences between the session and its written output.
     pub fn differ(&self, differences: Differences) {
         self.inner.borrow_mut().differences = Some(differences);
+    }
+
+    /// Notes how many secrets of each kind were masked.
+    pub fn mask(&self, counts: BTreeMap<String, u64>) {
+        self.inner.borrow_mut().add_masked(&counts);
     }
 
     /// Returns the fields that were dropped, each with its count.
@@ -218,6 +225,14 @@ impl Findings {
         }
         for (fate, count) in &other.losses {
             *self.losses.entry(fate.clone()).or_default() += count;
+        }
+        other.masked.iter().for_each(|masked| self.add_masked(masked));
+    }
+
+    fn add_masked(&mut self, counts: &BTreeMap<String, u64>) {
+        let masked = self.masked.get_or_insert_default();
+        for (kind, count) in counts {
+            *masked.entry(kind.clone()).or_default() += count;
         }
     }
 

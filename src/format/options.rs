@@ -7,8 +7,10 @@ use crate::ids;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Node, Record};
+use crate::redact::Rules;
 use crate::threads::ThreadBudget;
 use crate::yaml::encoding::Encoding;
+use std::sync::Arc;
 
 /// Treatment of damaged input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +69,9 @@ pub struct Options {
     /// Whether a file that a relative of the target's software wrote its own way is written as the
     /// software itself reads it.
     pub plain: bool,
+    /// Rules by which secrets are masked in outputs; a session is then always written record by
+    /// record.
+    pub redact: Option<Arc<Rules>>,
     /// Threads that the work on a large input may borrow.
     pub thread_budget: ThreadBudget,
 }
@@ -92,6 +97,7 @@ impl Default for Options {
             id: None,
             question: None,
             plain: false,
+            redact: None,
             thread_budget: ThreadBudget::default(),
         }
     }

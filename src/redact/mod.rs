@@ -75,9 +75,9 @@ impl<'t, 'r> Search<'t, 'r> {
         at < self.end || at < self.failed.0 && self.failed.1 > TRIES
     }
 
-    /// Notes that a run of characters up to `end` is no token.
-    fn fail(&mut self, end: usize) {
-        let tries = if end <= self.failed.0 { self.failed.1 + 1 } else { 1 };
+    /// Notes that a run of characters from `at` to `end` is no token.
+    fn fail(&mut self, at: usize, end: usize) {
+        let tries = if at < self.failed.0 { self.failed.1 + 1 } else { 1 };
         self.failed = (end.max(self.failed.0), tries);
     }
 

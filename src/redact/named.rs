@@ -180,7 +180,7 @@ pub fn find(search: &mut Search<'_, '_>, at: usize, (word, kind): (&str, &'stati
     if is_secret(value, word, kind, way) {
         search.add(Found { start: from, end: to, kind });
     } else {
-        search.fail(to);
+        search.fail(at, to);
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Custom {
     pub users: Vec<String>,
 }
 
-/// What the beginning of a secret can be the beginning of.
+/// Kind of what begins at a place.
 #[derive(Clone, Copy, Debug)]
 enum Anchor {
     Shape(&'static Shape),
@@ -87,7 +87,6 @@ const COMMON: &[&str] = &[
     "shared",
     "agent",
     "claude",
-    "codex",
     "name",
     "you",
     "python",

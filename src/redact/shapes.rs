@@ -217,7 +217,7 @@ impl Shape {
         if length >= self.least && (self.test)(token) {
             search.add(Found { start: at, end: start + length, kind: self.kind });
         } else {
-            search.fail(start + run);
+            search.fail(at, start + run);
         }
     }
 }

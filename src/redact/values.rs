@@ -1,9 +1,9 @@
-//! Whether a value is a secret, or only stands for one: a reference, code, a word.
+//! Judgement of values with secret names: a secret, or a reference to one, code, a word.
 
 use super::named::PASSWORD;
 
-/// Values that stand for a secret, or for the type of one, in small letters.
-const STANDS_FOR: &[&str] = &[
+/// Values that describe a secret, or its type, in small letters.
+const DESCRIPTIONS: &[&str] = &[
     "null",
     "none",
     "nil",
@@ -99,7 +99,7 @@ pub(super) fn is_secret(value: &str, word: &str, kind: &str, way: Way) -> bool {
     let (digits, letters) = (count(u8::is_ascii_digit), count(u8::is_ascii_alphabetic));
     let password = kind == PASSWORD;
     let empty = value.len() < 3 || digits + letters == 0 || is_one_character(&small);
-    if empty || is_reference(value) || STANDS_FOR.contains(&small.as_str()) {
+    if empty || is_reference(value) || DESCRIPTIONS.contains(&small.as_str()) {
         return false;
     }
     let number = letters == 0 && value.bytes().all(|b| b.is_ascii_digit() || b"._-+".contains(&b));
@@ -158,8 +158,7 @@ fn is_reference(value: &str) -> bool {
     let call =
         value.find(['(', '[']).is_some_and(|at| at > 0 && value.ends_with([')', ']', '(', '[']));
     let at = |beginning: &&str| value.starts_with(*beginning);
-    call || begins.iter().any(|beginning| at(beginning))
-        || holds.iter().any(|part| value.contains(part))
+    call || begins.iter().any(at) || holds.iter().any(|part| value.contains(part))
 }
 
 /// Whether a value consists of names that dots join, as in code.

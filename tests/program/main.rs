@@ -26,6 +26,7 @@ mod packed;
 mod pick;
 mod pipes;
 mod readings;
+mod redact;
 mod refused;
 mod relocate;
 mod report;
