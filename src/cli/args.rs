@@ -15,11 +15,14 @@ use std::path::{Path, PathBuf};
 /// Options for the place of outputs.
 #[derive(Debug, Args)]
 pub struct Writing {
-    /// Write to this file; `-` is standard output. Missing folders are created; the file gets the
-    /// times and permissions of the input
+    /// Write to this file; `-` is standard output
+    ///
+    /// Missing folders are created. The file gets the times and permissions of the input.
     #[arg(short, long, value_name = "FILE", conflicts_with = "out_dir")]
     pub output: Option<PathBuf>,
-    /// Write below this folder, in the same subfolders as the inputs
+    /// Write below this folder
+    ///
+    /// Outputs are in the same subfolders as the inputs.
     #[arg(long, value_name = "DIR")]
     pub out_dir: Option<PathBuf>,
     /// Choose how files are named below `--out-dir`
@@ -41,8 +44,9 @@ pub struct Writing {
 /// Options for the origin, from which the source of a converted session can be restored.
 #[derive(Debug, Args)]
 pub struct Keeping {
-    /// Write no `NAME.origin` beside the output: data that the target cannot contain is lost, and
-    /// reported
+    /// Write no `NAME.origin` beside the output
+    ///
+    /// Data that the target cannot contain is lost, and reported.
     #[arg(long)]
     pub no_origin: bool,
     /// Ignore the origins beside the files
@@ -64,8 +68,10 @@ impl Keeping {
 /// Options for masking secrets.
 #[derive(Debug, Args)]
 pub struct Masking {
-    /// Mask keys, tokens, passwords, e-mail addresses, home folders and user names, and what the
-    /// section `redact` of the settings names; writes and reads no `NAME.origin`
+    /// Mask keys, passwords, addresses and user names
+    ///
+    /// Masked are keys, tokens, passwords, e-mail addresses, home folders and user names, and what
+    /// the section `redact` of the settings names. No `NAME.origin` is written or read.
     #[arg(long, conflicts_with = "origin")]
     pub redact: bool,
 }
@@ -210,7 +216,7 @@ pub fn check_quarantine(quarantine: Option<&Path>, inputs: &Inputs) -> Result<()
 /// Options for changing files in place.
 #[derive(Debug, Args)]
 pub struct InPlace {
-    /// Change the files themselves, and keep the originals beside them
+    /// Change the files; the originals stay beside them
     #[arg(long, conflicts_with_all = ["output", "out_dir"])]
     pub in_place: bool,
     /// Ending of the originals' names
@@ -252,7 +258,9 @@ impl InPlace {
 /// Options for what is reported, and how.
 #[derive(Debug, Args)]
 pub struct Telling {
-    /// Print results and findings as JSON Lines; on standard error if standard output carries data
+    /// Print results and findings as JSON Lines
+    ///
+    /// They are printed on standard error if standard output carries data.
     #[arg(long)]
     pub json: bool,
     /// Write a report of findings and losses; replaces only an older report

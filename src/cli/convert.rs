@@ -4,10 +4,11 @@ use super::args::{Keeping, Masking, Telling, Writing, repair_settings};
 use super::inputs::{Batch, Inputs};
 use super::reading::{Losing, Reading, Strictness, Tolerance};
 use super::{Stop, names};
-use crate::batch::{Action, Joining, Task};
+use crate::batch::{Action, Joining, Place, Task};
 use crate::format::{Format, Map, Options};
-use crate::formats::Spec;
+use crate::formats::{Spec, canonical};
 use clap::ValueEnum;
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 /// Write sessions in another format, or an older version of their own
@@ -33,7 +34,9 @@ pub struct Args {
     /// the input in a layout of its own; both programs read the output
     #[arg(long, value_name = "NAME", value_parser = names::dialect(), hide_possible_values = true)]
     dialect: Option<&'static Format>,
-    /// Repair damaged sessions first; lines that do not belong to a session go to a quarantine file
+    /// Repair damaged sessions first
+    ///
+    /// Lines that do not belong to a session go to a quarantine file.
     #[arg(long, conflicts_with = "join")]
     repair: bool,
     /// Write the quarantine to this file; for one input
@@ -92,9 +95,16 @@ fn is_absolute(path: &str) -> bool {
 }
 
 impl Args {
+    /// Returns standard output as the place of one canonical stream, if it is a pipe or a file.
+    fn piped(&self, inputs: &Inputs) -> Option<Place> {
+        let piped = self.to.format.name == canonical::FORMAT.name && !io::stdout().is_terminal();
+        (piped && !inputs.several()).then(|| Place::One("-".into()))
+    }
+
     pub fn run(self) -> Result<u8, Stop> {
         let inputs = Inputs { join: self.join.map(Join::meant), ..self.batch.inputs()? };
-        let Some(place) = self.writing.place(&inputs, Some(self.to))? else {
+        let place = self.writing.place(&inputs, Some(self.to))?;
+        let Some(place) = place.or_else(|| self.piped(&inputs)) else {
             return Err(Stop::usage("name an output: `-o FILE` or `--out-dir DIR`"));
         };
         if let Some(own) = self.dialect.filter(|own| *own != self.to.format) {

@@ -1,7 +1,5 @@
 //! Examples at the end of each command's help.
 
-use clap::Command;
-
 /// The examples by the command's name: the command line, and its effect.
 const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
@@ -194,12 +192,18 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
 ];
 
-/// Adds the examples to the help of each command.
-pub fn with_examples(mut program: Command) -> Command {
-    for (name, examples) in EXAMPLES {
-        program = program.mut_subcommand(name, |command| command.after_help(page(examples)));
-    }
-    program
+/// Returns the examples at the end of a command's help.
+pub fn of(command: &str) -> Option<String> {
+    known(command).map(page)
+}
+
+/// Returns the first example of a command.
+pub fn first(command: &str) -> Option<&'static str> {
+    known(command)?.first().map(|(typed, _)| *typed)
+}
+
+fn known(command: &str) -> Option<&'static [(&'static str, &'static str)]> {
+    EXAMPLES.iter().find(|(name, _)| *name == command).map(|(_, examples)| *examples)
 }
 
 fn page(examples: &[(&str, &str)]) -> String {
@@ -214,7 +218,7 @@ mod tests {
 
     #[test]
     fn every_command_has_examples_that_it_takes() {
-        let program = program();
+        let program = program(true);
         for command in program.get_subcommands() {
             let own = EXAMPLES.iter().find(|(name, _)| *name == command.get_name());
             let (name, examples) = own.unwrap_or_else(|| panic!("{}", command.get_name()));

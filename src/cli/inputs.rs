@@ -13,20 +13,23 @@ use std::path::{Path, PathBuf};
 /// Options for the inputs of a command that takes several.
 #[derive(Debug, Args)]
 pub struct Batch {
-    /// Files and folders to read; `-` is standard input. Links in folders are not followed. Where no
-    /// file has this path, it can be a session's identifier, six or more characters of one, or
-    /// `latest`
+    /// Files, folders or sessions; `-` is standard input
+    ///
+    /// Links in folders are not followed. Where no file has this path, it can be a session's
+    /// identifier, six or more characters of one, or `latest`.
     #[arg(value_name = "PATH", required_unless_present_any = ["files_from", "session"])]
     paths: Vec<PathBuf>,
-    /// Take only files of a folder that match GLOB; may be given several times
+    /// Take only files of a folder that match GLOB
     ///
-    /// A GLOB without `/` matches names at any depth. One with `/` matches paths from the named
+    /// The option may be given several times. A GLOB without `/` matches names at any depth. One with `/` matches paths from the named
     /// folder. One that ends in `/` matches everything in such folders. `*` and `?` stop at a `/`,
     /// `**` does not. Files that you name are always taken. Files that are left out are
     /// not counted as skipped.
     #[arg(long, value_name = "GLOB")]
     include: Vec<Pattern>,
-    /// Leave out files and folders that match GLOB, even if `--include` selects them
+    /// Leave out files and folders that match GLOB
+    ///
+    /// They are left out even if `--include` selects them.
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<Pattern>,
     /// Read further paths from FILE, one per line; `-` is standard input
@@ -35,7 +38,7 @@ pub struct Batch {
     /// Split the paths of `--files-from` at NUL, as `find -print0` writes them, not at line ends
     #[arg(short = '0', long, requires = "files_from")]
     null: bool,
-    /// Number of inputs that are processed at a time; 0 is one for each processor
+    /// Number of inputs at a time; 0 is one for each processor
     #[arg(short, long, value_name = "N", default_value_t = 0, env = "COPYIST_JOBS")]
     jobs: usize,
     #[command(flatten)]
@@ -51,9 +54,9 @@ pub struct Sessions {
     /// in a named folder are always combined into whole sessions.
     #[arg(long)]
     whole: bool,
-    /// Take the session with this identifier, from a folder or from the folder of a file
+    /// Take the session with this identifier
     ///
-    /// The identifier is in the session's header, or is the name of its file or the end of that
+    /// It is searched in a folder, or in the folder of a file. The identifier is in the session's header, or is the name of its file or the end of that
     /// name. If no path is named, copyist searches the default folders of the agents that keep all
     /// sessions in one place.
     #[arg(long, value_name = "ID")]

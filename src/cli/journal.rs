@@ -15,15 +15,17 @@ use std::path::{Path, PathBuf};
 /// Options for the journal of a run, from which a later run can resume.
 #[derive(Debug, Args)]
 pub struct Journaling {
-    /// Record the outcome of each input; `--resume` continues from there, `undo` reverts the run
+    /// Record the run in a file, for `--resume` and `undo`
     ///
-    /// The file is JSON Lines. An entry is on the disk before its output is put in its place. So
+    /// It contains the outcome of each input; `--resume` continues from there, `undo` reverts the
+    /// run. The file is JSON Lines. An entry is on the disk before its output is put in its place. So
     /// the journal contains everything that a run did, even if the run was killed or a power cut
     /// ended it.
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     pub journal: Option<PathBuf>,
-    /// Skip inputs that are done according to the journal and still unchanged; begin if there is no
-    /// journal yet
+    /// Skip inputs that are done according to the journal
+    ///
+    /// An input that has changed since is done again. A run without a journal yet begins one.
     #[arg(long, requires = "journal", conflicts_with = "dry_run")]
     pub resume: bool,
 }

@@ -35,7 +35,7 @@ impl Args {
 
 /// Returns the pages with their file names, made from the help texts.
 fn pages() -> std::io::Result<Vec<(String, Vec<u8>)>> {
-    let mut program = program().disable_help_subcommand(true);
+    let mut program = program(true).disable_help_subcommand(true);
     // Gives the commands their full names.
     program.build();
     let version = env!("CARGO_PKG_VERSION");

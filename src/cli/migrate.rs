@@ -16,9 +16,9 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("on_error", |arg| arg.default_value("stop")))]
 pub struct Args {
-    /// Version to reach, such as `pi@3`; the default is the newest version, for Codex version 2
+    /// Version to reach; the default is the newest
     ///
-    /// If each version of a format is another kind of file, as for ConnectOnion, sessions change
+    /// The default for Codex is version 2. If each version of a format is another kind of file, as for ConnectOnion, sessions change
     /// their version only with this option.
     #[arg(long, value_name = "FORMAT@V", value_parser = names::format(), hide_possible_values = true)]
     to: Option<Spec>,
@@ -29,7 +29,9 @@ pub struct Args {
     /// default is that of its first command, else `/`
     #[arg(long, value_name = "DIR", value_parser = folder)]
     cwd: Option<String>,
-    /// Repair damaged sessions first; lines that do not belong to a session go to a quarantine file
+    /// Repair damaged sessions first
+    ///
+    /// Lines that do not belong to a session go to a quarantine file.
     #[arg(long)]
     repair: bool,
     /// Write the quarantine to this file; for one input

@@ -14,6 +14,7 @@ mod examples;
 mod explain;
 mod formats;
 mod go_on;
+mod help;
 mod inputs;
 mod inspect;
 mod interrupt;
@@ -61,7 +62,7 @@ use std::sync::Arc;
 /// input gave no output; 4 copyist itself cannot continue; 130 and 143 interrupted before all
 /// inputs were begun.
 #[derive(Debug, Parser)]
-#[command(name = "copyist", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "copyist", version, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -140,17 +141,39 @@ fn save(path: &Path, text: &[u8], force: bool) -> Result<(), Stop> {
 
 /// Parses the arguments of the program, its name first.
 fn parsed(args: Vec<OsString>) -> Result<Cli, Stop> {
-    let mut command = without_empty(program());
+    let args = if args.len() > 1 { args } else { vec!["copyist".into(), "-h".into()] };
+    let long = args.iter().any(|arg| arg == "--help" || arg == "help");
+    let mut command = without_empty(program(long));
     if config::is_needed(args.iter().cloned()) {
         command = config::with_defaults(command, config::settings()?)?;
     }
-    let matches = command.try_get_matches_from_mut(args).unwrap_or_else(|error| error.exit());
+    let args = with_known_command(args, &command);
+    let matches = command.try_get_matches_from_mut(args);
+    let matches = matches.unwrap_or_else(|error| without_idle_tips(error).exit());
     Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit()))
 }
 
-/// Returns the definition of all commands with their help.
-fn program() -> clap::Command {
-    examples::with_examples(Cli::command())
+/// Writes the name of the command in small letters, if it is a command then.
+fn with_known_command(mut args: Vec<OsString>, program: &clap::Command) -> Vec<OsString> {
+    let known = |name: &String| program.find_subcommand(name).is_some();
+    let name = args.get(1).and_then(|name| name.to_str()).map(str::to_lowercase).filter(known);
+    if let (Some(name), Some(given)) = (name, args.get_mut(1)) {
+        *given = name.into();
+    }
+    args
+}
+
+/// Removes tips from an error that do not help: an unknown option is not meant as a path.
+fn without_idle_tips(mut error: clap::Error) -> clap::Error {
+    if error.kind() == clap::error::ErrorKind::UnknownArgument {
+        error.remove(clap::error::ContextKind::Suggested);
+    }
+    error
+}
+
+/// Returns the definition of all commands with their help, as `--help` prints it or as `-h` does.
+fn program(long: bool) -> clap::Command {
+    help::arranged(Cli::command(), long)
 }
 
 /// Changes the command so that it ignores environment variables that are empty.

@@ -45,8 +45,26 @@ pub fn format() -> impl TypedValueParser<Value = Spec> {
         });
         names.collect()
     };
-    Offered { parser: Spec::parse, names }
+    let parser = |text: &str| Spec::parse(text).map_err(|why| with_similar(text, why));
+    Offered { parser, names }
 }
+
+/// Adds the name of a format that is similar to the one that was given.
+fn with_similar(text: &str, why: String) -> String {
+    let given = text.split('@').next().unwrap_or_default().to_lowercase();
+    let names = FORMATS.iter().flat_map(|format| {
+        let names = std::iter::once(&format.name).chain(format.aliases);
+        names.map(|name| (strsim::jaro_winkler(&given, name), format.name))
+    });
+    let best = names.max_by(|(a, _), (b, _)| a.total_cmp(b));
+    match best.filter(|(similarity, _)| (SIMILAR..1.0).contains(similarity)) {
+        Some((_, name)) => format!("{why}; did you mean `{name}`?"),
+        None => why,
+    }
+}
+
+/// Least similarity of a name that is suggested, as clap has it for its own suggestions.
+const SIMILAR: f64 = 0.7;
 
 /// Returns the parser for the name of a format whose files relatives of its software write their
 /// own way.

@@ -18,7 +18,7 @@ fn encoding(name: &str) -> Result<&'static Encoding, String> {
 /// Options for the beginning of inputs, from which their format is detected.
 #[derive(Debug, Args)]
 pub struct Source {
-    /// Format of the inputs, if it is not to be detected: `pi`, `pi@2` …
+    /// Format of the inputs, if it is not to be detected
     #[arg(short = 'f', long = "from", value_name = "FORMAT", value_parser = names::format(), hide_possible_values = true)]
     pub from: Option<Spec>,
     /// Encoding of YAML files, if it is not to be detected: `utf-16le`, `gbk`, `cp1252` …

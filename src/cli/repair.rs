@@ -8,7 +8,7 @@ use crate::batch::{Action, RepairSettings, Task};
 use crate::format::{Options, RepairOptions};
 use std::path::PathBuf;
 
-/// Repair damaged sessions so that no record is lost and their agent can continue them
+/// Repair damaged sessions so that their agent can continue them
 ///
 /// Every change is reported, and marked in the record that was changed. Data that cannot be a part
 /// of the session goes to a quarantine file beside the output, byte for byte. With `-n` nothing is
@@ -18,8 +18,10 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("layout", |arg| arg.hide(true)))]
 pub struct Args {
-    /// Also repair what a model's interface refuses: calls without results, results without calls,
-    /// an empty last answer, half of a surrogate pair, U+0000, tool names, images
+    /// Also repair what a model's interface refuses
+    ///
+    /// That are calls without results, results without calls, an empty last answer, half of a
+    /// surrogate pair, U+0000, tool names, images.
     #[arg(long)]
     resumable: bool,
     /// Restore the complete members of torn records

@@ -103,7 +103,7 @@ pub fn lacks(format: &Format, number: impl std::fmt::Display) -> String {
 }
 
 impl Spec {
-    /// Reads `name` or `name@version`.
+    /// Reads `name` or `name@version`, in capital or small letters.
     ///
     /// # Errors
     /// Returns a message with the fault and the known names.
@@ -112,15 +112,18 @@ impl Spec {
     /// use copyist::formats::Spec;
     /// assert_eq!(Spec::parse("pi@2").unwrap().version.unwrap().number, 2);
     /// assert!(Spec::parse("pi").unwrap().version.is_none());
-    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, connectonion, agent-orchestrator, codelia, claude-code, codex, canonical"));
+    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, claude-code, codex, connectonion, agent-orchestrator, codelia, canonical"));
     /// ```
     pub fn parse(text: &str) -> std::result::Result<Self, String> {
         let (name, number) = match text.split_once('@') {
             Some((name, number)) => (name, Some(number)),
             None => (text, None),
         };
-        let Some(format) = FORMATS.iter().find(|f| f.name == name || f.aliases.contains(&name))
-        else {
+        let is_name = |known: &str| known.eq_ignore_ascii_case(name);
+        let is_called = |format: &Format| {
+            is_name(format.name) || format.aliases.iter().any(|name| is_name(name))
+        };
+        let Some(format) = FORMATS.iter().find(|format| is_called(format)) else {
             let names: Vec<_> = FORMATS.iter().map(|format| format.name).collect();
             return Err(format!(
                 "no format is called `{name}`; known formats: {}",

@@ -250,7 +250,7 @@ fn exit_codes_say_what_happened() {
         (&["schema", "nothing"], 2),
         (&["explain", "CY0103"], 0),
         (&["explain", "CY9999"], 2),
-        (&[], 2),
+        (&[], 0),
     ];
     for (args, expected) in cases {
         let (code, err) = dir.exit(args);
