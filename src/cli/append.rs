@@ -128,8 +128,12 @@ impl Label {
 
 /// Returns the function that makes an error about a session the end of the command.
 fn failed(path: &Path) -> impl Fn(Error) -> Stop {
+    let is_folder = path.is_dir();
     let path = printable(&path.to_string_lossy());
     move |error| {
+        if is_folder {
+            return Stop::usage(format!("{path} is a folder; name the file of a session"));
+        }
         let advice = match error.is_recoverable() {
             true => format!("; repair the session first: copyist repair {path}"),
             false => String::new(),

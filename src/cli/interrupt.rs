@@ -1,10 +1,18 @@
 //! Signals that request the end of the program.
 
+use crate::store::Meter;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Time between two looks for a signal.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Time without a byte read after which a run that shall end is blocked.
+const BLOCKED: Duration = Duration::from_secs(1);
 
 /// The signal by which the user or the system requested the end of the run, if there was one.
 #[derive(Debug, Default)]
@@ -29,6 +37,30 @@ impl Interrupt {
             flag::register_usize(signal, Arc::clone(&interrupt.0), code)?;
         }
         Ok(interrupt)
+    }
+
+    /// Ends the process after a signal if no input is read any more: a pipe without a writer and a
+    /// network that does not answer block a read for ever. What is written then is as after a
+    /// second signal.
+    ///
+    /// # Errors
+    /// If the system starts no thread.
+    pub fn end_if_blocked(&self, meter: &Meter) -> io::Result<()> {
+        meter.watch();
+        let (code, meter) = (Self(Arc::clone(&self.0)), meter.clone());
+        let watch = move || {
+            let mut before = None;
+            loop {
+                std::thread::sleep(if before.is_some() { BLOCKED } else { PAUSE });
+                let Some(code) = code.code() else { continue };
+                let read = Some(meter.bytes());
+                if before == read {
+                    std::process::exit(i32::from(code));
+                }
+                before = read;
+            }
+        };
+        std::thread::Builder::new().spawn(watch).map(drop)
     }
 
     /// Returns the exit code for the signal that ended the run early.

@@ -65,6 +65,7 @@ pub fn run_accountably(
     }
     reporter.report_unlisted(errors, skipped);
     let interrupt = interrupt(task, inputs, data_on_stdout)?;
+    interrupt.end_if_blocked(&task.meter).map_err(Stop::no_threads)?;
     let shift = Shift::new(task, account, interrupt, workers.count());
     let work = |place: usize, planned: Planned<'_>| {
         let _turn = task.claims.begin(place);

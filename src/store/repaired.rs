@@ -3,7 +3,8 @@
 
 use super::input::Input;
 use super::output::Output;
-use crate::error::{Error, Result};
+use super::temporary::no_temporary;
+use crate::error::Result;
 use crate::format::{Change, Parts, Sink, Spool};
 use crate::repair::QUARANTINE;
 use std::fs::File;
@@ -38,7 +39,7 @@ impl Sink for Waiting<'_> {
         if name == QUARANTINE {
             return self.output.create(name);
         }
-        let failed = |error| Error::io("cannot create a temporary file", error);
+        let failed = |error| no_temporary(&std::env::temp_dir(), error);
         let file = tempfile::tempfile().map_err(failed)?;
         self.parts.push((name.to_owned(), file.try_clone().map_err(failed)?));
         Ok(Box::new(file))

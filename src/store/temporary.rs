@@ -136,6 +136,11 @@ pub fn temporary(folder: &Path, like: Option<&Metadata>) -> Result<Temporary> {
     }
 }
 
+/// Returns the error that no temporary file can be created in a folder.
+pub fn no_temporary(folder: &Path, error: io::Error) -> Error {
+    Error::io(format!("cannot create a temporary file in {}", folder.display()), error)
+}
+
 /// Creates a temporary file in `folder`, which stays locked as long as it is open. If it is
 /// `private`, only its owner can access it.
 ///
@@ -149,7 +154,7 @@ pub fn named_temporary(folder: &Path, private: bool) -> Result<Named> {
     #[cfg(not(unix))]
     let _ = private;
     let file = named(folder, |path| new.open(path).map(Arc::new));
-    file.map_err(|error| Error::io("cannot create a temporary file", error))
+    file.map_err(|error| no_temporary(folder, error))
 }
 
 /// Copies a file that cannot get a name to one with a temporary name. A sandbox may forbid links,

@@ -20,6 +20,7 @@ mod list;
 mod look;
 mod manager;
 mod meanwhile;
+mod mistakes;
 mod native;
 mod onward;
 mod packed;
