@@ -62,7 +62,7 @@
 //! Each module imports only modules that this list names before it: `position`, `json`, `times`,
 //! `ids`, `alignment`, `threads`, `record`, `redact`, `diagnostic`, `error`, `lines`, `members`, `yaml`,
 //! `mapping`, `parts`, `format`, `framing`, `memory`, `stage`, `edit`, `named`, `tree`, `context_rules`,
-//! `dialect`, `repair`, `formats`, `detect`, `session`, `context`, `origin`, the operations
+//! `dialect`, `repair`, `formats`, `usage`, `detect`, `session`, `context`, `origin`, `turns`, the operations
 //! (`migrate`, `diff`, `convert`, `join`, `validate`, `inspect`), and then the modules that access
 //! the system: `store`, `batch`, `home`, `manager`, `cli`. All modules before `store` take bytes and return
 //! records. They use no paths, clock or terminal, and no threads but those that [`migrate`] borrows
@@ -106,12 +106,14 @@ pub mod stage;
 pub mod tree;
 
 pub mod formats;
+pub mod usage;
 
 pub mod detect;
 pub mod session;
 
 pub mod context;
 pub mod origin;
+pub mod turns;
 
 pub mod convert;
 pub mod diff;

@@ -275,6 +275,9 @@ pub struct Telling {
     /// The width of drawings in columns.
     #[arg(skip)]
     pub width: Option<u16>,
+    /// Whether drawings list every turn.
+    #[arg(skip)]
+    pub all_turns: bool,
     /// Show the progress; `auto` does at a terminal, except with `-q` or `--json`
     #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", env = "COPYIST_PROGRESS")]
     pub progress: When,

@@ -1,21 +1,22 @@
 //! The command `copyist diff`.
 
-use super::Stop;
 use super::args::Telling;
 use super::changes::Printer;
 use super::inputs::Sessions;
 use super::progress::Progress;
 use super::reading::{Reading, Source, Strictness, Tolerance, Warned};
 use super::run::{check_report, write_report};
-use super::show::Show;
+use super::show::{Show, width};
+use super::turn_changes;
+use super::{Stop, print};
 use crate::batch::{
     self, FileReport, Found, Job, Outcome, ReadOptions, RunReport, Summary, Workers, Written,
 };
 use crate::diagnostic::{Differences, Log};
 use crate::diff::{self, Failed, Request, Side};
-use crate::error::Result;
 use crate::format::{Cx, Options};
 use crate::store::Input;
+use crate::turns;
 use clap::ValueEnum;
 use std::path::PathBuf;
 
@@ -31,6 +32,10 @@ pub struct Args {
     a: PathBuf,
     /// Another session's file
     b: PathBuf,
+    /// Compare the turns with the same question: tools, result, tokens, cost, time; the exit code
+    /// is 1 if tools or results differ
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["ignore", "context"])]
+    by: Option<By>,
     /// Ignore differences of this kind
     #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',')]
     ignore: Vec<Ignore>,
@@ -50,6 +55,13 @@ pub struct Args {
     strictness: Strictness<Warned>,
     #[command(flatten)]
     pub telling: Telling,
+}
+
+/// Values of `--by`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// Turns, which begin with the questions of the user
+    Turn,
 }
 
 /// Values of `--ignore`.
@@ -73,7 +85,10 @@ impl Args {
         let [log_a, log_b] = &logs;
         let mut a = Opened::new(&job_a, &self.reading.source, log_a);
         let mut b = Opened::new(&job_b, &self.reading.source, log_b);
-        let same = self.compare(&mut a, &mut b, logs.each_ref(), &options);
+        let same = match self.by {
+            Some(By::Turn) => self.compare_turns([&mut a, &mut b], logs.each_ref(), &options)?,
+            None => self.compare(&mut a, &mut b, logs.each_ref(), &options),
+        };
         let mut show = Show::new(&self.telling, false, false);
         let (mut summary, mut exit) = (Summary::default(), 0);
         let mut reports = Vec::new();
@@ -110,6 +125,40 @@ impl Args {
                 .ok_or_else(|| Stop::usage("there is no session"))
         };
         Ok([one(&self.a)?, one(&self.b)?])
+    }
+
+    /// Prints the turns of both sessions, if both can be read. Returns whether tools and results are
+    /// equal, as far as that is known.
+    fn compare_turns(
+        &self,
+        sides: [&mut Opened; 2],
+        logs: [&Log; 2],
+        options: &Options,
+    ) -> Result<bool, Stop> {
+        let mut read = Vec::new();
+        for (side, log) in sides.into_iter().zip(logs) {
+            let Some((found, input)) = &mut side.input else { continue };
+            match turns::run(found.format, input, &Cx { options, log }) {
+                Ok(turns) => {
+                    side.report.records = turns.len() as u64;
+                    read.push((turn_changes::title(&side.report), turns));
+                }
+                Err(error) => log.report(side.report.fail(error)),
+            }
+        }
+        let [(title_a, a), (title_b, b)] = read.as_slice() else { return Ok(true) };
+        let pairs = turns::paired(a, b);
+        if !self.telling.quiet {
+            let text = match self.telling.json {
+                true => turn_changes::as_json(&pairs),
+                false => {
+                    let width = width(self.width).max(40);
+                    turn_changes::as_text([(title_a, a), (title_b, b)], &pairs, width)
+                }
+            };
+            print(text.as_bytes())?;
+        }
+        Ok(pairs.iter().all(turns::Pair::is_same))
     }
 
     /// Prints the differences, if both sessions can be read. Returns whether the sessions are

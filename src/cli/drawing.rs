@@ -1,6 +1,7 @@
 //! Text output of `inspect`: facts about a session, and its tree.
 
 use super::show::{printable, size};
+use super::turn_table;
 use crate::batch::FileReport;
 use crate::diagnostic::{Severity, plural};
 use crate::inspect::{Inspection, Item, Row};
@@ -11,8 +12,9 @@ use textwrap::{Options, WordSplitter};
 /// Number of columns of the names in the lines above the tree.
 const NAMES: usize = 10;
 
-/// Returns the drawing, at most `width` columns wide.
-pub fn draw(report: &FileReport, inspection: &Inspection, width: usize) -> String {
+/// Returns the drawing, at most `width` columns wide. It lists every turn, or the first and the last
+/// ones.
+pub fn draw(report: &FileReport, inspection: &Inspection, width: usize, all_turns: bool) -> String {
     let width = width.max(40);
     let mut lines = vec![format!("{}: {}", printable(&report.path), report.format_name())];
     let mut put = |name: &str, value: String| {
@@ -27,6 +29,11 @@ pub fn draw(report: &FileReport, inspection: &Inspection, width: usize) -> Strin
         }
     };
     facts(report, inspection, &mut put);
+    let turns = turn_table::lines(&inspection.by_turn, width, all_turns);
+    if !turns.is_empty() {
+        lines.push(String::new());
+    }
+    lines.extend(turns);
     if !inspection.rows.is_empty() {
         lines.push(String::new());
     }
@@ -147,7 +154,7 @@ fn counts<K: AsRef<str>>(counts: &BTreeMap<K, u64>) -> String {
 }
 
 /// Formats a number with thousands separators.
-fn number(n: f64) -> String {
+pub fn number(n: f64) -> String {
     let digits = format!("{n:.0}");
     let mut out = String::new();
     for (place, digit) in digits.chars().enumerate() {

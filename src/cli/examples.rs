@@ -69,6 +69,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         "inspect",
         &[
             ("inspect session.jsonl", "counts, tree, turns, tokens, cost"),
+            ("inspect --turns --width 120 session.jsonl", "every turn, with all kinds of tokens"),
             (
                 "inspect --session 019e453d-751e-7dbd-b023-2d1b72265502",
                 "find the session by its identifier",
@@ -83,6 +84,10 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
                 "compare records and fields, without identifiers and times",
             ),
             ("diff --context old.jsonl new.yaml", "compare what a model would get"),
+            (
+                "diff --by turn before.yaml after.yaml",
+                "tools, results, tokens and cost of two runs, by question",
+            ),
         ],
     ),
     (

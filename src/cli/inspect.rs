@@ -24,6 +24,9 @@ pub struct Args {
     /// Draw a row for every entry
     #[arg(long)]
     full: bool,
+    /// List every turn; otherwise the first and the last ones
+    #[arg(long)]
+    turns: bool,
     /// Maximum number of rows of the tree
     #[arg(long, value_name = "N", default_value_t = 400)]
     rows: usize,
@@ -50,7 +53,7 @@ impl Args {
         let request = Request { full: self.full, rows: self.rows };
         let task = Task::looking(Action::Inspect(request), options, &self.reading.source.from)
             .failing(self.strictness.fail_on());
-        let telling = Telling { width: self.width, ..self.telling };
+        let telling = Telling { width: self.width, all_turns: self.turns, ..self.telling };
         run("inspect", task, &inputs, &telling)
     }
 }

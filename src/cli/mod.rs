@@ -40,6 +40,8 @@ mod sessions;
 mod show;
 mod status;
 mod style;
+mod turn_changes;
+mod turn_table;
 mod undo;
 mod usage;
 mod validate;

@@ -32,6 +32,8 @@ pub struct Show {
     dry_run: bool,
     /// The width of drawings in columns.
     width: usize,
+    /// Whether drawings list every turn.
+    all_turns: bool,
     /// The colours of findings.
     findings: Paint,
     /// The colours of results.
@@ -67,6 +69,7 @@ impl Show {
             data_on_stdout,
             dry_run,
             width: width(telling.width),
+            all_turns: telling.all_turns,
             findings,
             results,
             repairs: false,
@@ -106,7 +109,7 @@ impl Show {
             progress.aside(|| self.print_text(&findings));
         }
         if let Some(inspection) = &report.inspection {
-            self.result(&drawing::draw(report, inspection, self.width), progress);
+            self.result(&drawing::draw(report, inspection, self.width, self.all_turns), progress);
         } else if repairs::is_row(report) && !self.quiet {
             if !std::mem::replace(&mut self.tabled, true) {
                 self.result(repairs::HEAD, progress);

@@ -2,8 +2,8 @@
 
 use super::summary::recount;
 use super::survey::Listed;
-use crate::inspect::{Spent, Tally};
 use crate::record::{Record, spoken};
+use crate::usage::{Spent, Tally};
 use std::collections::HashMap;
 
 /// Counts the tokens and cost of an answer that several sessions have only in that session of them

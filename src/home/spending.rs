@@ -1,7 +1,7 @@
 //! Tokens and cost of many sessions, added up by day, model, project, agent or session.
 
 use super::survey::Listed;
-use crate::inspect::{Spent, Usage};
+use crate::usage::{Spent, Usage};
 use std::collections::{BTreeMap, HashMap};
 
 /// Group into which tokens and cost are added up.

@@ -3,10 +3,8 @@
 mod draw;
 pub mod preview;
 mod room;
-mod usage;
 
 pub use draw::{Item, Row};
-pub use usage::{Spent, Tally, Usage};
 
 use crate::diagnostic::Log;
 use crate::error::Result;
@@ -17,6 +15,8 @@ use crate::origin;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, block};
 use crate::session::{Session, is_entry};
+use crate::turns::{Turn, Turns};
+use crate::usage::{Tally, Usage};
 use draw::Marks;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -74,6 +74,8 @@ pub struct Inspection {
     /// The counts of [`usage`](Self::usage) while the session is read.
     #[serde(skip)]
     tally: Tally,
+    /// The turns on the path from the root to the leaf.
+    pub by_turn: Vec<Turn>,
     /// The first and the last time on an entry.
     pub times: Option<(String, String)>,
     /// The shape of the tree.
@@ -133,7 +135,7 @@ fn as_map<S: Serializer>(pairs: &[(&str, String)], to: S) -> std::result::Result
     to.collect_map(pairs.iter().map(|(key, value)| (*key, value)))
 }
 
-/// Inspects a session, in two walks over it. Memory is that of the index and of the rows.
+/// Inspects a session, in two walks over it. Memory is that of the index, the rows and the turns.
 ///
 /// # Errors
 /// If it cannot be read.
@@ -165,10 +167,12 @@ pub fn run(
     let (tree, labels, records) = session.into_tree_labels_records(&quiet)?;
     let mut drawing = draw::draw(&tree.into_branches(), &path, &marks, request);
     found.tree = Shape { unreachable: u64::from(nodes) - drawing.reached, ..drawing.shape };
-    let mut ordinal = 0;
+    let (mut ordinal, mut turns) = (0, Turns::of(format));
     for located in records {
         let located = located?;
-        if !located.value.is_node() {
+        let is_node = located.value.is_node();
+        turns.record(&located.value, !is_node || path.contains(ordinal));
+        if !is_node {
             continue;
         }
         if path.contains(ordinal) {
@@ -179,6 +183,7 @@ pub fn run(
         }
         ordinal += 1;
     }
+    found.by_turn = turns.finish();
     found.rows = drawing.rows;
     found.not_drawn = drawing.not_drawn;
     Ok(found)

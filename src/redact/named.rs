@@ -1,7 +1,7 @@
 //! Values whose names show that they are secret: `KEY=value`, `"api_key": "value"`, headers.
 
 use super::shapes::API_KEY;
-use super::values::{Way, is_code, is_secret};
+use super::values::{Way, is_credential, is_secret};
 use super::{Found, Search};
 
 /// Words of names whose values are secret, in small letters, with the kind of the value.
@@ -168,13 +168,16 @@ pub fn find(search: &mut Search<'_, '_>, at: usize, (word, kind): (&str, &'stati
     let Some(begins) = behind(bytes, end, is_option(bytes, start), is_tag(bytes, start)) else {
         return;
     };
-    let environment = is_environment(name) && begins.tight;
     let (from, to, quoted) = value_at(bytes, begins.value);
     let value = search.text.get(from..to).unwrap_or_default();
+    let line = is_line(bytes, start, to);
     let way = match quoted {
         true => Way::Quoted,
-        false if environment => Way::Environment,
-        false if is_line(bytes, start, to) => Way::Line,
+        false if is_environment(name) && begins.tight && (line || !begins.colon) => {
+            Way::Environment
+        }
+        false if line && begins.tight => Way::Line,
+        false if line => Way::Assignment,
         false => Way::Plain,
     };
     if is_secret(value, word, kind, way) {
@@ -193,7 +196,7 @@ pub fn member(name: &str, value: &str) -> Option<&'static str> {
     let small = name.to_ascii_lowercase();
     if small == AUTHORIZATION {
         let (_, secret) = value.rsplit_once(' ').unwrap_or(("", value));
-        return is_code(secret, 8).then_some(TOKEN);
+        return is_credential(secret, 8).then_some(TOKEN);
     }
     WORDS.iter().find_map(|(word, kind)| {
         let at = small.rfind(word)?;
@@ -224,7 +227,7 @@ pub fn authorization(search: &mut Search<'_, '_>, at: usize, word: &str) {
         length.take_while(|b| b.is_ascii_alphanumeric() || b"-._~+/=:".contains(b)).count();
     let value =
         search.text.get(from..from + length).unwrap_or_default().trim_end_matches(['.', ':']);
-    if is_code(value, if word == BEARER { 16 } else { 8 }) {
+    if is_credential(value, if word == BEARER { 16 } else { 8 }) {
         search.add(Found { start: from, end: from + value.len(), kind: TOKEN });
     }
 }
@@ -316,6 +319,8 @@ struct Begins {
     value: usize,
     /// Whether only an equals sign, or a colon with a space, is between the two.
     tight: bool,
+    /// Whether a colon is between the two.
+    colon: bool,
 }
 
 /// Returns where the value of a name begins that ends here.
@@ -333,12 +338,12 @@ fn behind(bytes: &[u8], end: usize, option: bool, tag: bool) -> Option<Begins> {
         at += 1;
     }
     if tag && byte(at) == b'>' {
-        return Some(Begins { value: at + 1, tight: true });
+        return Some(Begins { value: at + 1, tight: true, colon: false });
     }
     let named = at;
     at += blanks(bytes, at);
     if option && byte(named) == b' ' && !matches!(byte(at), b'-' | b'=' | b':') {
-        return Some(Begins { value: at, tight: false });
+        return Some(Begins { value: at, tight: false, colon: false });
     }
     let spaced = at > named;
     let colon = byte(at) == b':';
@@ -350,7 +355,7 @@ fn behind(bytes: &[u8], end: usize, option: bool, tag: bool) -> Option<Begins> {
     }
     let gap = blanks(bytes, at);
     let tight = !spaced && (colon || gap == 0);
-    Some(Begins { value: at + gap, tight })
+    Some(Begins { value: at + gap, tight, colon })
 }
 
 fn blanks(bytes: &[u8], at: usize) -> usize {

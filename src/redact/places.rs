@@ -14,6 +14,9 @@ const LONGEST_LOCAL: usize = 64;
 /// Maximum length of a domain, and of what precedes the path in the address of a page.
 const LONGEST_DOMAIN: usize = 255;
 
+/// Names before the `@` that are no people: repositories over SSH, and what sends mail by itself.
+const NO_PEOPLE: &[&[u8]] = &[b"git", b"noreply", b"no-reply"];
+
 /// Endings of names that are no domains: files, units of a system.
 const NO_DOMAINS: &[&str] = &[
     "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "js", "mjs", "cjs", "ts", "jsx", "tsx",
@@ -34,8 +37,7 @@ pub fn email(search: &mut Search<'_, '_>, at: usize, length: usize) {
         start += 1;
     }
     let local = bytes.get(start..at).unwrap_or_default();
-    // `git@` is how every repository is reached over SSH.
-    if local.is_empty() || local.len() > LONGEST_LOCAL || local == b"git" {
+    if local.is_empty() || local.len() > LONGEST_LOCAL || NO_PEOPLE.contains(&local) {
         return;
     }
     let domain = bytes.get(at + length..).unwrap_or_default();

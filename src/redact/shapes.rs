@@ -87,10 +87,10 @@ pub const API_KEY: &str = "API key";
 pub const SHAPES: &[Shape] = {
     use Set::{Alphanumeric, Capitals, Dotted, Encoded, Hexadecimal, Path, Word};
     &[
-        shape("AKIA", Capitals, 16, AWS),
-        shape("ASIA", Capitals, 16, AWS),
-        shape("ABIA", Capitals, 16, AWS),
-        shape("ACCA", Capitals, 16, AWS),
+        bounded("AKIA", Capitals, 16, is_sixteen, AWS),
+        bounded("ASIA", Capitals, 16, is_sixteen, AWS),
+        bounded("ABIA", Capitals, 16, is_sixteen, AWS),
+        bounded("ACCA", Capitals, 16, is_sixteen, AWS),
         shape("ghp_", Alphanumeric, 16, GITHUB),
         shape("gho_", Alphanumeric, 16, GITHUB),
         shape("ghu_", Alphanumeric, 16, GITHUB),
@@ -171,6 +171,11 @@ const TWILIO: [&[u8]; 2] = [b"SK", b"AC"];
 
 fn any(_: &[u8]) -> bool {
     true
+}
+
+/// Whether an identifier of a key has the length of one; base64 may contain its beginning.
+fn is_sixteen(token: &[u8]) -> bool {
+    token.len() == 16
 }
 
 fn has_digit(token: &[u8]) -> bool {

@@ -123,6 +123,19 @@ fn code_and_prose_about_secrets_stay() {
         "-----BEGIN CERTIFICATE-----",
         "commit 0123456789abcdef0123456789abcdef01234567",
         "npm_config_registry and hf_hub_download",
+        "pub const DIRECT_KEY: u32 = 4;",
+        "const PAD_KEY: VIRTUAL_KEY = 22528u16;",
+        "static TOKEN: windows::core::PCWSTR = x;",
+        "    private_key: ed25519.Ed25519PrivateKey,",
+        "    token_stream: __IncompleteArrayField<u8>,",
+        "Token.String: \"#AB0909\", TOKEN: while (1)",
+        "authorization = base64.decodebytes(x)",
+        "Authorization: Bearer https://example.org/rfc6750",
+        "CHALLENGE_PASSWORD: \"challengePassword\"",
+        "self._passphrase_userdata = userdata\n",
+        "pub const AD_PASSWORD: WIN32_ERROR_29 = 3; let key_token: _bindgen_ty_30;",
+        "IQCCyABIARHBEADQCABLQAAQYA",
+        "Co-Authored-By: Claude <noreply@anthropic.com>",
     ] {
         assert_eq!(masked(text), text);
     }

@@ -86,8 +86,10 @@ pub(super) enum Way {
     Quoted,
     /// Behind a name in capital letters, as in the environment.
     Environment,
-    /// As the rest of a line.
+    /// As the rest of a line, directly behind its name.
     Line,
+    /// As the rest of a line, behind an equals sign with spaces.
+    Assignment,
     /// Among other words or code.
     Plain,
 }
@@ -98,49 +100,78 @@ pub(super) fn is_secret(value: &str, word: &str, kind: &str, way: Way) -> bool {
     let count = |test: fn(&u8) -> bool| value.bytes().filter(test).count();
     let (digits, letters) = (count(u8::is_ascii_digit), count(u8::is_ascii_alphabetic));
     let password = kind == PASSWORD;
-    let empty = value.len() < 3 || digits + letters == 0 || is_one_character(&small);
-    if empty || is_reference(value) || DESCRIPTIONS.contains(&small.as_str()) {
+    if value.len() < 3 || digits + letters == 0 || is_one_character(&small) {
         return false;
     }
-    let number = letters == 0 && value.bytes().all(|b| b.is_ascii_digit() || b"._-+".contains(&b));
-    if number && (!password || way == Way::Plain) {
+    if is_reference(value) || is_code(value) || DESCRIPTIONS.contains(&small.as_str()) {
         return false;
     }
-    let spaces = value.chars().any(char::is_whitespace);
-    let path = value.len() != 40
-        && ["/", "./", "~", "http:", "https:"].iter().any(|p| value.starts_with(p));
-    let mixed = digits > 0 && letters > 0;
-    let long = value.len() >= 20
-        && value.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=_-".contains(&b))
-        && value.bytes().any(|b| b.is_ascii_lowercase())
-        && value.bytes().any(|b| b.is_ascii_uppercase());
-    let own = small.contains(word.trim_matches('_')) || small.contains("your");
-    if spaces || is_names(value) {
+    if is_number(value) && (!password || letters > 0 || way == Way::Plain) {
         return false;
     }
+    // A secret key of AWS has 40 characters and can begin with a slash.
+    let path = value.len() != 40 && PATHS.iter().any(|beginning| value.starts_with(beginning));
+    let yours = small.starts_with("your") || value.chars().any(char::is_whitespace);
+    if yours || path && !(password && way == Way::Quoted) {
+        return false;
+    }
+    let (mixed, length) = (digits > 0 && letters > 0, value.len());
+    let letters_only = |text: &str| text.replace(['_', '-'], "");
+    let own = letters_only(&small).contains(&letters_only(word));
+    let brackets = value.bytes().any(|b| b"()[]{}*!?".contains(&b));
     match way {
-        Way::Environment => !path && !small.starts_with("your"),
-        Way::Quoted if password => {
-            value.len() >= 4 && !small.starts_with("your") && !is_label(value)
-        }
-        Way::Quoted => value.len() >= 6 && !path && (mixed || long) && !small.starts_with("your"),
+        Way::Environment => true,
+        Way::Quoted if password => length >= 4 && (mixed || !own && !is_label(value)),
+        Way::Quoted => length >= 6 && mixed,
+        _ if own => false,
         Way::Line => {
-            let code = value.bytes().any(|b| b"()[]{}*!?".contains(&b))
-                || value.starts_with(|c: char| c.is_ascii_uppercase());
-            !path && !own && value.len() >= 6 && (mixed || password && !code)
+            let word = !brackets && !value.starts_with(|c: char| c.is_ascii_uppercase());
+            length >= 6 && (mixed || password && word)
         }
-        Way::Plain => {
-            let code = value.bytes().any(|b| b"()[]{}*".contains(&b));
-            !path && !own && !code && value.len() >= 8 && (mixed && digits >= 2 || long)
-        }
+        Way::Assignment => length >= 8 && mixed && !brackets,
+        Way::Plain => length >= 8 && mixed && digits >= 2 && !brackets && !is_constant(value),
     }
 }
 
-/// Whether a token is long enough, and has the digits or the length of one.
-pub(super) fn is_code(value: &str, least: usize) -> bool {
+/// Beginnings of values that are paths or addresses.
+const PATHS: [&str; 5] = ["/", "./", "~", "http:", "https:"];
+
+/// Whether a text is long enough for the value of a header, and has the digits or the length of
+/// one.
+pub(super) fn is_credential(value: &str, least: usize) -> bool {
     let digits = value.bytes().any(|byte| byte.is_ascii_digit());
     let long = value.len() >= 24 && value.bytes().any(|byte| byte.is_ascii_uppercase());
-    value.len() >= least && (digits || long) && !is_reference(value)
+    let page = value.starts_with("http");
+    value.len() >= least && (digits || long) && !page && !is_reference(value) && !is_code(value)
+}
+
+/// Whether a value is a number, also one with a type as in Rust, or a color.
+fn is_number(value: &str) -> bool {
+    let number = value.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = number.strip_suffix(['u', 'i', 'f']).unwrap_or(value);
+    let plain = number.bytes().all(|b| b.is_ascii_digit() || b"._-+".contains(&b));
+    let hex = value.strip_prefix('#').or(value.strip_prefix("0x"));
+    plain || hex.is_some_and(|hex| hex.len() <= 16 && hex.bytes().all(|b| b.is_ascii_hexdigit()))
+}
+
+/// Whether a value is a name of code: a path, a call, a member.
+fn is_code(value: &str) -> bool {
+    let name = |part: &str| {
+        let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = part.len() - letters.len();
+        !letters.is_empty()
+            && number <= 5
+            && letters.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_')
+    };
+    let before = value.split('(').next().unwrap_or_default();
+    let call = before.len() < value.len() && before.split('.').all(name);
+    value.contains("::") || call || value.contains('.') && value.split('.').all(name)
+}
+
+/// Whether a value is the name of a constant or a type of code.
+fn is_constant(value: &str) -> bool {
+    let capitals = value.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    value.starts_with('_') || capitals && value.contains('_')
 }
 
 /// Whether a text is one character again and again, as in `xxxx`.
@@ -155,17 +186,8 @@ fn is_reference(value: &str) -> bool {
     let begins =
         ["$", "<", "{", "[", "(", "%(", "%{", "%s", "@", "process.", "os.", "env.", "secrets."];
     let holds = ["${", "{{", "<%", "***", "...", "…", "getenv", "environ"];
-    let call =
-        value.find(['(', '[']).is_some_and(|at| at > 0 && value.ends_with([')', ']', '(', '[']));
     let at = |beginning: &&str| value.starts_with(*beginning);
-    call || begins.iter().any(at) || holds.iter().any(|part| value.contains(part))
-}
-
-/// Whether a value consists of names that dots join, as in code.
-fn is_names(value: &str) -> bool {
-    let name =
-        |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphabetic() || b == b'_');
-    value.contains('.') && value.split('.').all(name)
+    begins.iter().any(at) || holds.iter().any(|part| value.contains(part))
 }
 
 /// Whether a value is a word of the user interface, which begins with a capital.

@@ -9,6 +9,7 @@ mod losses;
 mod onward;
 mod pairs;
 mod spilled;
+mod turns;
 mod valid;
 mod words;
 

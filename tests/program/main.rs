@@ -38,4 +38,5 @@ mod safety;
 mod scarce;
 mod shares;
 mod sweep;
+mod turns;
 mod usage;

@@ -1,6 +1,7 @@
 //! Tokens and cost of a session.
 
 use crate::format::{Format, Totals};
+use crate::formats;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
 use crate::times;
@@ -55,6 +56,8 @@ pub struct Tally {
     running: HashMap<Option<String>, Usage>,
     /// Totals that the session itself contains, used where no other record has counts.
     totals: Usage,
+    /// Counts that the last record added.
+    last: Usage,
 }
 
 impl Tally {
@@ -94,8 +97,13 @@ impl Tally {
     /// Counts tokens and cost. A result sums up the answers before it.
     pub fn record(&mut self, record: &Record) {
         let node = &record.node;
+        self.last = Usage::default();
         self.look(node);
         let number = |node: &Node, field| node.json(field).and_then(Json::float).unwrap_or(0.0);
+        if record.kind == Kind::Session {
+            // A stream has the totals of its source.
+            self.format = self.format.map(|format| formats::ruling(format, node));
+        }
         if record.kind == Kind::Turn {
             let (tokens, cost) = (number(node, Field::Tokens), number(node, Field::TotalCost));
             self.add(Usage { tokens, cost, ..Usage::default() });
@@ -106,7 +114,12 @@ impl Tally {
         } else if record.kind == Kind::Result {
             let open = std::mem::take(&mut self.open);
             match node.node(Field::Usage) {
-                Some(sum) => self.add(Usage::of(sum)),
+                Some(sum) => {
+                    self.add(Usage::of(sum));
+                    for usage in open.into_values() {
+                        self.last = self.last.with(usage, |sum, one| sum - one);
+                    }
+                }
                 None => {
                     for (key, usage) in open {
                         self.spent.entry(key).or_default().join(usage);
@@ -134,10 +147,18 @@ impl Tally {
         }
     }
 
+    /// Returns what the last record added to the sum. A result that sums up the answers before it
+    /// adds only what they lack.
+    #[must_use]
+    pub fn last(&self) -> Usage {
+        self.last
+    }
+
     fn add(&mut self, usage: Usage) {
         if self.skips {
             return;
         }
+        self.last.join(usage);
         self.spent.entry(self.now.clone()).or_default().join(usage);
     }
 
@@ -151,6 +172,7 @@ impl Tally {
         let new = now.with(was, |now, was| now - was);
         let key = (self.now.0.clone(), model.unwrap_or_else(|| self.now.1.clone()));
         if !self.skips {
+            self.last.join(new);
             self.spent.entry(key).or_default().join(new);
         }
     }
@@ -160,16 +182,21 @@ impl Tally {
     fn answer(&mut self, group: Option<&Json>, usage: &Node) {
         let now = Usage::of(usage);
         let mut unused = Usage::default();
-        let open = match self.skips {
-            true => &mut unused,
-            false => self.open.entry(self.now.clone()).or_default(),
+        let (open, last) = match self.skips {
+            true => (&mut unused, &mut Usage::default()),
+            false => (self.open.entry(self.now.clone()).or_default(), &mut self.last),
         };
-        let Some(group) = group else { return open.join(now) };
+        let Some(group) = group else {
+            last.join(now);
+            return open.join(now);
+        };
         let known = self.answers.iter().position(|(answer, _)| answer == group);
         let was = known.and_then(|place| self.answers.remove(place));
         let was = was.map(|(_, was)| was).unwrap_or_default();
         let now = now.with(was, f64::max);
-        open.join(now.with(was, |now, was| now - was));
+        let new = now.with(was, |now, was| now - was);
+        last.join(new);
+        open.join(new);
         self.answers.push_back((group.clone(), now));
         if self.answers.len() > ANSWERS {
             self.answers.pop_front();
