@@ -4,6 +4,7 @@ mod advice;
 mod differences;
 mod log;
 mod plural;
+mod printable;
 mod window;
 
 use crate::position::Position;
@@ -13,6 +14,7 @@ use advice::GETS_BACK;
 pub use differences::Differences;
 pub use log::{Findings, Log};
 pub use plural::plural;
+pub use printable::printable;
 pub use window::Window;
 
 /// How grave a finding is.

@@ -63,7 +63,7 @@
 //! `ids`, `alignment`, `threads`, `record`, `redact`, `diagnostic`, `error`, `lines`, `members`, `yaml`,
 //! `mapping`, `parts`, `format`, `framing`, `memory`, `stage`, `edit`, `named`, `tree`, `context_rules`,
 //! `dialect`, `repair`, `formats`, `usage`, `detect`, `session`, `context`, `origin`, `turns`, the operations
-//! (`migrate`, `diff`, `convert`, `join`, `validate`, `inspect`), and then the modules that access
+//! (`migrate`, `diff`, `convert`, `join`, `validate`, `inspect`, `show`), and then the modules that access
 //! the system: `store`, `batch`, `home`, `manager`, `cli`. All modules before `store` take bytes and return
 //! records. They use no paths, clock or terminal, and no threads but those that [`migrate`] borrows
 //! for a large input.
@@ -120,6 +120,7 @@ pub mod diff;
 pub mod inspect;
 pub mod join;
 pub mod migrate;
+pub mod show;
 pub mod validate;
 
 pub mod store;

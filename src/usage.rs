@@ -219,6 +219,12 @@ impl Usage {
         *self = self.with(other, |own, other| own + other);
     }
 
+    /// Returns what was used after an earlier count.
+    #[must_use]
+    pub fn since(&self, earlier: Self) -> Self {
+        self.with(earlier, |own, earlier| (own - earlier).max(0.0))
+    }
+
     /// Combines two counts, number by number.
     fn with(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
         Self {
@@ -231,7 +237,9 @@ impl Usage {
         }
     }
 
-    fn of(usage: &Node) -> Self {
+    /// Reads tokens and cost of a record.
+    #[must_use]
+    pub fn of(usage: &Node) -> Self {
         let number = |node: &Node, field| node.json(field).and_then(Json::float).unwrap_or(0.0);
         Self {
             input: number(usage, Field::InputTokens),

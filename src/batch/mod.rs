@@ -2,6 +2,7 @@
 //! recording the results.
 
 mod account;
+mod action;
 mod beside;
 mod commit;
 mod copies;
@@ -26,10 +27,12 @@ mod share;
 mod task;
 mod undo;
 mod verdict;
+mod view;
 mod walk;
 mod workers;
 
 pub use account::{Account, Earlier, OpenedJournal, root};
+pub use action::{Action, RepairSettings};
 pub use commit::{Commit, Done, Over};
 pub use copies::Copies;
 pub use filter::{Filter, Pattern};
@@ -43,7 +46,7 @@ pub use planned::{Planned, planned};
 pub use report::{FailOn, FileReport, Outcome, RunReport, Skip, Summary};
 pub use reported_path::ReportedPath;
 pub use share::{Share, decoded, encoded, portions};
-pub use task::{Action, RepairSettings, Task};
+pub use task::Task;
 pub use undo::{Undone, undo};
 pub use walk::{Written, expand};
 pub use workers::{Workers, threads, threads_in_turn};

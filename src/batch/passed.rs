@@ -1,7 +1,8 @@
 //! Reports about damage that a run skipped.
 
+use super::action::Action;
 use super::report::FileReport;
-use super::task::{Action, Task};
+use super::task::Task;
 use crate::diagnostic::FieldOutcome;
 use crate::format::OnError;
 

@@ -1,10 +1,11 @@
 //! The places to which a task writes its outputs.
 
+use super::action::Action;
 use super::inputs::{Job, stem};
 use super::names::Name;
 use super::report::FileReport;
 use super::reported_path::ReportedPath;
-use super::task::{Action, Task};
+use super::task::Task;
 use super::walk::Written;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
@@ -63,10 +64,10 @@ impl Task {
         destination: Destination,
         files: &[Arc<Path>],
         sources: Vec<(Arc<Path>, Metadata)>,
-        to: Spec,
+        to: Option<Spec>,
         report: &mut FileReport,
     ) -> Result<Output> {
-        report.to = Some(At { format: to.format, number: to.version().number });
+        report.to = to.map(|to| At { format: to.format, number: to.version().number });
         let target = destination.target(files.first().map(|path| &**path));
         report.output = match &destination {
             Destination::Stdout => Some("-".to_owned().into()),
@@ -80,7 +81,7 @@ impl Task {
         };
         let claims = Arc::clone(&self.claims);
         let output = Output::prepare(destination, sources, self.policy, claims)?;
-        output.completing(to.format.roster.is_some()).quarantined(quarantine)
+        output.completing(to.is_some_and(|to| to.format.roster.is_some())).quarantined(quarantine)
     }
 
     /// Returns the real path of the output folder, if the folder exists.

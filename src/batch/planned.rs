@@ -1,10 +1,11 @@
 //! The order of a run: which inputs it works on, and the names of their outputs.
 
 use super::account::{Account, Earlier};
+use super::action::Action;
 use super::inputs::Job;
 use super::names::{Name, Namer};
 use super::place::Place;
-use super::task::{Action, Task};
+use super::task::Task;
 use std::path::{Path, PathBuf};
 
 /// An input, its state after an earlier run, and the name of its output below the output folder.

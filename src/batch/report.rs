@@ -151,6 +151,9 @@ pub struct FileReport {
     /// Format and version of the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<At>,
+    /// Form of a view that was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub view: Option<&'static str>,
     /// Path of the output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<ReportedPath>,
@@ -211,6 +214,7 @@ impl FileReport {
             format: None,
             confidence: None,
             to: None,
+            view: None,
             output: None,
             outputs: Vec::new(),
             parts: Vec::new(),

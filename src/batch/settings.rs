@@ -1,8 +1,9 @@
 //! The settings of a run, as its journal names them.
 
+use super::action::Action;
 use super::join::Joining;
 use super::place::Place;
-use super::task::{Action, Task};
+use super::task::Task;
 use crate::format::Options;
 use crate::store::{Backup, real, real_folder};
 

@@ -1,5 +1,6 @@
 //! One operation on one input, from opening the input to completing the output.
 
+use super::action::{Action, RepairSettings};
 use super::commit::Done;
 use super::found::{Found, Opened, ReadOptions, backed_up, missed, ruin};
 use super::identity::Looked;
@@ -12,10 +13,10 @@ use super::repaired::{MAIN, bring_back, options_of, repaired};
 use super::report::{FailOn, FileReport, Outcome, Skip};
 use super::reported_path::ReportedPath;
 use super::richer;
-use crate::context::{self, Request};
+use crate::context;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{At, Cx, Options, Parts, RepairOptions, Repaired, Sink, Target};
+use crate::format::{At, Cx, Options, Parts, Repaired, Sink, Target};
 use crate::formats::{Spec, lacks};
 use crate::store::{
     Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, check_no_pipe,
@@ -24,36 +25,9 @@ use crate::store::{
 use crate::{convert, inspect, join, migrate, parts, validate};
 use jsonschema::Validator;
 use std::collections::HashMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-
-/// The operation of a task.
-#[derive(Clone, Debug)]
-pub enum Action {
-    /// Migrates to a version; without a version to the newest one of the input's format.
-    Migrate(Option<Spec>),
-    /// Converts to a format.
-    Convert(Spec),
-    /// Checks for errors, and reports at most this number of them in words.
-    Validate(usize),
-    /// Detects the format.
-    Detect,
-    /// Prints the messages that would be sent to a model.
-    Context(Request),
-    /// Shows the session's contents in numbers and as a tree.
-    Inspect(inspect::Request),
-    /// Repairs damaged sessions.
-    Repair(RepairSettings),
-}
-
-/// Options for repairing sessions.
-#[derive(Clone, Debug, Default)]
-pub struct RepairSettings {
-    /// The user's repair options for each session.
-    pub wanted: RepairOptions,
-    /// The place of the quarantine file, if the user named one.
-    pub quarantine: Option<PathBuf>,
-}
 
 /// An operation, ready to be applied to inputs.
 #[derive(Debug)]
@@ -82,6 +56,8 @@ pub struct Task {
     pub schemas: Mutex<HashMap<(&'static str, u32), Arc<Validator>>>,
     /// The progress of the work.
     pub meter: Meter,
+    /// Opens standard output for a view.
+    pub screen: fn() -> Box<dyn Write>,
 }
 
 impl Task {
@@ -101,6 +77,7 @@ impl Task {
             fail_on: None,
             schemas: Mutex::default(),
             meter: Meter::default(),
+            screen: || Box::new(std::io::stdout()),
         }
     }
 
@@ -242,6 +219,7 @@ impl Task {
                 report.inspection = Some(Box::new(inspection));
                 looked(Outcome::Shown)
             }
+            Action::View(request) => self.view(output, (input, files), found, request, cx, report),
             Action::Validate(max_errors) => {
                 report.records = self.validated((&mut input, files), found, *max_errors, cx)?;
                 looked(Outcome::Valid)
@@ -344,7 +322,7 @@ impl Task {
         if only_checked {
             destination = Destination::Nowhere;
         }
-        let mut output = self.output(destination, files, input.sources(), to, report)?;
+        let mut output = self.output(destination, files, input.sources(), Some(to), report)?;
         let done = self.perform((&mut input, files), &mut output, found, to, cx, report);
         let done = match done {
             // An apparent damage may be a line that another program is writing at this moment.
@@ -475,7 +453,7 @@ impl Task {
         }
         let sources = inputs.iter().flat_map(Input::sources).collect();
         let destination = self.destination(name, files, None);
-        let mut output = self.output(destination, files, sources, to, report)?;
+        let mut output = self.output(destination, files, sources, Some(to), report)?;
         let pieces = formats.into_iter().zip(&mut inputs);
         let mut pieces: Vec<_> =
             pieces.map(|(format, parts)| join::Piece { format, parts }).collect();

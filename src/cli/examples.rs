@@ -66,6 +66,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "show",
+        &[
+            ("show latest", "read the newest session, page by page"),
+            ("show --turns 3-7 --tools full session.jsonl", "five turns with all calls of tools"),
+            ("show --as html -o session.html session.jsonl", "a page for others to read"),
+        ],
+    ),
+    (
         "inspect",
         &[
             ("inspect session.jsonl", "counts, tree, turns, tokens, cost"),

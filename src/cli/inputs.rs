@@ -69,6 +69,16 @@ impl Sessions {
         Gather { whole: self.whole, session: self.session.clone() }
     }
 
+    /// Whether the user named a session by `--session`.
+    pub fn is_named(&self) -> bool {
+        self.session.is_some()
+    }
+
+    /// Selects this session, if there is one.
+    pub fn or(self, session: Option<String>) -> Self {
+        Self { session: self.session.or(session), ..self }
+    }
+
     /// Returns the session at `path` as the input of a command that takes one.
     pub fn one(&self, path: Option<PathBuf>, command: &str) -> Result<Inputs, Stop> {
         if let Some(path) = &path

@@ -45,6 +45,7 @@ mod turn_table;
 mod undo;
 mod usage;
 mod validate;
+mod view;
 
 use crate::error::Error;
 use crate::format::Sink;
@@ -76,6 +77,7 @@ enum Command {
     Convert(convert::Args),
     Repair(repair::Args),
     Undo(undo::Args),
+    Show(view::Args),
     Inspect(inspect::Args),
     Diff(diff::Args),
     Context(context::Args),
@@ -206,6 +208,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
         Command::Convert(args) => args.run(),
         Command::Repair(args) => args.run(),
         Command::Undo(args) => args.run(),
+        Command::Show(args) => args.run(),
         Command::Inspect(args) => args.run(),
         Command::Diff(args) => args.run(),
         Command::Context(args) => args.run(),

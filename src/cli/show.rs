@@ -6,6 +6,7 @@ use super::progress::Progress;
 use super::repairs;
 use super::style::{Paint, write};
 use crate::batch::{FileReport, Outcome, Passed, Skip, Summary};
+pub use crate::diagnostic::printable;
 use crate::diagnostic::{Code, Diagnostic, Severity, Window, plural};
 use crate::format::Map;
 use std::collections::{BTreeMap, BTreeSet};
@@ -433,33 +434,9 @@ fn shortened(text: &str) -> String {
     out
 }
 
-/// Returns text that cannot command a terminal: control, format and bidirectional characters are
-/// shown as escapes.
-pub fn printable(text: &str) -> String {
-    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-        return text.to_owned();
-    }
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        let hidden = c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-        if hidden {
-            out.extend(c.escape_unicode());
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn nothing_in_a_file_commands_the_terminal() {
-        assert_eq!(printable("a\u{1b}[31m\u{202e}é"), "a\\u{1b}[31m\\u{202e}é");
-    }
 
     #[test]
     fn sizes_of_each_magnitude_have_a_fitting_unit() {

@@ -17,11 +17,7 @@ pub struct Paint(bool);
 impl Paint {
     /// Decides on colours by the user's option and the abilities of the stream.
     pub fn new(when: When, stream: &impl RawStream) -> Self {
-        Self(match when {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => AutoStream::choice(stream) != ColorChoice::Never,
-        })
+        Self(is_colored(when, stream))
     }
 
     /// Returns one that colours nothing.
@@ -87,6 +83,15 @@ impl Paint {
 
     fn paint(self, text: impl Display, style: Style) -> String {
         if self.0 { format!("{style}{text}{style:#}") } else { text.to_string() }
+    }
+}
+
+/// Decides on colours by the user's option and the abilities of the stream.
+pub fn is_colored(when: When, stream: &impl RawStream) -> bool {
+    match when {
+        When::Always => true,
+        When::Never => false,
+        When::Auto => AutoStream::choice(stream) != ColorChoice::Never,
     }
 }
 

@@ -45,6 +45,7 @@ const LAYERS: &[&[&str]] = &[
     &["join"],
     &["validate"],
     &["inspect"],
+    &["show"],
     &["store"],
     &["batch"],
     &["home"],

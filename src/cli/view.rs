@@ -1,0 +1,190 @@
+//! The command `copyist show`.
+
+use super::args::{Telling, When};
+use super::inputs::Sessions;
+use super::reading::{Reading, Strictness, Tolerance, Warned};
+use super::run::run;
+use super::{Stop, machine, pager, show, style};
+use crate::batch::{Action, JobSource, Place, Task};
+use crate::format::Options;
+use crate::show::{Branches, Form, Request, Tools};
+use crate::store::Policy;
+use clap::ValueEnum;
+use std::io::{IsTerminal, stdout};
+use std::path::PathBuf;
+
+/// Show a session to read, or write it as Markdown, HTML, JSON or YAML
+///
+/// At a terminal, the session is shown page by page, with Markdown laid out and each call of a tool
+/// in one line. Without SESSION, you choose one at the terminal; without a terminal, it is the
+/// session of the current folder with the newest message. Such an output is only for reading: no
+/// command reads it back.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A file, an identifier, six or more characters of one, or `latest`; `-` is standard input
+    #[arg(value_name = "SESSION")]
+    path: Option<PathBuf>,
+    /// Form of the output
+    #[arg(long = "as", value_name = "FORM", value_enum, default_value = "text")]
+    form: Shape,
+    /// Write to this file; missing folders are created
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Overwrite an existing output
+    #[arg(long)]
+    force: bool,
+    /// Extent to which calls of tools are shown; the default is `names` for text, else `full`
+    #[arg(long, value_name = "EXTENT", value_enum)]
+    tools: Option<Extent>,
+    /// Show only these turns: `3`, `3-7`, `3-` or `-7`
+    #[arg(long, value_name = "RANGE", value_parser = range, allow_hyphen_values = true)]
+    turns: Option<(u64, u64)>,
+    /// Branch that is shown, by its number, or `all`; the default is the current one for text, else
+    /// all
+    #[arg(long, value_name = "N", value_parser = branches)]
+    branch: Option<Branches>,
+    /// Also show what the agent wrote for its user interface, in its order
+    #[arg(long)]
+    events: bool,
+    /// Width of the output; the default is the terminal's width, or 80 without a terminal
+    #[arg(long, value_name = "COLUMNS", env = "COPYIST_WIDTH")]
+    width: Option<u16>,
+    #[command(flatten)]
+    sessions: Sessions,
+    #[command(flatten)]
+    reading: Reading,
+    #[command(flatten)]
+    tolerance: Tolerance,
+    #[command(flatten)]
+    strictness: Strictness<Warned>,
+    #[command(flatten)]
+    telling: Telling,
+}
+
+/// Values of `--as`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Shape {
+    /// Text for a terminal
+    Text,
+    /// Markdown
+    Markdown,
+    /// One page of HTML, which loads nothing
+    Html,
+    /// One JSON object
+    Json,
+    /// YAML with the members of the JSON
+    Yaml,
+}
+
+/// Values of `--tools`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Extent {
+    /// No calls
+    None,
+    /// A line for each call: the tool, its main argument, the size of the result
+    Names,
+    /// All arguments and results, edits as differences
+    Full,
+}
+
+/// Parses a range of turns.
+fn range(text: &str) -> Result<(u64, u64), String> {
+    let number = |text: &str, open| match text.trim() {
+        "" => Ok(open),
+        text => text.parse().map_err(|_| "expected a range such as `3-7`, `3-` or `3`".to_owned()),
+    };
+    match text.split_once('-') {
+        Some((first, last)) => {
+            let range = (number(first, 0)?, number(last, u64::MAX)?);
+            if range.0 > range.1 {
+                return Err(format!("{} is after {}", range.0, range.1));
+            }
+            Ok(range)
+        }
+        None => number(text, 0).map(|one| (one, one)),
+    }
+}
+
+/// Parses a branch.
+fn branches(text: &str) -> Result<Branches, String> {
+    match text {
+        "all" => Ok(Branches::All),
+        number => {
+            let parsed = number.parse().map(Branches::One);
+            parsed.map_err(|_| "expected the number of a branch, or `all`".to_owned())
+        }
+    }
+}
+
+impl Args {
+    pub fn run(self) -> Result<u8, Stop> {
+        let (path, session) = match (self.path, &self.sessions) {
+            (None, sessions) if !sessions.is_named() => chosen(!self.telling.json)?,
+            (path, _) => (path, None),
+        };
+        let inputs = self.sessions.or(session).one(path, "show")?;
+        let output = self.output.unwrap_or_else(|| "-".into());
+        let to_screen = output.as_os_str() == "-";
+        let text = self.form == Shape::Text;
+        let tools = self.tools.map(|extent| match extent {
+            Extent::None => Tools::None,
+            Extent::Names => Tools::Names,
+            Extent::Full => Tools::Full,
+        });
+        let colors = to_screen && style::is_colored(self.telling.color, &stdout());
+        let width = show::width(self.width);
+        let request = Request {
+            tools: tools.unwrap_or(if text { Tools::Names } else { Tools::Full }),
+            branches: self.branch.unwrap_or(if text { Branches::One(0) } else { Branches::All }),
+            turns: self.turns,
+            events: self.events,
+            form: match self.form {
+                Shape::Text => Form::Text { width, colors },
+                Shape::Markdown => Form::Markdown,
+                Shape::Html => Form::Html,
+                Shape::Json => Form::Json,
+                Shape::Yaml => Form::Yaml,
+            },
+        };
+        let options =
+            Options { force_version: true, ..self.tolerance.options(self.reading.options()) };
+        let screen =
+            if stdout().is_terminal() { pager::open } else { || Box::new(stdout()) as Box<_> };
+        let task = Task {
+            place: Place::One(output),
+            policy: Policy { force: self.force, dry: false },
+            screen,
+            ..Task::looking(Action::View(request), options, &self.reading.source.from)
+        };
+        let task = task.failing(self.strictness.fail_on());
+        // The pager has the screen.
+        let progress = if to_screen { When::Never } else { self.telling.progress };
+        run("show", task, &inputs, &Telling { progress, ..self.telling })
+    }
+}
+
+/// Lets the user choose a session; returns its path, and its identifier in a folder of sessions.
+fn chosen(asks: bool) -> Result<(Option<PathBuf>, Option<String>), Stop> {
+    let one = machine::one(None, None, asks)?;
+    Ok(match &one.job.source {
+        JobSource::Whole(whole) => {
+            (Some(whole.among.home.clone()), Some(whole.among.session.clone()))
+        }
+        _ => (Some(one.path.to_path_buf()), None),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_turns_may_be_open() {
+        assert_eq!(range("3-7"), Ok((3, 7)));
+        assert_eq!(
+            (range("3-"), range("-7"), range("3")),
+            (Ok((3, u64::MAX)), Ok((0, 7)), Ok((3, 3)))
+        );
+        assert!(range("7-3").is_err() && range("x").is_err());
+    }
+}

@@ -1,0 +1,289 @@
+//! Facts about a session that a view shows before its items: found in the first walk.
+
+use super::branches::Table;
+use super::texts::{Texts, one_line};
+use super::{Branch, Branches};
+use crate::format::Format;
+use crate::inspect::{Tally, Usage, preview};
+use crate::json::Json;
+use crate::record::{Field, Kind, Node, Record, block};
+use crate::session::Session;
+use crate::times;
+use crate::tree::Bits;
+use serde::Serialize;
+use std::collections::{BTreeSet, HashMap};
+
+/// Maximum number of characters of a title.
+const TITLE: usize = 100;
+
+/// Maximum number of turns of which more than the place is kept.
+const TURNS: usize = 10_000;
+
+/// Maximum number of models that are named.
+const MODELS: usize = 20;
+
+/// Facts about a session as a whole.
+#[derive(Debug, Serialize)]
+pub struct Head {
+    /// Format of the session.
+    pub format: &'static str,
+    /// Identifier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The session's own name, or else the first question, in one line.
+    pub title: String,
+    /// Folder of the project.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Branch of the repository.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repository_branch: Option<String>,
+    /// Models that answered.
+    pub models: BTreeSet<String>,
+    /// First and last time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<(String, String)>,
+    /// Number of the messages, without those of sub-agents.
+    pub messages: u64,
+    /// Tokens and cost of the whole session.
+    pub usage: Usage,
+    /// System prompt, where the session itself contains it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
+    /// The branches, by number.
+    pub branches: Vec<Branch>,
+    /// The turns of all branches, in the order of the file.
+    pub turns: Vec<Turn>,
+    /// Tables by which items find their place.
+    #[serde(skip)]
+    pub(super) places: Table,
+    /// Labels by entry.
+    #[serde(skip)]
+    pub(super) labels: HashMap<Json, Json>,
+}
+
+/// A turn: a question of the user, and everything up to the next one.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Turn {
+    /// Ordinal of its question.
+    #[serde(skip)]
+    pub ordinal: u32,
+    /// Number on the way to the end of its branch, from 1.
+    pub number: u64,
+    /// Its branch.
+    pub branch: u32,
+    /// The question, in one line.
+    pub title: String,
+    /// Time of the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+    /// Number of calls of tools.
+    pub calls: u64,
+    /// Tokens and cost.
+    pub usage: Usage,
+}
+
+impl Head {
+    /// Returns the branches that a user can follow: those of sub-agents are none.
+    pub fn own_branches(&self) -> impl Iterator<Item = &Branch> {
+        self.branches.iter().filter(|branch| !branch.of_sub_agent)
+    }
+
+    /// Whether the session has more than one branch.
+    #[must_use]
+    pub fn is_branched(&self) -> bool {
+        self.own_branches().nth(1).is_some()
+    }
+
+    /// Returns the entries that lead to the end of the selected branch, as last ordinals by branch;
+    /// `None` if all branches are selected.
+    pub(super) fn way(&self, branches: Branches) -> Option<Vec<(u32, u32)>> {
+        match branches {
+            Branches::All => None,
+            Branches::One(number) => Some(self.places.way(number)),
+        }
+    }
+}
+
+/// Collects the facts in the first walk.
+#[derive(Debug)]
+pub(super) struct Survey<'t> {
+    texts: Texts<'t>,
+    nodes: u32,
+    messages: u64,
+    models: BTreeSet<String>,
+    times: Option<(String, String)>,
+    tally: Tally,
+    /// The usage of all turns that ended.
+    counted: Usage,
+    questions: Vec<u32>,
+    turns: Vec<Turn>,
+    of_sub_agents: Bits,
+    title: Option<String>,
+}
+
+impl<'t> Survey<'t> {
+    pub fn new(format: &'static Format, texts: Texts<'t>) -> Self {
+        Self {
+            texts,
+            nodes: 0,
+            messages: 0,
+            models: BTreeSet::new(),
+            times: None,
+            tally: Tally::of(format),
+            counted: Usage::default(),
+            questions: Vec::new(),
+            turns: Vec::new(),
+            of_sub_agents: Bits::default(),
+            title: None,
+        }
+    }
+
+    /// Notes the next record.
+    pub fn record(&mut self, record: &Record) {
+        let node = &record.node;
+        let aside = node.json(Field::ParentCall).is_some_and(|call| !call.is_null());
+        if record.is_node() {
+            if aside {
+                self.of_sub_agents.insert(self.nodes);
+            }
+            self.nodes += 1;
+        }
+        if begins_turn(record) {
+            self.turn(record);
+        }
+        self.tally.record(record);
+        if record.kind == Kind::Message && !aside {
+            self.messages += 1;
+            self.calls(node);
+        }
+        if node.is(Field::Role, "assistant") || record.kind == Kind::Turn {
+            let model = node.text(Field::Model).filter(|_| self.models.len() < MODELS);
+            self.models.extend(model.filter(|model| !model.is_empty()));
+        }
+        if let Some(time) = node.text(Field::Time).filter(|_| !aside) {
+            let first = self.times.take().map_or_else(|| time.clone(), |(first, _)| first);
+            self.times = Some((first, time));
+        }
+    }
+
+    fn calls(&mut self, message: &Node) {
+        let blocks = message.nodes(Field::Content).unwrap_or_default();
+        let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL)).count();
+        if let Some(turn) = self.turns.last_mut().filter(|_| self.questions.len() <= TURNS) {
+            turn.calls += calls as u64;
+        }
+    }
+
+    fn turn(&mut self, record: &Record) {
+        self.close();
+        let title = one_line(&self.texts.own(preview::text(record)), TITLE);
+        if self.title.is_none() && !title.is_empty() {
+            self.title = Some(title.clone());
+        }
+        let ordinal = self.nodes.saturating_sub(1);
+        self.questions.push(ordinal);
+        if self.turns.len() < TURNS {
+            let time = record.node.text(Field::Time);
+            self.turns.push(Turn { ordinal, title, time, ..Turn::default() });
+        }
+    }
+
+    /// Gives the last turn what was used since its question.
+    fn close(&mut self) {
+        let Some(turn) = self.turns.last_mut().filter(|_| self.questions.len() <= TURNS) else {
+            return;
+        };
+        let all = self.tally.clone().finish();
+        turn.usage = all.since(self.counted);
+        self.counted = all;
+    }
+
+    /// Returns the facts about the session that was walked.
+    pub fn finish(
+        mut self,
+        session: Session<'_>,
+        cx: &crate::format::Cx<'_>,
+    ) -> crate::error::Result<Head> {
+        self.close();
+        let texts = self.texts;
+        let path = session.path(None).unwrap_or_default();
+        let header = session.header().node.clone();
+        let text = |field| header.text(field).map(|text| texts.own(text));
+        let named = session.name().and_then(Json::text).map(|name| texts.own(name));
+        let named = named.map(|name| one_line(&name, TITLE)).filter(|name| !name.is_empty());
+        let format = session.format().name;
+        let (tree, labels, records) = session.into_tree_labels_records(cx)?;
+        drop(records);
+        let mut places = Table::new(&tree.into_branches(), &path, &self.of_sub_agents);
+        places.count_turns(&self.questions);
+        let mut numbers: Vec<u64> = places.list.iter().map(|own| own.turns_before).collect();
+        for turn in &mut self.turns {
+            turn.branch = places.of(turn.ordinal);
+            if let Some(number) = numbers.get_mut(turn.branch as usize) {
+                *number += 1;
+                turn.number = *number;
+            }
+            let branch = places.list.get_mut(turn.branch as usize);
+            if let Some(branch) = branch.filter(|branch| branch.title.is_empty()) {
+                branch.title.clone_from(&turn.title);
+            }
+        }
+        Ok(Head {
+            format,
+            id: header.text(Field::Id),
+            title: named.or(self.title).unwrap_or_else(|| "Session".to_owned()),
+            project: text(Field::Cwd),
+            repository_branch: text(Field::Branch),
+            models: self.models,
+            times: self.times,
+            messages: self.messages,
+            usage: self.tally.finish(),
+            system_prompt: text(Field::SystemPrompt).filter(|text| !text.is_empty()),
+            branches: places.list.clone(),
+            turns: self.turns,
+            places,
+            labels,
+        })
+    }
+}
+
+/// Whether a turn begins with a record: a question of the user in the conversation itself.
+pub(super) fn begins_turn(record: &Record) -> bool {
+    record.is_question() && !record.is_aside()
+}
+
+/// Returns a time to the minute, in UTC, if it can be read; otherwise as it is written.
+pub(super) fn minute(time: &str) -> String {
+    let json = Json::string(time);
+    let read = times::read(&json).or_else(|| times::of_number(&json.parsed()?));
+    match read {
+        Some(time) => times::in_seconds(time).chars().take(16).collect(),
+        None => one_line(time, 40),
+    }
+}
+
+/// Returns a number of tokens or characters in at most five characters.
+pub(super) fn short(number: f64) -> String {
+    match number {
+        n if n < 1000.0 => format!("{n:.0}"),
+        n if n < 9_950.0 => format!("{:.1}k", n / 1e3),
+        n if n < 999_500.0 => format!("{:.0}k", n / 1e3),
+        n if n < 9_950_000.0 => format!("{:.1}M", n / 1e6),
+        n => format!("{:.0}M", n / 1e6),
+    }
+}
+
+/// Describes tokens and cost; empty if both are unknown.
+pub(super) fn spent(usage: &Usage) -> String {
+    let tokens = Some(usage.all()).filter(|all| *all > 0.0);
+    let tokens = tokens.map(|all| format!("{} tokens", short(all)));
+    let cost = Some(usage.cost).filter(|cost| *cost > 0.0).map(dollars);
+    [tokens, cost].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Formats a cost.
+pub(super) fn dollars(cost: f64) -> String {
+    let digits = if cost < 0.1 { 4 } else { 2 };
+    format!("${cost:.digits$}")
+}

@@ -1,0 +1,81 @@
+//! Results of tools beside their calls: items wait for the results of their calls.
+
+use super::item::{Block, Call, Content, Item, Message};
+use std::collections::VecDeque;
+
+/// Maximum number of items that wait.
+const ITEMS: usize = 64;
+
+/// Items in order, of which the first may wait for results.
+#[derive(Debug, Default)]
+pub struct Pairing {
+    items: VecDeque<Item>,
+}
+
+impl Pairing {
+    /// Adds an item.
+    pub fn push(&mut self, item: Item) {
+        self.items.push_back(item);
+    }
+
+    /// Gives the results of a message to their calls, as far as these still wait. Returns whether
+    /// nothing of the message remains.
+    pub fn takes_results(&mut self, item: &mut Item) -> bool {
+        let (branch, has_forks) = (item.branch, !item.forks.is_empty());
+        let Content::Message(message) = &mut item.content else { return false };
+        if !message.blocks.iter().any(|block| matches!(block, Block::Output(_))) {
+            return false;
+        }
+        let before = std::mem::take(&mut message.blocks);
+        for block in before {
+            match block {
+                Block::Output(output) => match self.call(output.call.as_deref(), branch) {
+                    Some(call) => call.result = Some(output),
+                    None => message.blocks.push(Block::Output(output)),
+                },
+                other => message.blocks.push(other),
+            }
+        }
+        // An item that has a label or begins branches keeps its place.
+        message.blocks.is_empty() && item.label.is_none() && !has_forks
+    }
+
+    /// Returns the last call with this identifier that waits, one of the same branch first.
+    fn call(&mut self, id: Option<&str>, branch: u32) -> Option<&mut Call> {
+        let id = id?;
+        let waits =
+            |item: &Item| calls(item).any(|call| is_open(call) && call.id.as_deref() == Some(id));
+        let own = self.items.iter().rposition(|item| item.branch == branch && waits(item));
+        let place = own.or_else(|| self.items.iter().rposition(waits))?;
+        let Content::Message(message) = &mut self.items.get_mut(place)?.content else {
+            return None;
+        };
+        message.blocks.iter_mut().find_map(|block| match block {
+            Block::Call(call) if is_open(call) && call.id.as_deref() == Some(id) => Some(call),
+            _ => None,
+        })
+    }
+
+    /// Returns the next item, if it waits for nothing, or if too many wait. At the `end`, no item
+    /// waits.
+    pub fn next(&mut self, end: bool) -> Option<Item> {
+        let first = self.items.front()?;
+        let waits = !end && self.items.len() <= ITEMS && calls(first).any(is_open);
+        if waits { None } else { self.items.pop_front() }
+    }
+}
+
+fn is_open(call: &Call) -> bool {
+    call.result.is_none()
+}
+
+fn calls(item: &Item) -> impl Iterator<Item = &Call> {
+    let blocks = match &item.content {
+        Content::Message(Message { blocks, .. }) => blocks.as_slice(),
+        Content::Note(_) => &[],
+    };
+    blocks.iter().filter_map(|block| match block {
+        Block::Call(call) => Some(call),
+        _ => None,
+    })
+}

@@ -1,0 +1,333 @@
+//! The two walks over a session, of which the second makes the items.
+
+use super::blocks::{blocks, output};
+use super::head::{Head, Survey, begins_turn, short};
+use super::item::{Block, Content, Item, Message, Note};
+use super::pairing::Pairing;
+use super::texts::{Texts, one_line};
+use super::{Branches, Request};
+use crate::diagnostic::{Code, Log};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Format, Parts};
+use crate::formats;
+use crate::inspect::{Usage, preview};
+use crate::json::Json;
+use crate::position::Located;
+use crate::record::{Field, Kind, Node, Record, block};
+use crate::session::Session;
+
+/// Maximum number of events that are brought into the order of their numbers.
+const EVENTS: usize = 256;
+
+/// Maximum number of characters of a short description.
+const LINE: usize = 300;
+
+/// A session that was walked once.
+pub struct Walk<'w> {
+    format: &'static Format,
+    parts: &'w mut dyn Parts,
+    request: &'w Request,
+    texts: Texts<'w>,
+    head: Head,
+}
+
+impl<'w> Walk<'w> {
+    /// Walks over a session for what must be known before its items. Its defects are reported.
+    pub fn open(
+        format: &'static Format,
+        parts: &'w mut dyn Parts,
+        request: &'w Request,
+        texts: &Texts<'w>,
+        cx: &Cx<'_>,
+    ) -> Result<Self> {
+        let mut survey = Survey::new(format, *texts);
+        let session =
+            Session::open_showing(format, parts, cx, &mut |located| survey.record(&located.value))?;
+        let log = Log::default();
+        let quiet = Cx { options: cx.options, log: &log };
+        let head = survey.finish(session, &quiet)?;
+        if let Branches::One(number) = request.branches
+            && !head.own_branches().any(|branch| branch.number == number)
+        {
+            let most = head.own_branches().map(|branch| branch.number).max().unwrap_or(0);
+            let message = format!("there is no branch {number}; the last one is {most}");
+            return Err(Error::request(Code::NoContext, message));
+        }
+        Ok(Self { format, parts, request, texts: *texts, head })
+    }
+
+    /// Returns the facts about the session.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// Passes on each item that is shown. Returns the number of records.
+    pub fn items(
+        self,
+        cx: &Cx<'_>,
+        show: &mut dyn FnMut(&Head, &Item) -> Result<()>,
+    ) -> Result<(u64, Head)> {
+        let Self { format, parts, request, texts, head } = self;
+        let log = Log::default();
+        let quiet = Cx { options: cx.options, log: &log };
+        let mut making = Making::new(&head, request, texts);
+        let mut records = 0;
+        for located in formats::records(format, parts, &quiet)? {
+            records += 1;
+            making.record(located?);
+            while let Some(item) = making.ready.next(false) {
+                show(&head, &item)?;
+            }
+        }
+        making.play_events();
+        while let Some(item) = making.ready.next(true) {
+            show(&head, &item)?;
+        }
+        Ok((records, head))
+    }
+}
+
+/// Makes items of records.
+struct Making<'m> {
+    head: &'m Head,
+    request: &'m Request,
+    texts: Texts<'m>,
+    way: Option<Vec<(u32, u32)>>,
+    /// Ordinal of the next node.
+    next: u32,
+    /// Number of the last item.
+    number: u64,
+    branch: u32,
+    /// Number of the turns so far, by branch.
+    turns: Vec<u64>,
+    /// Events that wait for those before them.
+    events: Vec<(Json, f64, Item)>,
+    ready: Pairing,
+}
+
+impl<'m> Making<'m> {
+    fn new(head: &'m Head, request: &'m Request, texts: Texts<'m>) -> Self {
+        let turns = head.branches.iter().map(|branch| branch.turns_before).collect();
+        let (way, events) = (head.way(request.branches), Vec::new());
+        let ready = Pairing::default();
+        Self { head, request, texts, way, next: 0, number: 0, branch: 0, turns, events, ready }
+    }
+
+    fn record(&mut self, located: Located<Record>) {
+        let record = &located.value;
+        let ordinal = record.is_node().then_some(self.next);
+        if let Some(ordinal) = ordinal {
+            self.next += 1;
+            self.branch = self.head.places.of(ordinal);
+        }
+        let begins_turn = begins_turn(record);
+        let turn = self.turns.get_mut(self.branch as usize);
+        let turn = turn.map_or(0, |turn| {
+            *turn += u64::from(begins_turn);
+            *turn
+        });
+        if !self.is_selected(ordinal, turn) {
+            return;
+        }
+        let Some(content) = self.content(record) else { return };
+        let node = &record.node;
+        let id = node.json(Field::Id);
+        let label = id.and_then(|id| self.head.labels.get(id)).and_then(Json::text);
+        let forks = ordinal.into_iter().flat_map(|ordinal| self.head.places.leaving(ordinal));
+        let item = Item {
+            ordinal,
+            number: 0,
+            id: id.and_then(Json::text).filter(|_| !node.is_true(Field::IdMade)),
+            line: located.at.line,
+            branch: self.branch,
+            turn,
+            begins_turn,
+            time: node.text(Field::Time),
+            label: label.map(|label| self.texts.own(label)),
+            forks: forks.map(|branch| branch.number).collect(),
+            of_sub_agent: node.json(Field::ParentCall).is_some_and(|call| !call.is_null()),
+            content,
+        };
+        if record.kind == Kind::Event {
+            let number = node.json(Field::Seq).and_then(Json::float).unwrap_or(f64::MAX);
+            let run = node.json(Field::Run).map(Json::detached).unwrap_or_default();
+            self.events.push((run, number, item));
+            if self.events.len() >= EVENTS {
+                self.play_events();
+            }
+            return;
+        }
+        self.play_events();
+        self.push(item);
+    }
+
+    fn push(&mut self, mut item: Item) {
+        if self.ready.takes_results(&mut item) {
+            return;
+        }
+        self.number += 1;
+        item.number = self.number;
+        self.ready.push(item);
+    }
+
+    /// Passes on the events that wait, those of each run in the order of their numbers.
+    fn play_events(&mut self) {
+        let mut events = std::mem::take(&mut self.events);
+        for run in events.chunk_by_mut(|a, b| a.0 == b.0) {
+            run.sort_by(|a, b| a.1.total_cmp(&b.1));
+        }
+        events.into_iter().for_each(|(_, _, item)| self.push(item));
+    }
+
+    /// Whether a record is on the selected branch and in the selected turns.
+    fn is_selected(&self, ordinal: Option<u32>, turn: u64) -> bool {
+        let in_turns =
+            self.request.turns.is_none_or(|(first, last)| (first..=last).contains(&turn));
+        let of_sub_agent = || {
+            let branch = self.head.branches.get(self.branch as usize);
+            branch.is_some_and(|branch| branch.of_sub_agent)
+        };
+        let on_way = self.way.as_ref().is_none_or(|way| {
+            let at = ordinal.unwrap_or(self.next.saturating_sub(1));
+            way.iter().any(|(branch, last)| *branch == self.branch && at <= *last) || of_sub_agent()
+        });
+        in_turns && on_way
+    }
+
+    /// Returns what a record shows; `None` if it shows nothing.
+    fn content(&self, record: &Record) -> Option<Content> {
+        let node = &record.node;
+        let text = |field| node.text(field).map(|text| self.texts.own(text)).unwrap_or_default();
+        let line = || one_line(&self.texts.own(preview::text(record)), LINE);
+        let note = |title: String| self.note(record, title, None);
+        match record.kind {
+            Kind::Message => Some(Content::Message(self.message(record))),
+            Kind::Compaction => {
+                let tokens = node.json(Field::TokensBefore).and_then(Json::float);
+                let tokens = tokens.map(|tokens| format!(", {} tokens before", short(tokens)));
+                let title = format!("Context compacted{}", tokens.unwrap_or_default());
+                self.note(record, title, Some(text(Field::Summary)))
+            }
+            Kind::BranchSummary => {
+                self.note(record, "Summary of another branch".into(), Some(text(Field::Summary)))
+            }
+            Kind::ModelChange => note(format!("Model: {}", line())),
+            Kind::ThinkingChange => note(format!("Thinking level: {}", line())),
+            Kind::ToolsChange => note("Other tools".into()),
+            Kind::Label => note(format!("Label: {}", line())),
+            Kind::SessionInfo => note(format!("Name: {}", line())),
+            Kind::ContextEdit => {
+                let what =
+                    if node.node(Field::Replacement).is_some() { "replaced" } else { "left out" };
+                note(format!("Message {what} in the context: {}", line()))
+            }
+            Kind::Turn => self.check(node).and_then(note),
+            Kind::Run => match node.text(Field::Outcome) {
+                Some(outcome) => note(format!("Run ended: {}", self.texts.text(&outcome))),
+                None => node.json(Field::Run).and_then(|_| note("Run".into())),
+            },
+            Kind::RunError => self.note(record, "Run failed".into(), Some(text(Field::Message))),
+            Kind::Result if node.is_true(Field::IsError) => {
+                self.note(record, "Failed".into(), Some(text(Field::Result)))
+            }
+            Kind::Event if self.request.events && !record.is_repetition() => {
+                note(one_line(&self.event(node), LINE))
+            }
+            Kind::Opaque if !record.is_blank() && node.json(Field::Type).is_none() => {
+                note(format!("Unreadable line: {}", one_line(&text(Field::Text), LINE)))
+            }
+            _ => None,
+        }
+    }
+
+    fn note(&self, record: &Record, title: String, text: Option<String>) -> Option<Content> {
+        let is_error = matches!(record.kind, Kind::RunError | Kind::Result | Kind::Opaque);
+        let text = text.filter(|text| !text.is_empty());
+        Some(Content::Note(Note { kind: record.kind.name(), title, text, is_error }))
+    }
+
+    /// Describes the check of a turn.
+    fn check(&self, turn: &Node) -> Option<String> {
+        let eval = turn.node(Field::Eval)?;
+        let value = |field| {
+            let json = eval.json(field).filter(|json| !json.is_null())?;
+            let text =
+                json.text().unwrap_or_else(|| String::from_utf8_lossy(json.as_bytes()).into());
+            Some(self.texts.own(text)).filter(|text| !text.is_empty())
+        };
+        let passed = match eval.json(Field::Passed).map(Json::as_bytes) {
+            Some(b"true") => "passed",
+            Some(b"false") => "failed",
+            _ => "open",
+        };
+        let expected = value(Field::Expected).map(|expected| format!(", expected: {expected}"));
+        let tools = value(Field::ExpectTools).map(|tools| format!(", expected tools: {tools}"));
+        let more = [expected, tools].into_iter().flatten().collect::<String>();
+        Some(one_line(&format!("Check {passed}{more}"), LINE))
+    }
+
+    /// Describes an event: its type, and its text.
+    fn event(&self, event: &Node) -> String {
+        let Some(data) = event.json(Field::Data) else { return "event".to_owned() };
+        let member = |name| data.member(name).and_then(|value| value.text());
+        let kind = member("type").unwrap_or_else(|| "event".to_owned());
+        let names = ["content", "message", "text", "title", "tool", "result", "status"];
+        let said = names.iter().find_map(|name| member(name)).unwrap_or_default();
+        self.texts.own(format!("{kind}: {said}"))
+    }
+
+    fn message(&self, record: &Record) -> Message {
+        let node = &record.node;
+        let own = |text: String| self.texts.own(text);
+        let mut found = Vec::new();
+        if let Some(bash) = node.node(Field::Bash) {
+            let text = |field| bash.text(field).map(own).unwrap_or_default();
+            let code = bash
+                .json(Field::ExitCode)
+                .map(Json::as_bytes)
+                .filter(|code| !matches!(*code, b"0" | b"null"));
+            found.push(Block::Command {
+                command: text(Field::Command),
+                output: text(Field::Output),
+                exit_code: code.map(|code| String::from_utf8_lossy(code).into_owned()),
+            });
+        }
+        if node.is(Field::Role, "tool") {
+            let results = node.nodes(Field::Content).unwrap_or_default().iter();
+            found.extend(results.map(|result| match result.is(Field::Type, block::TOOL_RESULT) {
+                true => Block::Output(output(result, &self.texts)),
+                false => Block::Other {
+                    text: own(block::placeholder(result).text(Field::Text).unwrap_or_default()),
+                },
+            }));
+        }
+        if found.is_empty() {
+            found = blocks(node, &self.texts);
+        }
+        self.sections(node, &mut found);
+        Message {
+            role: node.text(Field::Role).unwrap_or_default(),
+            name: node.text(Field::Model).or(node.text(Field::CustomType)),
+            blocks: found,
+            usage: usage(record),
+            error: node.text(Field::Error).filter(|text| !text.is_empty()).map(own),
+            excluded: node.is_true(Field::Excluded),
+        }
+    }
+
+    /// Adds the named parts of a system prompt.
+    fn sections(&self, message: &Node, found: &mut Vec<Block>) {
+        for (name, section) in message.json(Field::Sections).map(Json::pairs).unwrap_or_default() {
+            let text = section.text().filter(|text| !text.is_empty());
+            found.extend(text.map(|text| {
+                let name = name.text().unwrap_or_default();
+                Block::Text { text: self.texts.own(format!("**{name}**\n\n{text}")) }
+            }));
+        }
+    }
+}
+
+/// Returns the tokens and cost that a message notes, if there are any.
+fn usage(record: &Record) -> Option<Usage> {
+    record.node.node(Field::Usage).map(Usage::of).filter(|usage| *usage != Usage::default())
+}
