@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::format::{At, Confidence, Format, Head, Options, Parts, Sniffed};
 use crate::formats::{FORMATS, Spec};
 use crate::json::{Cursor, EscapeStyle};
+use crate::show::is_view;
 use crate::store::{Input, Packing, is_origin, plain_name, target_beside};
 use crate::yaml::encoding::Encoding;
 use std::borrow::Cow;
@@ -415,8 +416,8 @@ fn in_requested_format(
     head: &Head<'_>,
     named: bool,
 ) -> Result<(&'static Format, Sniffed)> {
-    if let Some(archive) = head.archive() {
-        return Err(Error::request(Code::UnknownFormat, packed_in(archive)));
+    if head.archive().is_some() || is_view(head.bytes) {
+        return Err(unknown(head));
     }
     let wrong = |what: String| Err(Error::request(Code::WrongFormat, what));
     let name = spec.format.name;
@@ -451,6 +452,8 @@ fn in_requested_format(
 
 const PRETTY: &str = "JSON spread over several lines; `jq -c . FILE` prints each record on one";
 
+const VIEW: &str = "it is a view by copyist, which contains no session; name the session itself";
+
 fn packed_in(archive: &str) -> String {
     format!("{}: it is {archive}; unpack it first", Code::UnknownFormat.title())
 }
@@ -459,6 +462,7 @@ fn unknown(head: &Head<'_>) -> Error {
     let title = Code::UnknownFormat.title();
     let message = match head.archive() {
         Some(archive) => packed_in(archive),
+        None if is_view(head.bytes) => format!("{title}: {VIEW}"),
         None if head.is_pretty_json() => format!("{title}: it is {PRETTY}"),
         None => head.ruin().map_or_else(|| title.into(), |why| format!("{title}: {why}")),
     };

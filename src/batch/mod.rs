@@ -40,7 +40,7 @@ pub use found::{Found, Opened, ReadOptions, ruin};
 pub use group::{Gather, group};
 pub use inputs::{Job, JobSource, Listed, Passed, Whole, stem};
 pub use join::{Joining, join};
-pub use names::{Name, Namer};
+pub use names::{Kind, Name, Namer};
 pub use place::Place;
 pub use planned::{Planned, planned};
 pub use report::{FailOn, FileReport, Outcome, RunReport, Skip, Summary};

@@ -4,6 +4,7 @@
 use super::inputs::{Job, stem};
 use crate::format::Format;
 use crate::formats::FORMATS;
+use crate::show::Form;
 use crate::store::{below, plain_name};
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -30,6 +31,17 @@ pub struct Name {
     pub place: usize,
 }
 
+/// Kind of the outputs that get names.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind<'f> {
+    /// Sessions of the input's format.
+    Same,
+    /// Sessions of this format.
+    Format(&'f Format),
+    /// Views in this form.
+    View(Form),
+}
+
 impl Namer {
     /// Creates a namer for a number of inputs.
     #[must_use]
@@ -37,9 +49,13 @@ impl Namer {
         Self { taken: HashSet::with_capacity(inputs), tried: HashMap::new() }
     }
 
-    /// Assigns a name to an input's output, with the ending of the format `to`, else with the
-    /// input's ending. If the name is taken, it gets `-2`, `-3`, and so on.
-    pub fn name(&mut self, job: &Job, to: Option<&Format>) -> Name {
+    /// Keeps a name for another file of the run.
+    pub fn keep(&mut self, name: &str) {
+        self.taken.insert(name.into());
+    }
+
+    /// Assigns a name to an input's output, with the ending of the kind `to`. If the name is taken, it gets `-2`, `-3`, and so on.
+    pub fn name(&mut self, job: &Job, to: Kind<'_>) -> Name {
         let first = nth(job, to, 1);
         if self.taken.insert(first.main.clone().into()) {
             return first;
@@ -57,13 +73,7 @@ impl Namer {
     /// Returns the name that the output of an input has already: the first one to which one of
     /// `outputs`, paths below the output folder, belongs. `None` if that is not one of the first
     /// `most` names.
-    pub fn again(
-        &mut self,
-        job: &Job,
-        to: Option<&Format>,
-        outputs: &[&Path],
-        most: u64,
-    ) -> Option<Name> {
+    pub fn again(&mut self, job: &Job, to: Kind<'_>, outputs: &[&Path], most: u64) -> Option<Name> {
         // There are many names, and most inputs have no output yet.
         let most = if outputs.is_empty() { 0 } else { most };
         let has = |name: &Name| outputs.iter().any(|made| name.is_of(made));
@@ -85,9 +95,13 @@ impl Name {
 }
 
 /// Returns the `n`th name that an input's output may have.
-fn nth(job: &Job, to: Option<&Format>, n: u64) -> Name {
+fn nth(job: &Job, to: Kind<'_>, n: u64) -> Name {
     let own = job.relative.file_name().unwrap_or_default();
-    let rule = to.map_or(str::to_owned as fn(&str) -> _, |to| to.stem);
+    let format = match to {
+        Kind::Format(format) => Some(format),
+        Kind::Same | Kind::View(_) => None,
+    };
+    let rule = format.map_or(str::to_owned as fn(&str) -> _, |to| to.stem);
     // A name that is not valid UTF-8 keeps all its bytes, and has no ending of a format.
     let (base, ending, packing) = match own.to_str() {
         Some(packed) => {
@@ -97,9 +111,14 @@ fn nth(job: &Job, to: Option<&Format>, n: u64) -> Name {
         }
         None => (own.to_owned(), None, None),
     };
-    let ending = to.and_then(|to| to.extensions.first().copied()).or(ending.map(main_ending));
-    // Files that find each other by their names cannot have another ending.
-    let alone = to.is_none_or(|to| to.beside.is_empty() && to.member.is_none());
+    let ending = match to {
+        Kind::View(form) => Some(form.ending()),
+        _ => format.and_then(|to| to.extensions.first().copied()).or(ending.map(main_ending)),
+    };
+    // Files that find each other by their names cannot have another ending, and views are opened by
+    // programs that read no archives.
+    let alone = !matches!(to, Kind::View(_))
+        && format.is_none_or(|to| to.beside.is_empty() && to.member.is_none());
     let packing = packing.filter(|_| alone);
     let stem = if n > 1 { numbered(&base, n, rule) } else { base };
     let (ending, packing) = (ending.unwrap_or_default(), packing.unwrap_or_default());
@@ -172,17 +191,20 @@ mod tests {
         };
         let mut namer = Namer::default();
         assert_eq!(
-            namer.name(&job("a/x.jsonl"), Some(&canonical::FORMAT)).main,
+            namer.name(&job("a/x.jsonl"), Kind::Format(&canonical::FORMAT)).main,
             PathBuf::from("a/x.copyist.jsonl")
         );
         assert_eq!(
-            namer.name(&job("x.copyist.jsonl"), Some(&pi::FORMAT)).main,
+            namer.name(&job("x.copyist.jsonl"), Kind::Format(&pi::FORMAT)).main,
             PathBuf::from("x.jsonl")
         );
-        let packed = namer.name(&job("y.copyist.jsonl.zst"), Some(&pi::FORMAT));
+        let packed = namer.name(&job("y.copyist.jsonl.zst"), Kind::Format(&pi::FORMAT));
         assert_eq!(packed, Name { main: "y.jsonl.zst".into(), stem: "y".into(), place: 0 });
-        let second = namer.name(&job("x.jsonl"), Some(&pi::FORMAT));
+        let second = namer.name(&job("x.jsonl"), Kind::Format(&pi::FORMAT));
         assert_eq!(second, Name { main: "x-2.jsonl".into(), stem: "x-2".into(), place: 0 });
-        assert_eq!(namer.name(&job("x.jsonl"), None).stem, PathBuf::from("x-3"));
+        assert_eq!(namer.name(&job("x.jsonl"), Kind::Same).stem, PathBuf::from("x-3"));
+        namer.keep("index.html");
+        let view = namer.name(&job("index.jsonl.zst"), Kind::View(Form::Html));
+        assert_eq!(view.main, PathBuf::from("index-2.html"));
     }
 }

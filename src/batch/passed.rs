@@ -10,7 +10,7 @@ use crate::format::OnError;
 /// if the input gave an output. For a file that cannot be read to its end, adds from which byte on
 /// it was not read. Data that is not in the output counts as lost.
 pub fn add_outcomes(report: &mut FileReport, task: &Task) {
-    let writes = matches!(task.action, Action::Migrate(_) | Action::Convert(_));
+    let writes = matches!(task.action, Action::Migrate(_) | Action::Convert(_) | Action::View(_));
     let skips = task.options.on_error == OnError::Skip;
     for found in &mut report.findings.diagnostics {
         found.passed |= found.code.is_of_line();

@@ -3,7 +3,7 @@
 use super::account::{Account, Earlier};
 use super::action::Action;
 use super::inputs::Job;
-use super::names::{Name, Namer};
+use super::names::{Kind, Name, Namer};
 use super::place::Place;
 use super::task::Task;
 use std::path::{Path, PathBuf};
@@ -37,10 +37,13 @@ pub fn planned<'a>(
 ) -> impl ExactSizeIterator<Item = Planned<'a>> + Send + use<'a> {
     let mut namer = Namer::of(jobs.len());
     let to = match &task.action {
-        Action::Convert(to) => Some(to.format),
-        Action::Migrate(Some(to)) => Some(to.format),
+        Action::Convert(to) | Action::Migrate(Some(to)) => Kind::Format(to.format),
+        Action::View(request) => {
+            namer.keep(&task.index_name().unwrap_or_default());
+            Kind::View(request.form)
+        }
         // Without a target, the input keeps its format and its ending.
-        _ => None,
+        _ => Kind::Same,
     };
     let most = jobs.len() as u64 * 2;
     let folder = account.and_then(|_| task.folder());

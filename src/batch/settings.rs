@@ -19,6 +19,7 @@ impl Task {
             Action::Migrate(Some(to)) => {
                 words.push(format!("--to {}", to.format.at(to.version().number)))
             }
+            Action::View(request) => words.push(format!("-t {}", request.form.name())),
             Action::Convert(to) => words.push(format!("-t {}", to.format.at(to.version().number))),
             _ => {}
         }

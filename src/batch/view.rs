@@ -1,5 +1,6 @@
 //! Views of sessions: outputs that are only read.
 
+use super::action::Action;
 use super::found::Found;
 use super::names::Name;
 use super::place::Place;
@@ -8,11 +9,29 @@ use super::task::Task;
 use crate::error::Result;
 use crate::format::{Cx, Sink};
 use crate::show;
-use crate::store::{Input, Sealed};
-use std::path::Path;
+use crate::store::{Input, Sealed, below};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl Task {
+    /// Returns the name of the list of all views, if the outputs are files in a folder and their
+    /// form has lists.
+    #[must_use]
+    pub fn index_name(&self) -> Option<String> {
+        let (Action::View(request), Place::Folder(_)) = (&self.action, &self.place) else {
+            return None;
+        };
+        show::index(request.form, &[])?;
+        Some(format!("index{}", request.form.ending()))
+    }
+
+    /// Returns the path of the view that an earlier run wrote under this name.
+    #[must_use]
+    pub fn earlier_view(&self, name: &Name) -> Option<PathBuf> {
+        let Place::Folder(folder) = &self.place else { return None };
+        matches!(self.action, Action::View(_)).then(|| below(folder, &name.main))
+    }
+
     /// Writes a view of one session.
     pub(super) fn view(
         &self,
@@ -26,13 +45,13 @@ impl Task {
         report.view = Some(request.form.name());
         if matches!(&self.place, Place::One(path) if path.as_os_str() == "-") {
             let mut screen = (self.screen)();
-            report.records = show::run(found.format, &mut input, request, None, cx, &mut screen)?;
+            report.records = show::run(found.format, &mut input, request, cx, &mut screen)?;
             return Ok((Outcome::Shown, Sealed::default()));
         }
         let destination = self.destination(name, files, input.home());
         let mut output = self.output(destination, files, input.sources(), None, report)?;
         let mut part = output.create("")?;
-        report.records = show::run(found.format, &mut input, request, None, cx, &mut part)?;
+        report.records = show::run(found.format, &mut input, request, cx, &mut part)?;
         drop(part);
         report.wrote(&output);
         Ok((Outcome::Converted, output.seal(input.stood_still())?))

@@ -74,13 +74,17 @@ pub struct Masking {
     /// the section `redact` of the settings names. No `NAME.origin` is written or read.
     #[arg(long, conflicts_with = "origin")]
     pub redact: bool,
+    /// Do not mask secrets in pages and Markdown, where they are masked by default
+    #[arg(long, conflicts_with = "redact")]
+    pub no_redact: bool,
 }
 
 impl Masking {
     /// Adds the rules by which secrets are masked, if the user wants that. An output with masks
-    /// gets no origin, which would contain the secrets.
-    pub fn options(&self, options: Options) -> Result<Options, Stop> {
-        if !self.redact {
+    /// gets no origin, which would contain the secrets. Outputs that are made for others are masked
+    /// by default.
+    pub fn options(&self, options: Options, for_others: bool) -> Result<Options, Stop> {
+        if !(self.redact || for_others && !self.no_redact) {
             return Ok(options);
         }
         let redact = Some(super::config::settings()?.rules()?);

@@ -1,12 +1,14 @@
 //! The command `copyist convert`.
 
-use super::args::{Keeping, Masking, Telling, Writing, repair_settings};
+use super::args::{Keeping, Layout, Masking, Telling, Writing, repair_settings};
 use super::inputs::{Batch, Inputs};
+use super::names::Target;
 use super::reading::{Losing, Reading, Strictness, Tolerance};
 use super::{Stop, names};
 use crate::batch::{Action, Joining, Place, Task};
 use crate::format::{Format, Map, Options};
 use crate::formats::{Spec, canonical};
+use crate::show::{Form, Request};
 use clap::ValueEnum;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -14,12 +16,14 @@ use std::path::PathBuf;
 /// Write sessions in another format, or an older version of their own
 ///
 /// Data that the target format cannot express is kept in `NAME.origin` beside the output. It is
-/// restored when the file is converted back.
+/// restored when the file is converted back. `html` and `markdown` write pages to read, with a list
+/// of them in `index.html` or `index.md`; they have no origin, are never read back, and secrets in
+/// them are masked.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Format to write: `canonical`, `pi`, `pi@1` …
-    #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = names::format(), hide_possible_values = true)]
-    to: Spec,
+    /// Format to write: `canonical`, `pi`, `pi@1` …; or pages to read: `html`, `markdown`
+    #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = names::target(), hide_possible_values = true)]
+    to: Target,
     /// Write several sessions as one
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with = "redact")]
     join: Option<Join>,
@@ -78,6 +82,8 @@ impl Join {
     }
 }
 
+const NO_PLACE: &str = "name an output: `-o FILE` or `--out-dir DIR`";
+
 /// Parses `OLD=NEW`.
 fn paths(text: &str) -> Result<Map, String> {
     let pair =
@@ -96,18 +102,57 @@ fn is_absolute(path: &str) -> bool {
 
 impl Args {
     /// Returns standard output as the place of one canonical stream, if it is a pipe or a file.
-    fn piped(&self, inputs: &Inputs) -> Option<Place> {
-        let piped = self.to.format.name == canonical::FORMAT.name && !io::stdout().is_terminal();
+    fn piped(to: Spec, inputs: &Inputs) -> Option<Place> {
+        let piped = to.format.name == canonical::FORMAT.name && !io::stdout().is_terminal();
         (piped && !inputs.several()).then(|| Place::One("-".into()))
     }
 
     pub fn run(self) -> Result<u8, Stop> {
-        let inputs = Inputs { join: self.join.map(Join::meant), ..self.batch.inputs()? };
-        let place = self.writing.place(&inputs, Some(self.to))?;
-        let Some(place) = place.or_else(|| self.piped(&inputs)) else {
-            return Err(Stop::usage("name an output: `-o FILE` or `--out-dir DIR`"));
+        match self.to {
+            Target::Session(to) => self.sessions(to),
+            Target::View(form) => self.views(form),
+        }
+    }
+
+    /// Writes views.
+    fn views(self, form: Form) -> Result<u8, Stop> {
+        let unfit = [
+            ("--join", self.join.is_some()),
+            ("--map-path", !self.map_path.is_empty()),
+            ("--cwd", self.cwd.is_some()),
+            ("--dialect", self.dialect.is_some()),
+            ("--repair", self.repair),
+            ("--origin", self.keeping.origin.is_some()),
+            ("--layout native", self.writing.layout == Layout::Native),
+        ];
+        if let Some((option, _)) = unfit.iter().find(|(_, given)| *given) {
+            let message = format!("`{option}` is for sessions, and {} is only read", form.name());
+            return Err(Stop::usage(message));
+        }
+        let inputs = self.batch.inputs()?;
+        let Some(place) = self.writing.place(&inputs, None)? else {
+            return Err(Stop::usage(NO_PLACE));
         };
-        if let Some(own) = self.dialect.filter(|own| *own != self.to.format) {
+        let options = self.tolerance.options(self.reading.options());
+        let options = Options { force_version: true, ..options };
+        let options = self.masking.options(options, true)?;
+        let task = Task {
+            place,
+            policy: self.writing.policy(),
+            ..Task::looking(Action::View(Request::new(form)), options, &self.reading.source.from)
+        }
+        .failing(self.strictness.fail_on());
+        self.writing.run("convert", task, &inputs, &self.telling)
+    }
+
+    /// Writes sessions.
+    fn sessions(self, to: Spec) -> Result<u8, Stop> {
+        let inputs = Inputs { join: self.join.map(Join::meant), ..self.batch.inputs()? };
+        let place = self.writing.place(&inputs, Some(to))?;
+        let Some(place) = place.or_else(|| Self::piped(to, &inputs)) else {
+            return Err(Stop::usage(NO_PLACE));
+        };
+        if let Some(own) = self.dialect.filter(|own| *own != to.format) {
             let message = format!("`--dialect {}` needs `--to {}`", own.name, own.name);
             return Err(Stop::usage(message));
         }
@@ -121,12 +166,12 @@ impl Args {
             compare: self.telling.report.is_some(),
             ..self.tolerance.options(self.reading.options())
         };
-        let options = self.masking.options(self.keeping.options(options))?;
+        let options = self.masking.options(self.keeping.options(options), false)?;
         let origin = self.keeping.origin;
         if origin.is_some() && inputs.several() {
             return Err(Stop::usage("`--origin` takes one input"));
         }
-        let action = Action::Convert(self.to);
+        let action = Action::Convert(to);
         let task = Task {
             repair_first: repair_settings(self.repair, self.quarantine, &inputs)?,
             place,

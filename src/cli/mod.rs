@@ -15,6 +15,7 @@ mod explain;
 mod formats;
 mod go_on;
 mod help;
+mod index;
 mod inputs;
 mod inspect;
 mod interrupt;

@@ -3,6 +3,7 @@
 use crate::diagnostic::Code;
 use crate::format::Format;
 use crate::formats::{FORMATS, Spec};
+use crate::show::Form;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::error::Error;
 use clap::{Arg, Command};
@@ -45,18 +46,19 @@ pub fn format() -> impl TypedValueParser<Value = Spec> {
         });
         names.collect()
     };
-    let parser = |text: &str| Spec::parse(text).map_err(|why| with_similar(text, why));
+    let parser = |text: &str| Spec::parse(text).map_err(|why| with_similar(text, why, &[]));
     Offered { parser, names }
 }
 
-/// Adds the name of a format that is similar to the one that was given.
-fn with_similar(text: &str, why: String) -> String {
+/// Adds the name of a format, or one of the `others`, that is similar to the one that was given.
+fn with_similar(text: &str, why: String, others: &[&'static str]) -> String {
     let given = text.split('@').next().unwrap_or_default().to_lowercase();
     let names = FORMATS.iter().flat_map(|format| {
         let names = std::iter::once(&format.name).chain(format.aliases);
         names.map(|name| (strsim::jaro_winkler(&given, name), format.name))
     });
-    let best = names.max_by(|(a, _), (b, _)| a.total_cmp(b));
+    let others = others.iter().map(|name| (strsim::jaro_winkler(&given, name), *name));
+    let best = names.chain(others).max_by(|(a, _), (b, _)| a.total_cmp(b));
     match best.filter(|(similarity, _)| (SIMILAR..1.0).contains(similarity)) {
         Some((_, name)) => format!("{why}; did you mean `{name}`?"),
         None => why,
@@ -65,6 +67,39 @@ fn with_similar(text: &str, why: String) -> String {
 
 /// Least similarity of a name that is suggested, as clap has it for its own suggestions.
 const SIMILAR: f64 = 0.7;
+
+/// Target of a conversion.
+#[derive(Clone, Copy, Debug)]
+pub enum Target {
+    /// A session in this format.
+    Session(Spec),
+    /// A view, which is only read.
+    View(Form),
+}
+
+/// The views that are targets of conversions, each with its description.
+const VIEWS: &[(Form, &str)] =
+    &[(Form::Html, "pages to read, with a list of them"), (Form::Markdown, "Markdown to read")];
+
+/// Returns the parser for the target of a conversion: a format or a view.
+pub fn target() -> impl TypedValueParser<Value = Target> {
+    let names = || {
+        let sessions = format();
+        let sessions = sessions.possible_values().into_iter().flatten();
+        let views = VIEWS.iter().map(|(form, help)| PossibleValue::new(form.name()).help(*help));
+        sessions.chain(views).collect()
+    };
+    let parser = |name: &str| match VIEWS.iter().find(|(form, _)| form.name() == name) {
+        Some((form, _)) => Ok(Target::View(*form)),
+        None => {
+            let views: Vec<_> = VIEWS.iter().map(|(form, _)| form.name()).collect();
+            let more = |error| format!("{error}; views: {}", views.join(", "));
+            let parsed = Spec::parse(name).map(Target::Session);
+            parsed.map_err(|why| with_similar(name, more(why), &views))
+        }
+    };
+    Offered { parser, names }
+}
 
 /// Returns the parser for the name of a format whose files relatives of its software write their
 /// own way.

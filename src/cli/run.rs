@@ -6,10 +6,11 @@ use super::interrupt::Interrupt;
 use super::machine;
 use super::progress::Progress;
 use super::show::{self, Show};
-use super::{Stop, save};
+use super::{Stop, index, save};
 use crate::batch::{
     self, Account, Action, Commit, Copies, Earlier, FailOn, FileReport, Job, Joining, Listed,
-    Outcome, Over, Place, Planned, RunReport, Summary, Task, Workers, planned, threads_in_turn,
+    Outcome, Over, Place, Planned, ReportedPath, RunReport, Summary, Task, Workers, planned,
+    threads_in_turn,
 };
 use crate::diagnostic::{Code, Diagnostic, Findings};
 use crate::error::Error;
@@ -82,7 +83,7 @@ pub fn run_accountably(
         None => skipped += 1,
     };
     workers.each(planned, work, || begun(shift.commit.finish()), tell);
-    let Reporter { show, summary, reports: kept, exit, closed, made, .. } = reporter;
+    let Reporter { show, summary, reports: kept, exit, closed, made, views, .. } = reporter;
     let ended = shift.ended().filter(|_| skipped > 0 || shift.interrupt.code().is_some());
     let exit = ended.map_or(exit, |(code, _)| code.max(exit));
     drop(progress);
@@ -90,6 +91,9 @@ pub fn run_accountably(
         show.summary(&summary, started.elapsed());
         if let (Action::Convert(_), [(output, format)]) = (&task.action, made.as_slice()) {
             show.place(output, machine::resume_at(Path::new(output), format)?.as_deref());
+        }
+        if let Some(written) = list(task, &views)?.or_else(|| alone(&views)) {
+            show.place(&written.to_string_lossy(), None);
         }
     }
     match ended {
@@ -105,6 +109,25 @@ pub fn run_accountably(
         write_report(path, &RunReport { copyist, command, exit, summary: &summary, inputs })?;
     }
     Ok(exit)
+}
+
+/// Writes the list of the views of a run, if their form has one; returns its path.
+fn list(task: &Task, views: &[PathBuf]) -> Result<Option<PathBuf>, Stop> {
+    let (Action::View(request), Place::Folder(folder)) = (&task.action, &task.place) else {
+        return Ok(None);
+    };
+    let Some(name) = task.index_name().filter(|_| !views.is_empty() && !task.policy.dry) else {
+        return Ok(None);
+    };
+    let path = folder.join(name);
+    index::write(&path, request.form, views, task.policy.force)?;
+    Ok(Some(path))
+}
+
+/// Returns the only view of a run.
+fn alone(views: &[PathBuf]) -> Option<PathBuf> {
+    let [view] = views else { return None };
+    Some(view.clone())
 }
 
 /// Starts those of `threads` that may have work, as far as that is known before inputs are listed,
@@ -187,6 +210,7 @@ impl<'a> Shift<'a> {
             let mut report = FileReport::new(job.name());
             report.outcome = Outcome::Done;
             report.earlier = exit;
+            report.output = self.task.earlier_view(output).map(ReportedPath::from);
             // The run that did this may have been killed while it wrote another file of the folder.
             self.task.sweep_for(job, output);
             return vec![(place, report)];
@@ -234,6 +258,8 @@ pub struct Reporter<'a> {
     closed: bool,
     /// The first outputs of conversions, with their formats; no more than two.
     made: Vec<(String, &'static Format)>,
+    /// The views in a folder, those of earlier runs included.
+    views: Vec<PathBuf>,
     copies: Copies,
 }
 
@@ -255,6 +281,7 @@ impl<'a> Reporter<'a> {
             exit: 0,
             closed: false,
             made: Vec::new(),
+            views: Vec::new(),
             copies: Copies::default(),
         }
     }
@@ -286,6 +313,9 @@ impl<'a> Reporter<'a> {
         {
             self.made.push((output.to_owned(), to.format));
         }
+        let is_view = report.view.is_some() || report.outcome == Outcome::Done;
+        let view = report.output.as_deref().filter(|path| is_view && *path != "-");
+        self.views.extend(view.map(PathBuf::from));
         if !report.pipe_closed {
             self.show.file(&report, self.progress);
         }

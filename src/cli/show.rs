@@ -214,7 +214,8 @@ impl Show {
             Outcome::Restored | Outcome::Removed => Some(format!("{path}: {outcome}")),
             Outcome::Part => Some(format!("{path}: {outcome} of a session, read with it")),
             Outcome::Migrated | Outcome::Converted | Outcome::Unchanged => {
-                let to = report.to.map(|to| to.to_string()).filter(|to| *to != format);
+                let view = report.view.map(str::to_owned);
+                let to = report.to.map(|to| to.to_string()).or(view).filter(|to| *to != format);
                 let arrow = to.map_or(String::new(), |to| format!(" → {to}"));
                 let output = report.output.as_deref().filter(|output| *output != &*report.path);
                 let place = output.map_or(String::new(), |o| format!(", {}", printable(o)));

@@ -1,6 +1,6 @@
 //! The command `copyist show`.
 
-use super::args::{Telling, When};
+use super::args::{Masking, Telling, When};
 use super::inputs::Sessions;
 use super::reading::{Reading, Strictness, Tolerance, Warned};
 use super::run::run;
@@ -57,6 +57,8 @@ pub struct Args {
     tolerance: Tolerance,
     #[command(flatten)]
     strictness: Strictness<Warned>,
+    #[command(flatten)]
+    masking: Masking,
     #[command(flatten)]
     telling: Telling,
 }
@@ -148,6 +150,8 @@ impl Args {
         };
         let options =
             Options { force_version: true, ..self.tolerance.options(self.reading.options()) };
+        let for_others = matches!(self.form, Shape::Markdown | Shape::Html);
+        let options = self.masking.options(options, for_others)?;
         let screen =
             if stdout().is_terminal() { pager::open } else { || Box::new(stdout()) as Box<_> };
         let task = Task {

@@ -31,13 +31,21 @@ pub enum Line {
 }
 
 impl Line {
-    /// Returns the sign of the line in a patch, and its text.
+    /// Returns the sign of the line in a patch, and its text; the text of a gap is the whole line.
     pub fn parts(&self) -> (char, &str) {
         match self {
             Self::Same(text) => (' ', text),
             Self::Removed(text) => ('-', text),
             Self::Added(text) => ('+', text),
             Self::Gap(text) => ('@', text),
+        }
+    }
+
+    /// Returns the line as a patch has it.
+    pub fn shown(&self) -> String {
+        match self.parts() {
+            ('@', text) => text.to_owned(),
+            (sign, text) => format!("{sign}{text}"),
         }
     }
 }
@@ -170,7 +178,7 @@ fn around(same: &[&str], after: bool, before: bool, lines: &mut Vec<Line>) {
     let hidden = same.len() - first - last;
     if hidden > 0 {
         let word = if hidden == 1 { "line" } else { "lines" };
-        lines.push(Line::Gap(format!("{hidden} unchanged {word}")));
+        lines.push(Line::Gap(format!("@@ {hidden} unchanged {word} @@")));
     }
     lines.extend(same.iter().skip(same.len() - last).map(own));
 }
@@ -183,10 +191,7 @@ mod tests {
         let arguments = arguments.parse().expect("JSON");
         let call = Call { id: None, name: name.into(), arguments, result: None };
         let shown = |edit: Edit| {
-            let lines = edit.lines.iter().map(|line| {
-                let (sign, text) = line.parts();
-                format!("{sign}{text}")
-            });
+            let lines = edit.lines.iter().map(|line| line.shown());
             std::iter::once(edit.path.clone()).chain(lines).collect::<Vec<_>>()
         };
         edits(&call).into_iter().flat_map(shown).collect()
@@ -206,12 +211,12 @@ mod tests {
     fn patches_are_divided_into_files() {
         let patch = "*** Begin Patch\n*** Update File: a.py\n@@ def f():\n-  1\n+  2\n*** Add File: b\n+new\n*** End Patch";
         let arguments = serde_json::json!({ "command": ["apply_patch", patch] }).to_string();
-        let lines = ["a.py", "@@@ def f():", "-  1", "+  2", "b", "+new"];
+        let lines = ["a.py", "@@ def f():", "-  1", "+  2", "b", "+new"];
         assert_eq!(of("shell", &arguments), lines);
         assert_eq!(of("apply_patch", &serde_json::json!(patch).to_string()), lines);
         let git = "diff --git a/x b/x\nindex 1..2\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
         let arguments = serde_json::json!({ "diff": git }).to_string();
-        assert_eq!(of("patch", &arguments), ["x", "@@@ -1 +1 @@", "-a", "+b"]);
+        assert_eq!(of("patch", &arguments), ["x", "@@ -1 +1 @@", "-a", "+b"]);
     }
 
     #[test]

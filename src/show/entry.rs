@@ -1,6 +1,7 @@
 //! The line about a session that its page contains, and lists of pages.
 
 use super::head::{Head, minute, short};
+use super::texts::clean;
 use super::{Form, markdown, page};
 use serde::{Deserialize, Serialize};
 
@@ -36,12 +37,16 @@ pub struct Entry {
 impl Entry {
     /// Creates the entry of a session.
     pub(super) fn of(head: &Head) -> Self {
-        let short = |text: &str| text.chars().take(LONGEST).collect::<String>();
+        let short = |text: &str| clean(text).chars().take(LONGEST).collect::<String>();
         Self {
             title: short(&head.title),
             agent: head.format.to_owned(),
             project: head.project.as_deref().map(short).unwrap_or_default(),
-            date: head.times.as_ref().map(|times| minute(&times.1)).unwrap_or_default(),
+            date: head
+                .times
+                .as_ref()
+                .map(|times| clean(&minute(&times.1)).into_owned())
+                .unwrap_or_default(),
             messages: head.messages,
             tokens: head.usage.all(),
         }

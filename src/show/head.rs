@@ -1,7 +1,8 @@
 //! Facts about a session that a view shows before its items: found in the first walk.
 
 use super::branches::Table;
-use super::texts::{Texts, one_line};
+use super::passage::Passage;
+use super::texts::one_line;
 use super::{Branch, Branches};
 use crate::format::Format;
 use crate::inspect::{Tally, Usage, preview};
@@ -108,7 +109,7 @@ impl Head {
 /// Collects the facts in the first walk.
 #[derive(Debug)]
 pub(super) struct Survey<'t> {
-    texts: Texts<'t>,
+    passage: Passage<'t>,
     nodes: u32,
     messages: u64,
     models: BTreeSet<String>,
@@ -123,9 +124,9 @@ pub(super) struct Survey<'t> {
 }
 
 impl<'t> Survey<'t> {
-    pub fn new(format: &'static Format, texts: Texts<'t>) -> Self {
+    pub fn new(format: &'static Format, passage: Passage<'t>) -> Self {
         Self {
-            texts,
+            passage,
             nodes: 0,
             messages: 0,
             models: BTreeSet::new(),
@@ -177,7 +178,7 @@ impl<'t> Survey<'t> {
 
     fn turn(&mut self, record: &Record) {
         self.close();
-        let title = one_line(&self.texts.own(preview::text(record)), TITLE);
+        let title = one_line(&preview::text(&self.passage.masked(record)), TITLE);
         if self.title.is_none() && !title.is_empty() {
             self.title = Some(title.clone());
         }
@@ -206,11 +207,11 @@ impl<'t> Survey<'t> {
         cx: &crate::format::Cx<'_>,
     ) -> crate::error::Result<Head> {
         self.close();
-        let texts = self.texts;
+        let passage = self.passage;
         let path = session.path(None).unwrap_or_default();
-        let header = session.header().node.clone();
-        let text = |field| header.text(field).map(|text| texts.own(text));
-        let named = session.name().and_then(Json::text).map(|name| texts.own(name));
+        let header = passage.masked(session.header()).into_owned().node;
+        let text = |field| header.text(field);
+        let named = session.name().and_then(Json::text).map(|name| passage.text(name));
         let named = named.map(|name| one_line(&name, TITLE)).filter(|name| !name.is_empty());
         let format = session.format().name;
         let (tree, labels, records) = session.into_tree_labels_records(cx)?;
@@ -284,6 +285,9 @@ pub(super) fn spent(usage: &Usage) -> String {
 
 /// Formats a cost.
 pub(super) fn dollars(cost: f64) -> String {
-    let digits = if cost < 0.1 { 4 } else { 2 };
-    format!("${cost:.digits$}")
+    match cost {
+        cost if cost < 0.000_05 => "under $0.0001".to_owned(),
+        cost if cost < 0.1 => format!("${cost:.4}"),
+        cost => format!("${cost:.2}"),
+    }
 }

@@ -31,6 +31,15 @@ impl Change {
     }
 }
 
+/// Returns the heading where the items of a branch begin or go on.
+pub fn heading(branch: &Branch) -> String {
+    match (branch.number, branch.title.as_str()) {
+        (0, _) => "Back on the current branch".to_owned(),
+        (number, "") => format!("Branch {number}"),
+        (number, title) => format!("Branch {number}: {title}"),
+    }
+}
+
 /// Describes a branch in one line: its number, where it leaves, and its first question.
 pub fn description(branch: &Branch) -> String {
     let entries = if branch.entries == 1 { "entry" } else { "entries" };

@@ -26,7 +26,7 @@ impl Markdown {
         Self { tools, change: Change::default() }
     }
 
-    fn message(&self, head: &Head, item: &Item, message: &Message, to: &mut Vec<u8>) {
+    fn message(&self, item: &Item, message: &Message, to: &mut Vec<u8>) {
         let role = match (message.role.as_str(), item.begins_turn) {
             ("user", true) => format!("{}. User", item.turn),
             (role, _) => capital(role),
@@ -45,11 +45,6 @@ impl Markdown {
         message.blocks.iter().for_each(|block| self.block(block, to));
         if let Some(error) = &message.error {
             paragraph(&format!("**Error:** {}", inline(error)), to);
-        }
-        for fork in &item.forks {
-            let branch = head.branches.get(*fork as usize);
-            let line = branch.map(|branch| format!("⑂ *{}*", inline(&lookup::description(branch))));
-            line.iter().for_each(|line| paragraph(line, to));
         }
     }
 
@@ -90,11 +85,11 @@ impl Markdown {
         }
         let edits = edits(call);
         for edit in &edits {
-            let lines = edit.lines.iter().map(|line| {
-                let (sign, text) = line.parts();
-                format!("{sign}{text}\n")
-            });
-            paragraph(&code(&edit.path), to);
+            let lines = edit.lines.iter().map(|line| line.shown() + "\n");
+            // The only path is in the line above.
+            if edits.len() > 1 {
+                paragraph(&code(&edit.path), to);
+            }
             fence("diff", &lines.collect::<String>(), to);
         }
         // One argument is in the line already, if that is not cropped.
@@ -176,11 +171,16 @@ impl Renderer for Markdown {
     fn item(&mut self, head: &Head, item: &Item, to: &mut Vec<u8>) {
         if let Some(branch) = self.change.at(head, item) {
             paragraph("---", to);
-            paragraph(&format!("# {}", inline(&capital(&lookup::description(branch)))), to);
+            paragraph(&format!("# {}", inline(&lookup::heading(branch))), to);
         }
         match &item.content {
-            Content::Message(message) => self.message(head, item, message, to),
+            Content::Message(message) => self.message(item, message, to),
             Content::Note(note) => self.note(note, to),
+        }
+        for fork in &item.forks {
+            let branch = head.branches.get(*fork as usize);
+            let line = branch.map(|branch| format!("⑂ *{}*", inline(&lookup::description(branch))));
+            line.iter().for_each(|line| paragraph(line, to));
         }
     }
 

@@ -17,6 +17,7 @@ mod markdown;
 mod markup;
 mod page;
 mod pairing;
+mod passage;
 mod summary;
 mod terminal;
 mod texts;
@@ -26,12 +27,12 @@ pub use branches::Branch;
 pub use entry::{BEGINNING, Entry, index, is_view};
 pub use head::{Head, Turn};
 pub use item::{Block, Call, Content, Item, Message, Note, Output};
-pub use texts::Mask;
 
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts};
+use crate::redact::Redactor;
+use passage::Passage;
 use std::io::Write;
-use texts::Texts;
 use walk::Walk;
 
 /// Form of a view.
@@ -64,6 +65,18 @@ impl Form {
             Self::Html => "html",
             Self::Json => "json",
             Self::Yaml => "yaml",
+        }
+    }
+
+    /// Returns the ending of the names of files in this form.
+    #[must_use]
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Text { .. } => ".txt",
+            Self::Markdown => ".md",
+            Self::Html => ".html",
+            Self::Json => ".json",
+            Self::Yaml => ".yaml",
         }
     }
 }
@@ -127,7 +140,7 @@ trait Renderer {
 /// Number of bytes that are collected before they are written.
 const CHUNK: usize = 1 << 16;
 
-/// Writes a view of a session; all texts of the session go through `mask`, if there is one. Returns
+/// Writes a view of a session; its secrets are masked if the options contain rules for that. Returns
 /// the number of records.
 ///
 /// # Errors
@@ -136,12 +149,11 @@ pub fn run(
     format: &'static Format,
     parts: &mut dyn Parts,
     request: &Request,
-    mask: Option<Mask<'_>>,
     cx: &Cx<'_>,
     out: &mut dyn Write,
 ) -> Result<u64> {
-    let texts = Texts::new(mask);
-    let walk = Walk::open(format, parts, request, &texts, cx)?;
+    let redactor = cx.options.redact.as_deref().map(Redactor::new);
+    let walk = Walk::open(format, parts, request, Passage::new(redactor.as_ref()), cx)?;
     let mut renderer = renderer(request);
     let mut to = Vec::new();
     let mut flush = |to: &mut Vec<u8>, least: usize| {

@@ -1,5 +1,6 @@
 //! A call of a tool in one line.
 
+use super::edits::edits;
 use super::item::{Call, Output};
 use super::texts::{clean, one_line};
 use crate::json::Json;
@@ -26,7 +27,11 @@ const MAIN: &[&str] = &[
 
 /// Returns the main argument of a call in a line of at most `most` characters.
 pub fn main_argument(call: &Call, most: usize) -> String {
+    let edits = edits(call).into_iter().map(|edit| edit.path);
+    let mut paths: Vec<String> = edits.filter(|path| !path.is_empty()).collect();
+    paths.dedup();
     let shown = match call.arguments.text() {
+        _ if !paths.is_empty() => paths.join(", "),
         Some(text) => text,
         None => of_object(&call.arguments),
     };

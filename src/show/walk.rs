@@ -4,7 +4,8 @@ use super::blocks::{blocks, output};
 use super::head::{Head, Survey, begins_turn, short};
 use super::item::{Block, Content, Item, Message, Note};
 use super::pairing::Pairing;
-use super::texts::{Texts, one_line};
+use super::passage::Passage;
+use super::texts::one_line;
 use super::{Branches, Request};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
@@ -27,7 +28,7 @@ pub struct Walk<'w> {
     format: &'static Format,
     parts: &'w mut dyn Parts,
     request: &'w Request,
-    texts: Texts<'w>,
+    passage: Passage<'w>,
     head: Head,
 }
 
@@ -37,10 +38,10 @@ impl<'w> Walk<'w> {
         format: &'static Format,
         parts: &'w mut dyn Parts,
         request: &'w Request,
-        texts: &Texts<'w>,
+        passage: Passage<'w>,
         cx: &Cx<'_>,
     ) -> Result<Self> {
-        let mut survey = Survey::new(format, *texts);
+        let mut survey = Survey::new(format, passage);
         let session =
             Session::open_showing(format, parts, cx, &mut |located| survey.record(&located.value))?;
         let log = Log::default();
@@ -53,7 +54,7 @@ impl<'w> Walk<'w> {
             let message = format!("there is no branch {number}; the last one is {most}");
             return Err(Error::request(Code::NoContext, message));
         }
-        Ok(Self { format, parts, request, texts: *texts, head })
+        Ok(Self { format, parts, request, passage, head })
     }
 
     /// Returns the facts about the session.
@@ -67,14 +68,17 @@ impl<'w> Walk<'w> {
         cx: &Cx<'_>,
         show: &mut dyn FnMut(&Head, &Item) -> Result<()>,
     ) -> Result<(u64, Head)> {
-        let Self { format, parts, request, texts, head } = self;
+        let Self { format, parts, request, passage, head } = self;
         let log = Log::default();
         let quiet = Cx { options: cx.options, log: &log };
-        let mut making = Making::new(&head, request, texts);
+        let before = passage.counts().unwrap_or_default();
+        let mut making = Making::new(&head, request, passage);
         let mut records = 0;
         for located in formats::records(format, parts, &quiet)? {
             records += 1;
-            making.record(located?);
+            let mut located = located?;
+            passage.record(&mut located.value);
+            making.record(located);
             while let Some(item) = making.ready.next(false) {
                 show(&head, &item)?;
             }
@@ -82,6 +86,14 @@ impl<'w> Walk<'w> {
         making.play_events();
         while let Some(item) = making.ready.next(true) {
             show(&head, &item)?;
+        }
+        // The first walk masked some of the same texts.
+        if let Some(mut counts) = passage.counts() {
+            for (kind, count) in &mut counts {
+                *count -= before.get(kind).copied().unwrap_or(0).min(*count);
+            }
+            counts.retain(|_, count| *count > 0);
+            cx.log.mask(counts);
         }
         Ok((records, head))
     }
@@ -91,7 +103,7 @@ impl<'w> Walk<'w> {
 struct Making<'m> {
     head: &'m Head,
     request: &'m Request,
-    texts: Texts<'m>,
+    passage: Passage<'m>,
     way: Option<Vec<(u32, u32)>>,
     /// Ordinal of the next node.
     next: u32,
@@ -106,11 +118,11 @@ struct Making<'m> {
 }
 
 impl<'m> Making<'m> {
-    fn new(head: &'m Head, request: &'m Request, texts: Texts<'m>) -> Self {
+    fn new(head: &'m Head, request: &'m Request, passage: Passage<'m>) -> Self {
         let turns = head.branches.iter().map(|branch| branch.turns_before).collect();
         let (way, events) = (head.way(request.branches), Vec::new());
         let ready = Pairing::default();
-        Self { head, request, texts, way, next: 0, number: 0, branch: 0, turns, events, ready }
+        Self { head, request, passage, way, next: 0, number: 0, branch: 0, turns, events, ready }
     }
 
     fn record(&mut self, located: Located<Record>) {
@@ -143,7 +155,7 @@ impl<'m> Making<'m> {
             turn,
             begins_turn,
             time: node.text(Field::Time),
-            label: label.map(|label| self.texts.own(label)),
+            label: label.map(|label| self.passage.text(label)),
             forks: forks.map(|branch| branch.number).collect(),
             of_sub_agent: node.json(Field::ParentCall).is_some_and(|call| !call.is_null()),
             content,
@@ -197,8 +209,8 @@ impl<'m> Making<'m> {
     /// Returns what a record shows; `None` if it shows nothing.
     fn content(&self, record: &Record) -> Option<Content> {
         let node = &record.node;
-        let text = |field| node.text(field).map(|text| self.texts.own(text)).unwrap_or_default();
-        let line = || one_line(&self.texts.own(preview::text(record)), LINE);
+        let text = |field| node.text(field).unwrap_or_default();
+        let line = || one_line(&preview::text(record), LINE);
         let note = |title: String| self.note(record, title, None);
         match record.kind {
             Kind::Message => Some(Content::Message(self.message(record))),
@@ -223,7 +235,7 @@ impl<'m> Making<'m> {
             }
             Kind::Turn => self.check(node).and_then(note),
             Kind::Run => match node.text(Field::Outcome) {
-                Some(outcome) => note(format!("Run ended: {}", self.texts.text(&outcome))),
+                Some(outcome) => note(format!("Run ended: {}", outcome)),
                 None => node.json(Field::Run).and_then(|_| note("Run".into())),
             },
             Kind::RunError => self.note(record, "Run failed".into(), Some(text(Field::Message))),
@@ -253,7 +265,7 @@ impl<'m> Making<'m> {
             let json = eval.json(field).filter(|json| !json.is_null())?;
             let text =
                 json.text().unwrap_or_else(|| String::from_utf8_lossy(json.as_bytes()).into());
-            Some(self.texts.own(text)).filter(|text| !text.is_empty())
+            Some(text).filter(|text| !text.is_empty())
         };
         let passed = match eval.json(Field::Passed).map(Json::as_bytes) {
             Some(b"true") => "passed",
@@ -273,15 +285,14 @@ impl<'m> Making<'m> {
         let kind = member("type").unwrap_or_else(|| "event".to_owned());
         let names = ["content", "message", "text", "title", "tool", "result", "status"];
         let said = names.iter().find_map(|name| member(name)).unwrap_or_default();
-        self.texts.own(format!("{kind}: {said}"))
+        format!("{kind}: {said}")
     }
 
     fn message(&self, record: &Record) -> Message {
         let node = &record.node;
-        let own = |text: String| self.texts.own(text);
         let mut found = Vec::new();
         if let Some(bash) = node.node(Field::Bash) {
-            let text = |field| bash.text(field).map(own).unwrap_or_default();
+            let text = |field| bash.text(field).unwrap_or_default();
             let code = bash
                 .json(Field::ExitCode)
                 .map(Json::as_bytes)
@@ -295,22 +306,23 @@ impl<'m> Making<'m> {
         if node.is(Field::Role, "tool") {
             let results = node.nodes(Field::Content).unwrap_or_default().iter();
             found.extend(results.map(|result| match result.is(Field::Type, block::TOOL_RESULT) {
-                true => Block::Output(output(result, &self.texts)),
+                true => Block::Output(output(result)),
                 false => Block::Other {
-                    text: own(block::placeholder(result).text(Field::Text).unwrap_or_default()),
+                    text: block::placeholder(result).text(Field::Text).unwrap_or_default(),
                 },
             }));
         }
         if found.is_empty() {
-            found = blocks(node, &self.texts);
+            found = blocks(node);
         }
         self.sections(node, &mut found);
+        found.extend(attachments(node));
         Message {
             role: node.text(Field::Role).unwrap_or_default(),
             name: node.text(Field::Model).or(node.text(Field::CustomType)),
             blocks: found,
             usage: usage(record),
-            error: node.text(Field::Error).filter(|text| !text.is_empty()).map(own),
+            error: node.text(Field::Error).filter(|text| !text.is_empty()),
             excluded: node.is_true(Field::Excluded),
         }
     }
@@ -321,10 +333,25 @@ impl<'m> Making<'m> {
             let text = section.text().filter(|text| !text.is_empty());
             found.extend(text.map(|text| {
                 let name = name.text().unwrap_or_default();
-                Block::Text { text: self.texts.own(format!("**{name}**\n\n{text}")) }
+                Block::Text { text: format!("**{name}**\n\n{text}") }
             }));
         }
     }
+}
+
+/// Names of the member of an attachment that names it.
+const NAMES: &[&str] = &["fileName", "filename", "name", "path", "url"];
+
+/// Returns a description of each file that is attached to a message.
+fn attachments(message: &Node) -> impl Iterator<Item = Block> {
+    let list = message.json(Field::Attachments).cloned().unwrap_or_default();
+    let named = |one: &Json| {
+        let name = NAMES.iter().find_map(|name| one.member(name)?.text());
+        name.unwrap_or_else(|| one.text().unwrap_or_default())
+    };
+    let names: Vec<_> = list.elements().map(|one| named(&one)).collect();
+    let shown = |name: String| one_line(&format!("[attachment: {name}]"), LINE);
+    names.into_iter().map(move |name| Block::Other { text: shown(name) })
 }
 
 /// Returns the tokens and cost that a message notes, if there are any.

@@ -5,7 +5,7 @@ use copyist::show::{Form, Request};
 use serde_json::json;
 
 /// Texts that try to be markup, a script, a link, or a command of the terminal.
-const HOSTILE: &[&str] = &[
+pub const HOSTILE: &[&str] = &[
     "<script>alert(1)</script>",
     "</script><script>alert(1)</script>",
     "</style><style>*{display:none}</style>",
@@ -38,11 +38,12 @@ const HOSTILE: &[&str] = &[
     "# <a href=javascript:x>",
     "{title} {} %s ${x}",
     "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{202e}",
+    "&#27;[31m &#x202e; &#0; `&#27;`",
     "a\u{0}b\u{8}c\u{85}d",
 ];
 
 /// A session in which everything that can be a text is this text.
-fn session(text: &str) -> Vec<u8> {
+pub fn session(text: &str) -> Vec<u8> {
     let content = json!([
         { "type": "text", "text": text },
         { "type": "thinking", "thinking": text },
@@ -280,7 +281,7 @@ fn hostile_texts_are_text_in_markdown() {
         let headings = Parser::new_ext(rest, options)
             .filter(|event| matches!(event, Event::Start(Tag::Heading { .. })))
             .count();
-        assert!(headings >= 7, "{text:?}: {headings}");
+        assert!(headings >= 6, "{text:?}: {headings}");
     }
 }
 

@@ -71,3 +71,122 @@ fn show_ends_quietly_where_the_pipe_is_closed() {
     let done = Command::new("sh").args(["-c", &line]).env("HOME", dir.root()).output().expect("sh");
     assert_eq!(text(&done.stderr), "");
 }
+
+/// A folder with three sessions, of which one is named like a list of pages.
+fn folder() -> Dir {
+    let (dir, path) = dir();
+    fs::create_dir_all(dir.path("in/sub")).expect("a folder");
+    fs::copy(&path, dir.path("in/index.jsonl")).expect("a copy");
+    let older = fs::read_to_string(&path).expect("a session").replace("2026-11-03", "2025-01-02");
+    fs::write(dir.path("in/sub/old one.jsonl"), older.replace("Tide clock", "Old <clock>"))
+        .expect("a session");
+    fs::write(dir.path("in/torn.jsonl"), older.get(..older.len() / 2).unwrap_or_default())
+        .expect("a session");
+    fs::remove_file(path).expect("a file");
+    dir
+}
+
+#[test]
+fn convert_writes_pages_with_a_list() {
+    let dir = folder();
+    let done = run(&dir, &["convert", "-t", "html", "--out-dir", "out", "in"]);
+    assert_eq!(done.status.code(), Some(1), "{}", text(&done.stderr));
+    let err = text(&done.stderr);
+    assert!(err.contains("3 converted") && err.contains("written: out/index.html"), "{err}");
+    let list = fs::read_to_string(dir.path("out/index.html")).expect("a list");
+    let links: Vec<_> = list.split("href=\"").skip(1).map(|link| link.split('"').next()).collect();
+    assert_eq!(links, [Some("index-2.html"), Some("sub/old%20one.html"), Some("torn.html")]);
+    assert!(list.contains("Old &lt;clock&gt;") && list.contains("/home/mira/tide-clock"));
+    let page = fs::read_to_string(dir.path("out/sub/old one.html")).expect("a page");
+    assert!(page.contains("high tide 12 hours late"));
+    let all: Vec<_> = crate::common::all_files(&dir.path("out"));
+    assert_eq!(all.len(), 4, "{all:?}");
+}
+
+#[test]
+fn convert_writes_markdown_with_a_list() {
+    let dir = folder();
+    let done = run(&dir, &["convert", "-t", "markdown", "--out-dir", "out", "in"]);
+    assert_eq!(done.status.code(), Some(1), "{}", text(&done.stderr));
+    let list = fs::read_to_string(dir.path("out/index.md")).expect("a list");
+    assert!(list.contains("# 3 sessions\n"), "{list}");
+    assert!(
+        list.contains("| [Old \\<clock\\>: high tide 12 hours late](sub/old%20one.md) | pi |"),
+        "{list}"
+    );
+}
+
+#[test]
+fn convert_to_views_keeps_what_exists() {
+    let dir = folder();
+    let convert = |more: &[&str]| {
+        run(&dir, &[&["convert", "-t", "html", "--out-dir", "out", "in"], more].concat())
+    };
+    let dry = convert(&["-n"]);
+    assert!(
+        text(&dry.stderr).contains("3 converted") && !dir.path("out").exists(),
+        "{}",
+        text(&dry.stderr)
+    );
+    fs::create_dir(dir.path("out")).expect("a folder");
+    fs::write(dir.path("out/index.html"), "mine").expect("a file");
+    let refused = convert(&[]);
+    assert_eq!(refused.status.code(), Some(3));
+    assert!(
+        text(&refused.stderr).contains("out/index.html exists and is no list of views"),
+        "{}",
+        text(&refused.stderr)
+    );
+    assert_eq!(fs::read(dir.path("out/index.html")).expect("a file"), b"mine");
+    let forced = convert(&["--force"]);
+    assert_eq!(forced.status.code(), Some(1), "{}", text(&forced.stderr));
+    assert!(fs::read_to_string(dir.path("out/index.html")).expect("a list").contains("3 sessions"));
+    // Pages exist now, and stay.
+    assert_eq!(convert(&[]).status.code(), Some(3));
+}
+
+#[test]
+fn convert_to_views_goes_on_where_a_journal_ends() {
+    let dir = folder();
+    let convert = |more: &[&str]| {
+        let args = ["convert", "-t", "html", "--journal", "run.log", "--out-dir", "out", "in"];
+        run(&dir, &[&args[..], more].concat())
+    };
+    assert_eq!(convert(&[]).status.code(), Some(1));
+    let before = fs::read(dir.path("out/index.html")).expect("a list");
+    fs::remove_file(dir.path("out/torn.html")).expect("a file");
+    let again = convert(&["--resume"]);
+    let err = text(&again.stderr);
+    assert!(err.contains("1 converted, 2 done"), "{err}");
+    assert_eq!(fs::read(dir.path("out/index.html")).expect("a list"), before);
+}
+
+#[test]
+fn views_are_no_sessions() {
+    let (dir, _) = dir();
+    for (form, ending) in [("html", "html"), ("markdown", "md")] {
+        let page = format!("page.{ending}");
+        let done = run(&dir, &["convert", "-t", form, "-o", &page, "session.jsonl"]);
+        assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+        let read = run(&dir, &["inspect", &page]);
+        assert_eq!(read.status.code(), Some(3));
+        assert!(text(&read.stderr).contains("it is a view by copyist"), "{}", text(&read.stderr));
+    }
+    let unfit =
+        run(&dir, &["convert", "-t", "html", "--map-path", "/a=/b", "-o", "p", "session.jsonl"]);
+    assert_eq!(unfit.status.code(), Some(2));
+    assert!(text(&unfit.stderr).contains("`--map-path` is for sessions, and html is only read"));
+    let unknown = run(&dir, &["convert", "-t", "word", "-o", "p", "session.jsonl"]);
+    assert!(text(&unknown.stderr).contains("views: html, markdown"), "{}", text(&unknown.stderr));
+}
+
+#[test]
+fn views_are_the_same_with_any_number_of_threads() {
+    let dir = folder();
+    let bytes = |out: &str, jobs: &str| {
+        run(&dir, &["convert", "-t", "html", "-j", jobs, "--out-dir", out, "in"]);
+        let files = crate::common::all_files(&dir.path(out));
+        files.iter().map(|file| fs::read(file).expect("a file")).collect::<Vec<_>>()
+    };
+    assert_eq!(bytes("one", "1"), bytes("many", "4"));
+}

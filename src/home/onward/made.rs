@@ -3,7 +3,7 @@
 use super::compare::{Sides, spool};
 use super::other::Other;
 use super::{Failed, Onward, Recipient, Way, named, opened, options, summary_at};
-use crate::batch::{Action, Done, FileReport, Job, Namer, Outcome, Place as Output, Task};
+use crate::batch::{Action, Done, FileReport, Job, Kind, Namer, Outcome, Place as Output, Task};
 use crate::diagnostic::Log;
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Map, Options, Parts};
@@ -237,7 +237,7 @@ impl Made<'_> {
         let options = Options { require_origin: origin.is_some(), ..options };
         let mut task = Task::looking(Action::Convert(to), options, &None);
         (task.place, task.origin) = (place, origin);
-        let name = Namer::default().name(self.job, Some(to.format));
+        let name = Namer::default().name(self.job, Kind::Format(to.format));
         let Done { mut report, sealed } = task.run(self.job, &name);
         if report.outcome == Outcome::Failed {
             return Err(Failed::Report(Box::new(report)));

@@ -3,7 +3,6 @@
 use super::begin;
 use super::prose::escaped;
 use crate::show::entry::{Entry, address};
-use crate::show::texts::clean;
 use std::fmt::Write as _;
 
 /// Returns a page that lists pages, given by their paths.
@@ -19,7 +18,7 @@ pub fn index(entries: &[(String, Entry)]) -> String {
          <th class=\"number\">Messages</th><th class=\"number\">Tokens</th></tr></thead>\n<tbody>"
     );
     for (path, entry) in entries {
-        let cell = |text: &str| escaped(&clean(text)).into_owned();
+        let cell = |text: &str| escaped(text).into_owned();
         let _ = writeln!(
             out,
             "<tr><td><a href=\"{}\">{}</a></td><td>{}</td><td class=\"soft\">{}</td><td class=\"soft\">{}</td>\

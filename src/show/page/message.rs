@@ -5,6 +5,7 @@ use crate::show::edits::{Edit, edits};
 use crate::show::head::{Head, minute, spent};
 use crate::show::item::{Block, Call, Item, Message, Output};
 use crate::show::lookup;
+use crate::show::markdown::capital;
 use crate::show::summary::{main_argument, outcome};
 use crate::show::terminal::pretty;
 use crate::show::texts::{clean, one_line};
@@ -22,21 +23,21 @@ pub fn message(head: &Head, item: &Item, message: &Message, place: &str, out: &m
     let class = known.iter().find(|known| **known == message.role).unwrap_or(&"other");
     let aside = if message.excluded { " excluded" } else { "" };
     let _ = write!(out, "<article class=\"m {class}{aside}\" {place}><header><h2>");
-    let role = escaped(&clean(&super::capital(&message.role))).into_owned();
+    let role = escaped(&capital(&message.role)).into_owned();
     out.push_str(&role);
     out.push_str("</h2>");
     if item.begins_turn {
         let _ = write!(out, " <span class=\"turn\">{}</span>", item.turn);
     }
     if let Some(label) = &item.label {
-        let _ = write!(out, " <span class=\"label\">{}</span>", escaped(&clean(label)));
+        let _ = write!(out, " <span class=\"label\">{}</span>", escaped(label));
     }
     let name = message.name.clone().filter(|_| message.role != "user");
     let usage = message.usage.as_ref().map(spent);
     let excluded = message.excluded.then(|| "not sent to the model".to_owned());
     let facts = [name, usage, excluded, item.time.as_deref().map(minute)];
     let facts: Vec<_> = facts.into_iter().flatten().filter(|fact| !fact.is_empty()).collect();
-    let _ = write!(out, "<span class=\"facts\">{}</span>", escaped(&clean(&facts.join(" · "))));
+    let _ = write!(out, "<span class=\"facts\">{}</span>", escaped(&facts.join(" · ")));
     let id = item.ordinal.map_or_else(|| format!("i{}", item.number), |at| format!("n{at}"));
     let _ = writeln!(
         out,
@@ -45,14 +46,14 @@ pub fn message(head: &Head, item: &Item, message: &Message, place: &str, out: &m
     let lines = message.role == "user";
     message.blocks.iter().for_each(|part| block(part, lines, out));
     if let Some(error) = &message.error {
-        let _ = writeln!(out, "<p class=\"error\">{}</p>", escaped(&clean(error)));
+        let _ = writeln!(out, "<p class=\"error\">{}</p>", escaped(error));
     }
     forks(head, item, out);
     out.push_str("</article>\n");
 }
 
 /// Writes links to the branches that leave behind an item.
-fn forks(head: &Head, item: &Item, out: &mut String) {
+pub fn forks(head: &Head, item: &Item, out: &mut String) {
     let branches = item.forks.iter().filter_map(|number| head.branches.get(*number as usize));
     let links: Vec<_> = branches
         .map(|branch| {
@@ -61,7 +62,7 @@ fn forks(head: &Head, item: &Item, out: &mut String) {
         })
         .collect();
     if !links.is_empty() {
-        let _ = writeln!(out, "<nav class=\"fork\">⑂ {}</nav>", links.join(" "));
+        let _ = writeln!(out, "<nav class=\"fork\">Another branch: {}</nav>", links.join(" "));
     }
 }
 
@@ -83,7 +84,7 @@ fn block(part: &Block, lines: bool, out: &mut String) {
             out.push_str("</details>\n");
         }
         Block::Image { media_type, text, data, .. } => {
-            let text = escaped(&clean(text)).into_owned();
+            let text = escaped(text).into_owned();
             let _ = match media_type.zip(data.as_deref()) {
                 // The data were checked to be base64.
                 Some((kind, data)) => writeln!(
@@ -94,10 +95,10 @@ fn block(part: &Block, lines: bool, out: &mut String) {
             };
         }
         Block::Other { text } => {
-            let _ = writeln!(out, "<p class=\"placeholder\">{}</p>", escaped(&clean(text)));
+            let _ = writeln!(out, "<p class=\"placeholder\">{}</p>", escaped(text));
         }
         Block::Command { command, output, exit_code } => {
-            let _ = writeln!(out, "<pre class=\"command\">$ {}</pre>", escaped(&clean(command)));
+            let _ = writeln!(out, "<pre class=\"command\">$ {}</pre>", escaped(command));
             verbatim("output", output, out);
             if let Some(code) = exit_code {
                 let _ = writeln!(out, "<p class=\"error\">exit code {}</p>", escaped(code));
@@ -118,7 +119,7 @@ fn begin_call(name: &str, argument: &str, result: Option<&Output>, out: &mut Str
     let _ = writeln!(
         out,
         "<details class=\"call{failed}\"><summary><b>{}</b> <code>{}</code> <small>{}</small></summary>",
-        escaped(&clean(name)),
+        escaped(name),
         escaped(argument),
         escaped(&outcome(result))
     );
@@ -181,11 +182,8 @@ fn verbatim(class: &str, text: &str, out: &mut String) {
 }
 
 fn diff(edit: &Edit, out: &mut String) {
-    let _ = write!(
-        out,
-        "<div class=\"diff\"><div class=\"path\">{}</div><pre>",
-        escaped(&clean(&edit.path))
-    );
+    let _ =
+        write!(out, "<div class=\"diff\"><div class=\"path\">{}</div><pre>", escaped(&edit.path));
     for line in &edit.lines {
         let (sign, text) = line.parts();
         let text = clean(text);

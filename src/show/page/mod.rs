@@ -13,7 +13,6 @@ use super::entry::{Entry, PAGE};
 use super::head::Head;
 use super::item::{Content, Item, Note};
 use super::lookup::{self, Change};
-use super::markdown::capital;
 use super::texts::clean;
 use prose::{escaped, prose};
 use std::fmt::Write as _;
@@ -25,7 +24,7 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// Hashes by which the policy of a page names its style and its script.
-const STYLE_HASH: &str = "Mok7/IPHd/PLUsy+7uMDxHRw1KoPexcbQAIhXYTE+yo=";
+const STYLE_HASH: &str = "Ipq5KlcHfHoJ40DB8QpXCX5660cHEapWrOJMMPA2hlM=";
 const SCRIPT_HASH: &str = "q8+M8+XC732FNAyqebzJPcFEmw79bhxXfXB8NShgeOU=";
 
 /// Writes a page.
@@ -71,10 +70,9 @@ impl Page {
         let at = item.ordinal.unwrap_or(self.ordinal);
         let _ = writeln!(
             to,
-            "<h2 class=\"branch\" data-b=\"{}\" data-n=\"{at}\">{} <small>{}{}</small></h2>",
+            "<h2 class=\"branch\" data-b=\"{}\" data-n=\"{at}\">{}<small>{}</small></h2>",
             branch.number,
-            capital(&lookup::name(branch)),
-            escaped(&branch.title),
+            escaped(&lookup::heading(branch)),
             from.unwrap_or_default()
         );
     }
@@ -84,7 +82,7 @@ impl Renderer for Page {
     fn begin(&mut self, head: &Head, to: &mut Vec<u8>) {
         let mut out = String::new();
         begin(&head.title, Some(&Entry::of(head)), SCRIPT_HASH, &mut out);
-        let title = escaped(&clean(&head.title)).into_owned();
+        let title = escaped(&head.title).into_owned();
         let _ = write!(out, include_str!("bar.html"), title = title);
         out.push_str("<main>\n");
         overview::overview(head, &mut out);
@@ -109,7 +107,7 @@ impl Renderer for Page {
         let place = self.place(head, item);
         match &item.content {
             Content::Message(message) => message::message(head, item, message, &place, &mut out),
-            Content::Note(note) => write_note(item, note, &place, &mut out),
+            Content::Note(note) => write_note(head, item, note, &place, &mut out),
         }
         to.extend_from_slice(out.as_bytes());
     }
@@ -124,10 +122,10 @@ impl Renderer for Page {
     }
 }
 
-fn write_note(item: &Item, note: &Note, place: &str, out: &mut String) {
+fn write_note(head: &Head, item: &Item, note: &Note, place: &str, out: &mut String) {
     let class = if note.is_error { "note error" } else { "note" };
     let time = item.time.as_deref().map(super::head::minute).unwrap_or_default();
-    let title = escaped(&clean(&note.title)).into_owned();
+    let title = escaped(&note.title).into_owned();
     let time = escaped(&time).into_owned();
     let _ = write!(out, "<article class=\"{class}\" {place}>");
     match &note.text {
@@ -140,13 +138,14 @@ fn write_note(item: &Item, note: &Note, place: &str, out: &mut String) {
             let _ = write!(out, "<p>{title} <time>{time}</time></p>");
         }
     }
+    message::forks(head, item, out);
     out.push_str("</article>\n");
 }
 
 /// Writes the beginning of a page up to its body. `script` is the hash of its script; it is empty if
 /// the page has none.
 fn begin(title: &str, entry: Option<&Entry>, script: &str, out: &mut String) {
-    let title = escaped(&clean(title)).into_owned();
+    let title = escaped(title).into_owned();
     let entry = entry.map(|entry| format!(": {}", entry.in_comment())).unwrap_or_default();
     let script = match script {
         "" => "'none'".to_owned(),

@@ -4,13 +4,12 @@ use super::plot::plot;
 use super::prose::escaped;
 use crate::show::head::{Head, dollars, minute, short, spent};
 use crate::show::lookup;
-use crate::show::texts::clean;
 use std::fmt::Write as _;
 
 /// Writes the title, the facts, the plot, the branches and the turns.
 pub fn overview(head: &Head, out: &mut String) {
     out.push_str("<section id=\"overview\">\n");
-    let _ = writeln!(out, "<h1>{}</h1>", escaped(&clean(&head.title)));
+    let _ = writeln!(out, "<h1>{}</h1>", escaped(&head.title));
     facts(head, out);
     plot(&head.turns, out);
     branches(head, out);
@@ -36,7 +35,7 @@ fn facts(head: &Head, out: &mut String) {
     out.push_str("<dl>");
     for (name, value) in all {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
-            let _ = write!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", escaped(&clean(&value)));
+            let _ = write!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", escaped(&value));
         }
     }
     out.push_str("</dl>\n");
@@ -57,7 +56,7 @@ fn branches(head: &Head, out: &mut String) {
             branch.number,
             parent.unwrap_or_default(),
             fork.unwrap_or_default(),
-            escaped(&clean(&lookup::description(branch)))
+            escaped(&lookup::description(branch))
         );
     }
     out.push_str("<li class=\"script\"><a href=\"#talk\" data-branch=\"all\">all branches, in the order of the file</a></li>\n</ul></nav>\n");
@@ -85,7 +84,7 @@ fn turns(head: &Head, out: &mut String) {
             "<tr><td>{}{branch}</td><td><a href=\"#n{}\">{}</a></td><td>{}</td><td>{}</td><td>{}</td></tr>",
             turn.number,
             turn.ordinal,
-            escaped(&clean(&turn.title)),
+            escaped(&turn.title),
             turn.calls,
             tokens.unwrap_or_default(),
             cost.unwrap_or_default()

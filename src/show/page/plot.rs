@@ -3,7 +3,6 @@
 use super::prose::escaped;
 use crate::inspect::Usage;
 use crate::show::head::{Turn, dollars, short, spent};
-use crate::show::texts::clean;
 use std::fmt::Write as _;
 
 /// Size of the drawing, which is stretched to the width of the page.
@@ -43,9 +42,10 @@ pub fn plot(turns: &[Turn], out: &mut String) {
     }
     let step = (WIDTH / bars.len() as f64).min(WIDEST);
     let width = step * bars.len() as f64;
+    let part = width / WIDTH * 100.0;
     let _ = writeln!(
         out,
-        "<figure class=\"plot\"><svg viewBox=\"0 0 {width:.0} {HEIGHT:.0}\" \
+        "<figure class=\"plot\"><svg width=\"{part:.0}%\" viewBox=\"0 0 {width:.0} {HEIGHT:.0}\" \
          preserveAspectRatio=\"none\" role=\"img\" aria-label=\"tokens and cost of each turn\">"
     );
     for (place, (turns, usage)) in bars.iter().enumerate() {
@@ -86,7 +86,7 @@ fn bar(x: f64, step: f64, (turns, usage): (&[Turn], &Usage), highest: f64, out: 
         out,
         "<a href=\"#n{}\"{branch}><title>{}</title><rect class=\"all\" x=\"{x:.1}\" y=\"0\" width=\"{step:.1}\" height=\"{HEIGHT:.0}\"/>",
         first.ordinal,
-        escaped(&clean(&title))
+        escaped(&title)
     );
     let mut top = HEIGHT;
     for (class, _, number) in SORTS {

@@ -6,10 +6,11 @@ use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Parser, Tag, Ta
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Returns a text as the content of an element or of an attribute.
+/// Returns a text as the content of an element or of an attribute, without control characters.
 pub fn escaped(text: &str) -> Cow<'_, str> {
+    let text = clean(text);
     if !text.contains(['&', '<', '>', '"', '\'']) {
-        return Cow::Borrowed(text);
+        return text;
     }
     let mut out = String::with_capacity(text.len() + 16);
     for c in text.chars() {
@@ -68,7 +69,11 @@ impl Plain {
             return None;
         }
         Some(match event {
-            Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+            // An entity may be a control character.
+            Event::Html(text) | Event::InlineHtml(text) | Event::Text(text) => {
+                Event::Text(clean(&text).into_owned().into())
+            }
+            Event::Code(text) => Event::Code(clean(&text).into_owned().into()),
             Event::Start(Tag::HtmlBlock) => Event::Html("<p class=\"raw\">".into()),
             Event::End(TagEnd::HtmlBlock) => Event::Html("</p>\n".into()),
             Event::SoftBreak if self.lines => Event::HardBreak,

@@ -45,8 +45,8 @@ impl Terminal {
         let room = self.width.saturating_sub(indent.len()).max(NARROWEST);
         for line in clean(text).lines() {
             for piece in wrap::pieces(&printable(&line.replace('\t', "    ")), room) {
-                to.extend_from_slice(indent.as_bytes());
-                to.extend_from_slice(self.ink.paint(style, &piece).as_bytes());
+                let line = format!("{indent}{}", self.ink.paint(style, &piece));
+                to.extend_from_slice(line.trim_end().as_bytes());
                 to.push(b'\n');
             }
         }
@@ -61,7 +61,7 @@ impl Terminal {
         }
     }
 
-    fn message(&mut self, head: &Head, item: &Item, message: &Message, to: &mut Vec<u8>) {
+    fn message(&self, item: &Item, message: &Message, to: &mut Vec<u8>) {
         let (style, title) = match message.role.as_str() {
             "user" => (Ink::USER, format!("Turn {} · user", item.turn)),
             "assistant" => (Ink::ASSISTANT, "assistant".to_owned()),
@@ -92,12 +92,6 @@ impl Terminal {
         message.blocks.iter().for_each(|block| self.block(block, lines, to));
         if let Some(error) = &message.error {
             self.verbatim(Ink::ERROR, "  ", error, to);
-        }
-        for fork in &item.forks {
-            if let Some(branch) = head.branches.get(*fork as usize) {
-                let title = lookup::description(branch);
-                self.line(Ink::BRANCH, &format!("  ⑂ {title}; --branch {fork} shows it"), to);
-            }
         }
     }
 
@@ -168,14 +162,13 @@ impl Terminal {
         for edit in edits {
             self.verbatim(Ink::FAINT, "    ", &edit.path, to);
             for line in &edit.lines {
-                let (sign, text) = line.parts();
-                let style = match sign {
+                let style = match line.parts().0 {
                     '+' => Ink::ADDED,
                     '-' => Ink::REMOVED,
                     '@' => Ink::FAINT,
                     _ => "",
                 };
-                self.verbatim(style, "    ", &format!("{sign} {text}"), to);
+                self.verbatim(style, "    ", &line.shown(), to);
             }
         }
         if let Some(result) = &call.result {
@@ -242,11 +235,17 @@ impl Renderer for Terminal {
         self.end_sub_agent(to);
         if let Some(branch) = self.change.at(head, item) {
             to.push(b'\n');
-            self.line(Ink::BRANCH, &format!("⑂ {}", lookup::description(branch)), to);
+            self.line(Ink::BRANCH, &format!("⑂ {}", lookup::heading(branch)), to);
         }
         match &item.content {
-            Content::Message(message) => self.message(head, item, message, to),
+            Content::Message(message) => self.message(item, message, to),
             Content::Note(note) => self.note(note, to),
+        }
+        for fork in &item.forks {
+            if let Some(branch) = head.branches.get(*fork as usize) {
+                let title = lookup::description(branch);
+                self.line(Ink::BRANCH, &format!("  ⑂ {title}; --branch {fork} shows it"), to);
+            }
         }
     }
 

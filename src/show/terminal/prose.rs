@@ -97,6 +97,7 @@ impl Page<'_> {
             }
             Tag::BlockQuote(_) => {
                 self.flush();
+                self.gap();
                 self.containers.push(Container::Quote);
             }
             Tag::CodeBlock(kind) => {
@@ -112,6 +113,10 @@ impl Page<'_> {
             }
             Tag::List(first) => {
                 self.flush();
+                // A list inside of another one follows its item directly.
+                if self.containers.is_empty() {
+                    self.gap();
+                }
                 self.containers.push(Container::List(first));
             }
             Tag::Item => {
@@ -215,18 +220,31 @@ impl Page<'_> {
         }
     }
 
-    /// Writes lines behind the marks of their containers.
-    fn put(&mut self, lines: Vec<String>) {
+    /// Returns the marks of the containers that precede a line.
+    fn prefix(&self) -> String {
         let inside = |container: &Container| match container {
             Container::Quote => self.prose.ink.paint(Ink::FAINT, "│ "),
             Container::List(_) => String::new(),
             Container::Item(width) => " ".repeat(*width),
         };
-        let prefix: String = self.containers.iter().map(inside).collect();
-        let mark = self.mark.take();
-        if self.apart && mark.is_none() {
-            self.to.extend_from_slice(format!("{INDENT}{prefix}").trim_end().as_bytes());
+        self.containers.iter().map(inside).collect()
+    }
+
+    /// Writes an empty line, if a block precedes.
+    fn gap(&mut self) {
+        if std::mem::take(&mut self.apart) {
+            let line = format!("{INDENT}{}", self.prefix());
+            self.to.extend_from_slice(line.trim_end().as_bytes());
             self.to.push(b'\n');
+        }
+    }
+
+    /// Writes lines behind the marks of their containers.
+    fn put(&mut self, lines: Vec<String>) {
+        let prefix = self.prefix();
+        let mark = self.mark.take();
+        if mark.is_none() {
+            self.gap();
         }
         for (number, line) in lines.iter().enumerate() {
             let prefix = match &mark {
