@@ -53,7 +53,7 @@ pub struct Keeping {
     #[arg(long, conflicts_with = "origin")]
     pub ignore_origin: bool,
     /// Use this origin file instead of the one beside the input; for one input
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "redact")]
     pub origin: Option<PathBuf>,
 }
 
@@ -72,7 +72,7 @@ pub struct Masking {
     ///
     /// Masked are keys, tokens, passwords, e-mail addresses, home folders and user names, and what
     /// the section `redact` of the settings names. No `NAME.origin` is written or read.
-    #[arg(long, conflicts_with = "origin")]
+    #[arg(long)]
     pub redact: bool,
     /// Do not mask secrets in pages and Markdown, where they are masked by default
     #[arg(long, conflicts_with = "redact")]

@@ -108,8 +108,8 @@ impl Head {
 
 /// Collects the facts in the first walk.
 #[derive(Debug)]
-pub(super) struct Survey<'t> {
-    passage: Passage<'t>,
+pub(super) struct Survey<'t, 'r> {
+    passage: Passage<'t, 'r>,
     nodes: u32,
     messages: u64,
     models: BTreeSet<String>,
@@ -123,8 +123,8 @@ pub(super) struct Survey<'t> {
     title: Option<String>,
 }
 
-impl<'t> Survey<'t> {
-    pub fn new(format: &'static Format, passage: Passage<'t>) -> Self {
+impl<'t, 'r> Survey<'t, 'r> {
+    pub fn new(format: &'static Format, passage: Passage<'t, 'r>) -> Self {
         Self {
             passage,
             nodes: 0,

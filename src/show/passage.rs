@@ -7,13 +7,13 @@ use std::collections::BTreeMap;
 
 /// Passes on records and texts to a view, with their secrets masked if the user wants that.
 #[derive(Clone, Copy, Debug)]
-pub struct Passage<'r> {
-    redactor: Option<&'r Redactor<'r>>,
+pub struct Passage<'p, 'r> {
+    redactor: Option<&'p Redactor<'r>>,
 }
 
-impl<'r> Passage<'r> {
+impl<'p, 'r> Passage<'p, 'r> {
     /// Creates a passage.
-    pub fn new(redactor: Option<&'r Redactor<'r>>) -> Self {
+    pub fn new(redactor: Option<&'p Redactor<'r>>) -> Self {
         Self { redactor }
     }
 

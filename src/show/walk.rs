@@ -24,21 +24,21 @@ const EVENTS: usize = 256;
 const LINE: usize = 300;
 
 /// A session that was walked once.
-pub struct Walk<'w> {
+pub struct Walk<'w, 'r> {
     format: &'static Format,
     parts: &'w mut dyn Parts,
     request: &'w Request,
-    passage: Passage<'w>,
+    passage: Passage<'w, 'r>,
     head: Head,
 }
 
-impl<'w> Walk<'w> {
+impl<'w, 'r> Walk<'w, 'r> {
     /// Walks over a session for what must be known before its items. Its defects are reported.
     pub fn open(
         format: &'static Format,
         parts: &'w mut dyn Parts,
         request: &'w Request,
-        passage: Passage<'w>,
+        passage: Passage<'w, 'r>,
         cx: &Cx<'_>,
     ) -> Result<Self> {
         let mut survey = Survey::new(format, passage);
@@ -100,10 +100,10 @@ impl<'w> Walk<'w> {
 }
 
 /// Makes items of records.
-struct Making<'m> {
+struct Making<'m, 'r> {
     head: &'m Head,
     request: &'m Request,
-    passage: Passage<'m>,
+    passage: Passage<'m, 'r>,
     way: Option<Vec<(u32, u32)>>,
     /// Ordinal of the next node.
     next: u32,
@@ -117,8 +117,8 @@ struct Making<'m> {
     ready: Pairing,
 }
 
-impl<'m> Making<'m> {
-    fn new(head: &'m Head, request: &'m Request, passage: Passage<'m>) -> Self {
+impl<'m, 'r> Making<'m, 'r> {
+    fn new(head: &'m Head, request: &'m Request, passage: Passage<'m, 'r>) -> Self {
         let turns = head.branches.iter().map(|branch| branch.turns_before).collect();
         let (way, events) = (head.way(request.branches), Vec::new());
         let ready = Pairing::default();

@@ -91,7 +91,7 @@ fn browser_page_reacts_to_clicks_keys_and_search() {
     browser.keys("offset % 12");
     let count = "return document.querySelector('#search output').textContent";
     wait(&browser, "return document.querySelector('#search output').textContent === '1/1'");
-    let visible = "return document.querySelector('ins').checkVisibility()";
+    let visible = "return [...document.querySelectorAll('ins')].find((it) => it.textContent.includes('% 12')).checkVisibility()";
     assert_eq!(browser.run(visible), json!(true));
     browser.run("const q = document.querySelector('#search input'); q.value = ''; q.blur()");
     browser.keys("/hour");

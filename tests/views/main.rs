@@ -6,6 +6,7 @@ mod common;
 mod driver;
 mod golden;
 mod hostile;
+mod masked;
 mod program;
 mod texts;
 

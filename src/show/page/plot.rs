@@ -15,8 +15,11 @@ const BARS: usize = 240;
 /// Maximum width of a bar.
 const WIDEST: f64 = 48.0;
 
-/// Sorts of tokens from the bottom to the top: class, name, number.
-const SORTS: &[(&str, &str, fn(&Usage) -> f64)] = &[
+/// Sort of tokens: class, name, number.
+type Sort = (&'static str, &'static str, fn(&Usage) -> f64);
+
+/// The sorts of tokens from the bottom to the top.
+const SORTS: &[Sort] = &[
     ("output", "output", |usage| usage.output),
     ("input", "input", |usage| usage.input),
     ("written", "cache written", |usage| usage.cache_write),
