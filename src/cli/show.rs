@@ -253,6 +253,7 @@ impl Show {
         let looked =
             ["detected", "shown", "valid", "invalid", "repairable", "healthy", "refused", "beyond"];
         if only && looked.iter().any(|name| summary.outcomes.contains_key(name)) {
+            summary.masked.iter().for_each(|masked| self.masked(masked));
             return;
         }
         let nothing = if self.dry_run { ", nothing written" } else { "" };

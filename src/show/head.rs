@@ -5,6 +5,7 @@ use super::passage::Passage;
 use super::texts::one_line;
 use super::{Branch, Branches};
 use crate::format::Format;
+use crate::formats::ruling;
 use crate::inspect::{Tally, Usage, preview};
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
@@ -26,7 +27,7 @@ const MODELS: usize = 20;
 /// Facts about a session as a whole.
 #[derive(Debug, Serialize)]
 pub struct Head {
-    /// Format of the session.
+    /// Format of the session; of a stream, that of its source.
     pub format: &'static str,
     /// Identifier.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -213,7 +214,7 @@ impl<'t, 'r> Survey<'t, 'r> {
         let text = |field| header.text(field);
         let named = session.name().and_then(Json::text).map(|name| passage.text(name));
         let named = named.map(|name| one_line(&name, TITLE)).filter(|name| !name.is_empty());
-        let format = session.format().name;
+        let format = ruling(session.format(), &session.header().node).name;
         let (tree, labels, records) = session.into_tree_labels_records(cx)?;
         drop(records);
         let mut places = Table::new(&tree.into_branches(), &path, &self.of_sub_agents);

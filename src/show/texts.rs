@@ -43,6 +43,10 @@ pub fn one_line(text: &str, most: usize) -> String {
     let mut count = 0;
     for word in text.split_whitespace() {
         if count > 0 {
+            if count + 1 >= most {
+                out.push('…');
+                return out;
+            }
             out.push(' ');
             count += 1;
         }
@@ -67,5 +71,6 @@ mod tests {
         assert_eq!(clean("a\u{1b}[31mred\u{1b}[0m\r\nb\u{202e}c\u{7}"), "ared\nb\\u{202e}c␇");
         assert_eq!(clean("é👨\u{200d}👩"), "é👨\u{200d}👩");
         assert_eq!(one_line(" a\n b  c", 3), "a b…");
+        assert_eq!(one_line("abc", 2), "ab…");
     }
 }

@@ -66,8 +66,11 @@ fn show_names_branches_that_exist() {
 #[test]
 fn show_ends_quietly_where_the_pipe_is_closed() {
     let (dir, path) = dir();
-    let line =
-        format!("{} show --as html {} | head -c 20", env!("CARGO_BIN_EXE_copyist"), path.display());
+    let line = format!(
+        "{} show --as html --no-redact {} | head -c 20",
+        env!("CARGO_BIN_EXE_copyist"),
+        path.display()
+    );
     let done = Command::new("sh").args(["-c", &line]).env("HOME", dir.root()).output().expect("sh");
     assert_eq!(text(&done.stderr), "");
 }

@@ -21,7 +21,7 @@ pub fn index(entries: &[(String, Entry)]) -> String {
         let cell = |text: &str| escaped(text).into_owned();
         let _ = writeln!(
             out,
-            "<tr><td><a href=\"{}\">{}</a></td><td>{}</td><td class=\"soft\">{}</td><td class=\"soft\">{}</td>\
+            "<tr><td><a href=\"{}\">{}</a></td><td>{}</td><td class=\"soft\">{}</td><td class=\"soft date\">{}</td>\
              <td class=\"number\">{}</td><td class=\"number\">{}</td></tr>",
             address(path),
             cell(&entry.title),

@@ -11,7 +11,7 @@ use crate::show::terminal::pretty;
 use crate::show::texts::{clean, one_line};
 use std::fmt::Write as _;
 
-/// Maximum number of characters of a line that stands for a folded part.
+/// Maximum number of characters in the line of a folded part.
 const LINE: usize = 160;
 
 /// Number of lines of a result from which on it is folded inside of an open call.

@@ -24,7 +24,7 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// Hashes by which the policy of a page names its style and its script.
-const STYLE_HASH: &str = "WXfaGyGcPjbN6dxp9TfRaTdmeuVOMtxL5NHR3eyiZ+Q=";
+const STYLE_HASH: &str = "qgsapNBmSAM8fHaas6csIiRK8JijuvLcc8PZi8Dgtyg=";
 const SCRIPT_HASH: &str = "q8+M8+XC732FNAyqebzJPcFEmw79bhxXfXB8NShgeOU=";
 
 /// Writes a page.
