@@ -88,6 +88,12 @@ impl Table {
         });
         table.runs.sort_unstable();
         table.forks.sort_unstable();
+        if table.list.iter().all(|branch| branch.parent.is_none() && branch.entries == 1) {
+            // Entries without any links are a list.
+            let entries = table.list.len() as u64;
+            let whole = Branch { entries, ..Branch::default() };
+            return Self { list: vec![whole], runs: vec![(0, 0)], ..Self::default() };
+        }
         table
     }
 
@@ -198,6 +204,12 @@ mod tests {
         let before: Vec<_> = table.list.iter().map(|branch| branch.turns_before).collect();
         assert_eq!(before, [0, 1, 2]);
         assert_eq!(table.list.iter().map(|branch| branch.entries).sum::<u64>(), 6);
+    }
+
+    #[test]
+    fn entries_without_links_are_one_branch() {
+        let table = table(&["", "", ""]);
+        assert_eq!((table.list.len(), table.of(0), table.of(2)), (1, 0, 0));
     }
 
     #[test]

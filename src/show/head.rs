@@ -144,6 +144,7 @@ impl<'t, 'r> Survey<'t, 'r> {
     /// Notes the next record.
     pub fn record(&mut self, record: &Record) {
         let node = &record.node;
+        node.text(Field::Cwd).into_iter().for_each(|folder| self.passage.learn(&folder));
         let aside = node.json(Field::ParentCall).is_some_and(|call| !call.is_null());
         if record.is_node() {
             if aside {
@@ -179,7 +180,8 @@ impl<'t, 'r> Survey<'t, 'r> {
 
     fn turn(&mut self, record: &Record) {
         self.close();
-        let title = one_line(&preview::text(&self.passage.masked(record)), TITLE);
+        // Names of users that a later record contains are masked in it, too.
+        let title = preview::text(record);
         if self.title.is_none() && !title.is_empty() {
             self.title = Some(title.clone());
         }
@@ -220,7 +222,9 @@ impl<'t, 'r> Survey<'t, 'r> {
         let mut places = Table::new(&tree.into_branches(), &path, &self.of_sub_agents);
         places.count_turns(&self.questions);
         let mut numbers: Vec<u64> = places.list.iter().map(|own| own.turns_before).collect();
+        let title = |text: String| one_line(&passage.text(text), TITLE);
         for turn in &mut self.turns {
+            turn.title = title(std::mem::take(&mut turn.title));
             turn.branch = places.of(turn.ordinal);
             if let Some(number) = numbers.get_mut(turn.branch as usize) {
                 *number += 1;
@@ -234,7 +238,7 @@ impl<'t, 'r> Survey<'t, 'r> {
         Ok(Head {
             format,
             id: header.text(Field::Id),
-            title: named.or(self.title).unwrap_or_else(|| "Session".to_owned()),
+            title: named.or(self.title.map(title)).unwrap_or_else(|| "Session".to_owned()),
             project: text(Field::Cwd),
             repository_branch: text(Field::Branch),
             models: self.models,

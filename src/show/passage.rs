@@ -17,6 +17,11 @@ impl<'p, 'r> Passage<'p, 'r> {
         Self { redactor }
     }
 
+    /// Notes the folder of a session, in whose texts the name of its user is masked.
+    pub fn learn(&self, folder: &str) {
+        self.redactor.iter().for_each(|redactor| redactor.learn(folder));
+    }
+
     /// Masks the texts of a record.
     pub fn record(&self, record: &mut Record) {
         self.redactor.iter().for_each(|redactor| redactor.record(record));

@@ -23,10 +23,11 @@ fn dir() -> Dir {
     let result =
         json!([{ "type": "tool_result", "call": "c", "content": format!("SLACK={}", SECRETS[4]) }]);
     let records = [
-        json!({ "kind": "session", "id": "s", "cwd": "/home/mirahol/app", "name": format!("for {}", SECRETS[1]) }),
-        json!({ "kind": "message", "id": "a", "parent": null, "role": "user", "content": format!("I am {}; DB_PASSWORD={} in /home/mirahol/app", SECRETS[1], SECRETS[5]) }),
+        json!({ "kind": "session", "id": "s", "name": format!("for {}", SECRETS[1]) }),
+        json!({ "kind": "message", "id": "a", "parent": null, "role": "user", "content": format!("I am mirahol, {}; DB_PASSWORD={} in /home/mirahol/app", SECRETS[1], SECRETS[5]) }),
         json!({ "kind": "message", "id": "b", "parent": "a", "role": "assistant", "content": call }),
         json!({ "kind": "message", "id": "d", "parent": "b", "role": "tool", "content": result }),
+        json!({ "kind": "session", "id": "s", "cwd": "/home/mirahol/app" }),
         json!({ "kind": "label", "id": "e", "parent": "d", "target": "b", "label": SECRETS[1] }),
     ];
     let dir = Dir::new();

@@ -72,8 +72,8 @@ pub fn plot(turns: &[Turn], out: &mut String) {
     if dearest > 0.0 {
         let _ = write!(out, "<span class=\"key cost\">cost, up to {}</span> ", dollars(dearest));
     }
-    let per = if share > 1 { format!("{share} turns") } else { "turn".to_owned() };
-    let most = if highest > 0.0 { format!("up to {} tokens a {per}", short(highest)) } else { per };
+    let per = if share > 1 { format!("in {share} turns") } else { "a turn".to_owned() };
+    let most = format!("up to {} tokens {per}", short(highest));
     let _ = writeln!(out, "<span class=\"most\">{most}</span></figcaption></figure>");
 }
 
