@@ -74,7 +74,9 @@ pub struct Masking {
     /// the section `redact` of the settings names. No `NAME.origin` is written or read.
     #[arg(long)]
     pub redact: bool,
-    /// Do not mask secrets in pages and Markdown, where they are masked by default
+    /// Show secrets in pages and Markdown
+    ///
+    /// Without this option, they are masked there.
     #[arg(long, conflicts_with = "redact")]
     pub no_redact: bool,
 }

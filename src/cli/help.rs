@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// Commands by task, in the order of the help.
 const COMMANDS: &[(&str, &[&str])] = &[
-    ("Find and read", &["list", "inspect", "context", "diff", "usage"]),
+    ("Find and read", &["list", "show", "inspect", "context", "diff", "usage"]),
     ("Go on elsewhere", &["continue", "move", "append", "fork", "label"]),
     ("Change files", &["migrate", "convert", "repair", "undo"]),
     ("Check", &["validate", "detect", "status", "result"]),
@@ -58,6 +58,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "ids",
             "no_origin",
             "redact",
+            "no_redact",
             "map_path",
             "dialect",
         ],
@@ -94,6 +95,7 @@ const SHORT: &[(&str, &[&str])] = &[
     ),
     ("validate", &["from", "fail_on", "max_errors", "include", "json", "verbose"]),
     ("detect", &["from", "include", "exclude", "json"]),
+    ("show", &["form", "output", "tools", "turns", "branch", "redact", "no_redact", "force"]),
     ("inspect", &["session", "whole", "from", "full", "json"]),
     ("context", &["leaf", "turn", "shape", "session", "from", "json"]),
     ("diff", &["ignore", "context", "session", "json"]),

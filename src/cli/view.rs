@@ -33,20 +33,27 @@ pub struct Args {
     /// Overwrite an existing output
     #[arg(long)]
     force: bool,
-    /// Extent to which calls of tools are shown; the default is `names` for text, else `full`
+    /// Extent to which calls of tools are shown
+    ///
+    /// The default is `names` for text, else `full`.
     #[arg(long, value_name = "EXTENT", value_enum)]
     tools: Option<Extent>,
     /// Show only these turns: `3`, `3-7`, `3-` or `-7`
     #[arg(long, value_name = "RANGE", value_parser = range, allow_hyphen_values = true)]
     turns: Option<(u64, u64)>,
-    /// Branch that is shown, by its number, or `all`; the default is the current one for text, else
-    /// all
+    /// Branch that is shown, by its number, or `all`
+    ///
+    /// The default is the current one, 0, for text, else `all`.
     #[arg(long, value_name = "N", value_parser = branches)]
     branch: Option<Branches>,
-    /// Also show what the agent wrote for its user interface, in its order
+    /// Also show events of the agent's user interface
+    ///
+    /// They are in the order of their numbers.
     #[arg(long)]
     events: bool,
-    /// Width of the output; the default is the terminal's width, or 80 without a terminal
+    /// Width of the output
+    ///
+    /// The default is the terminal's width, or 80 without a terminal.
     #[arg(long, value_name = "COLUMNS", env = "COPYIST_WIDTH")]
     width: Option<u16>,
     #[command(flatten)]
