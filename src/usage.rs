@@ -219,12 +219,6 @@ impl Usage {
         *self = self.with(other, |own, other| own + other);
     }
 
-    /// Returns what was used after an earlier count.
-    #[must_use]
-    pub fn since(&self, earlier: Self) -> Self {
-        self.with(earlier, |own, earlier| (own - earlier).max(0.0))
-    }
-
     /// Combines two counts, number by number.
     fn with(self, other: Self, of: impl Fn(f64, f64) -> f64) -> Self {
         Self {

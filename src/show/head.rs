@@ -6,12 +6,13 @@ use super::texts::one_line;
 use super::{Branch, Branches};
 use crate::format::Format;
 use crate::formats::ruling;
-use crate::inspect::{Tally, Usage, preview};
+use crate::inspect::preview;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
 use crate::session::Session;
 use crate::times;
 use crate::tree::Bits;
+use crate::usage::{Tally, Usage};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 
@@ -116,8 +117,6 @@ pub(super) struct Survey<'t, 'r> {
     models: BTreeSet<String>,
     times: Option<(String, String)>,
     tally: Tally,
-    /// The usage of all turns that ended.
-    counted: Usage,
     questions: Vec<u32>,
     turns: Vec<Turn>,
     of_sub_agents: Bits,
@@ -133,7 +132,6 @@ impl<'t, 'r> Survey<'t, 'r> {
             models: BTreeSet::new(),
             times: None,
             tally: Tally::of(format),
-            counted: Usage::default(),
             questions: Vec::new(),
             turns: Vec::new(),
             of_sub_agents: Bits::default(),
@@ -156,6 +154,9 @@ impl<'t, 'r> Survey<'t, 'r> {
             self.turn(record);
         }
         self.tally.record(record);
+        if let Some(turn) = self.turns.last_mut().filter(|_| self.questions.len() <= TURNS) {
+            turn.usage.join(self.tally.last());
+        }
         if record.kind == Kind::Message && !aside {
             self.messages += 1;
             self.calls(node);
@@ -179,7 +180,6 @@ impl<'t, 'r> Survey<'t, 'r> {
     }
 
     fn turn(&mut self, record: &Record) {
-        self.close();
         // Names of users that a later record contains are masked in it, too.
         let title = preview::text(record);
         if self.title.is_none() && !title.is_empty() {
@@ -193,23 +193,12 @@ impl<'t, 'r> Survey<'t, 'r> {
         }
     }
 
-    /// Gives the last turn what was used since its question.
-    fn close(&mut self) {
-        let Some(turn) = self.turns.last_mut().filter(|_| self.questions.len() <= TURNS) else {
-            return;
-        };
-        let all = self.tally.clone().finish();
-        turn.usage = all.since(self.counted);
-        self.counted = all;
-    }
-
     /// Returns the facts about the session that was walked.
     pub fn finish(
         mut self,
         session: Session<'_>,
         cx: &crate::format::Cx<'_>,
     ) -> crate::error::Result<Head> {
-        self.close();
         let passage = self.passage;
         let path = session.path(None).unwrap_or_default();
         let header = passage.masked(session.header()).into_owned().node;

@@ -1,7 +1,7 @@
 //! The items of a view.
 
-use crate::inspect::Usage;
 use crate::json::Json;
+use crate::usage::Usage;
 use serde::{Serialize, Serializer};
 
 /// One item of a view: a message, or a note about what happened between messages.

@@ -11,11 +11,13 @@ use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts};
 use crate::formats;
-use crate::inspect::{Usage, preview};
+use crate::inspect::preview;
 use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, block};
 use crate::session::Session;
+use crate::turns::Check;
+use crate::usage::Usage;
 
 /// Maximum number of events that are brought into the order of their numbers.
 const EVENTS: usize = 256;
@@ -258,24 +260,16 @@ impl<'m, 'r> Making<'m, 'r> {
         Some(Content::Note(Note { kind: record.kind.name(), title, text, is_error }))
     }
 
-    /// Describes the check of a turn.
+    /// Describes the check of a turn, without the tools that were called.
     fn check(&self, turn: &Node) -> Option<String> {
-        let eval = turn.node(Field::Eval)?;
-        let value = |field| {
-            let json = eval.json(field).filter(|json| !json.is_null())?;
-            let text =
-                json.text().unwrap_or_else(|| String::from_utf8_lossy(json.as_bytes()).into());
-            Some(text).filter(|text| !text.is_empty())
-        };
-        let passed = match eval.json(Field::Passed).map(Json::as_bytes) {
-            Some(b"true") => "passed",
-            Some(b"false") => "failed",
-            _ => "open",
-        };
-        let expected = value(Field::Expected).map(|expected| format!(", expected: {expected}"));
-        let tools = value(Field::ExpectTools).map(|tools| format!(", expected tools: {tools}"));
+        let mut check = Check::of(turn.node(Field::Eval)?)?;
+        let tools = check.tools.take().map(|tools| tools.expected.join(", "));
+        let words = Some(check.words()).filter(|words| !words.is_empty());
+        let expected = check.expectation().map(|expected| format!(", expected: {expected}"));
+        let tools = tools.map(|tools| format!(", expected tools: {tools}"));
         let more = [expected, tools].into_iter().flatten().collect::<String>();
-        Some(one_line(&format!("Check {passed}{more}"), LINE))
+        let words = words.unwrap_or_else(|| "open".to_owned());
+        Some(one_line(&format!("Check: {words}{more}"), LINE))
     }
 
     /// Describes an event: its type, and its text.

@@ -1,8 +1,8 @@
 //! A plot of tokens and cost over the turns.
 
 use super::prose::escaped;
-use crate::inspect::Usage;
 use crate::show::head::{Turn, dollars, short, spent};
+use crate::usage::Usage;
 use std::fmt::Write as _;
 
 /// Size of the drawing, which is stretched to the width of the page.
