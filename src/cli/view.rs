@@ -24,7 +24,7 @@ pub struct Args {
     /// A file, an identifier, six or more characters of one, or `latest`; `-` is standard input
     #[arg(value_name = "SESSION")]
     path: Option<PathBuf>,
-    /// Form of the output
+    /// Form of the output: text, markdown, html, json or yaml
     #[arg(long = "as", value_name = "FORM", value_enum, default_value = "text")]
     form: Shape,
     /// Write to this file; missing folders are created

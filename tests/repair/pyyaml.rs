@@ -369,6 +369,15 @@ fn generated_sessions_are_read_as_pyyaml_reads_them() {
 }
 
 #[test]
+fn character_in_the_name_of_an_anchor_is_not_repaired_again_and_again() {
+    let dir = Dir::in_memory();
+    dir.write("s.yaml", b": :: &\x1a");
+    let args = ["repair", "-q", "-f", "connectonion", "-o", "once.yaml", "s.yaml"];
+    let (code, said) = dir.exit(&args);
+    assert!(code == 3 && said.contains("CY0841") && !said.contains("CY0839"), "{code} {said}");
+}
+
+#[test]
 fn a_form_feed_at_the_end_of_a_remark_becomes_a_blank_once() {
     let dir = Dir::in_memory();
     for text in ["#!\u{c}", "# remark\u{c}\nname: s\nturns: []\n"] {

@@ -210,7 +210,8 @@ impl Search {
             "a tag of another type"
         } else if tag.is_some_and(is_typed) && !is_key && self.is_text() {
             NOT_TEXT
-        } else if bytes.unprintable {
+        } else if bytes.unprintable && (node.anchor.is_none() || !text.is_empty()) {
+            // In front of no text, it is in the name of the anchor, which has no other form.
             UNPRINTABLE
         } else if bytes.breaks && ends_lines(text, style) {
             "a line break of YAML 1.1"
