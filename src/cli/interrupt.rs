@@ -12,7 +12,7 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Time without a byte read after which a run that shall end is blocked.
-const BLOCKED: Duration = Duration::from_secs(1);
+const BLOCKED: Duration = Duration::from_secs(3);
 
 /// The signal by which the user or the system requested the end of the run, if there was one.
 #[derive(Debug, Default)]
