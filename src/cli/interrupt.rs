@@ -46,7 +46,6 @@ impl Interrupt {
     /// # Errors
     /// If the system starts no thread.
     pub fn end_if_blocked(&self, meter: &Meter) -> io::Result<()> {
-        meter.watch();
         let (code, meter) = (Self(Arc::clone(&self.0)), meter.clone());
         let watch = move || {
             let mut before = None;
