@@ -10,6 +10,7 @@
 //! that takes too long.
 
 use imara_diff::{Algorithm, Diff, InternedInput};
+use serde::Serialize;
 use std::ops::Range;
 
 /// Places of two lists that have nothing in common: one of the ranges may be empty.
@@ -19,6 +20,31 @@ pub struct Hunk {
     pub a: Range<u32>,
     /// Places in the second list.
     pub b: Range<u32>,
+}
+
+/// Counts of items that two lists have in common or alone, such as records or turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Items of the first list.
+    pub a: u64,
+    /// Items of the second list.
+    pub b: u64,
+    /// Items that are the same in both.
+    pub same: u64,
+    /// Items that differ from their corresponding items.
+    pub changed: u64,
+    /// Items of the first list without corresponding items.
+    pub only_a: u64,
+    /// Items of the second list without corresponding items.
+    pub only_b: u64,
+}
+
+impl Counts {
+    /// Whether there is no difference.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        self.changed + self.only_a + self.only_b == 0
+    }
 }
 
 /// Maximum number of times that lists are divided: an item that occurs twice in a list may occur

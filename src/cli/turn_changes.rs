@@ -3,9 +3,10 @@
 use super::drawing::{cropped, number};
 use super::show::printable;
 use super::turn_table::{cost, count, time, tools};
+use crate::alignment::Counts;
 use crate::batch::FileReport;
 use crate::diagnostic::plural;
-use crate::turns::{Check, Counts, Pair, Turn};
+use crate::turns::{Check, Pair, Turn, counts};
 use crate::usage::Usage;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -35,9 +36,9 @@ pub fn as_json(pairs: &[Pair<'_>]) -> String {
         json!({"change": change, "differ": differ, "a": pair.a, "b": pair.b}).to_string() + "\n"
     };
     let mut summary = json!({"change": "summary"});
-    let counts = serde_json::to_value(Counts::of(pairs));
-    if let (Value::Object(all), Ok(Value::Object(counts))) = (&mut summary, counts) {
-        all.extend(counts);
+    let numbers = serde_json::to_value(counts(pairs));
+    if let (Value::Object(all), Ok(Value::Object(numbers))) = (&mut summary, numbers) {
+        all.extend(numbers);
     }
     pairs.iter().map(line).collect::<String>() + &summary.to_string() + "\n"
 }
@@ -83,7 +84,7 @@ fn sums(turns: &[Turn]) -> String {
 
 /// Returns the counts of pairs in words.
 fn summary(pairs: &[Pair<'_>]) -> String {
-    let Counts { same, changed, only_a, only_b, .. } = Counts::of(pairs);
+    let Counts { same, changed, only_a, only_b, .. } = counts(pairs);
     let mut parts = vec![format!("{} in both", plural(same + changed, "turn"))];
     if changed > 0 {
         let tools = pairs.iter().filter(|pair| pair.tools_differ()).count();

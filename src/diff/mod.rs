@@ -6,6 +6,7 @@ mod fields;
 pub use count::count;
 pub use fields::FieldChange;
 
+pub use crate::alignment::Counts;
 use crate::alignment::{Hunk, hunks};
 use crate::context;
 use crate::error::{self, Error};
@@ -49,31 +50,6 @@ pub enum Change {
     OnlyA(Located<Record>),
     /// A record of the second session without a corresponding record in the first.
     OnlyB(Located<Record>),
-}
-
-/// Counts of the compared records.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Records of the first session.
-    pub a: u64,
-    /// Records of the second session.
-    pub b: u64,
-    /// Records that are the same in both.
-    pub same: u64,
-    /// Records that differ from their corresponding records.
-    pub changed: u64,
-    /// Records of the first session without corresponding records.
-    pub only_a: u64,
-    /// Records of the second session without corresponding records.
-    pub only_b: u64,
-}
-
-impl Counts {
-    /// Whether there is no difference.
-    #[must_use]
-    pub fn is_same(&self) -> bool {
-        self.changed + self.only_a + self.only_b == 0
-    }
 }
 
 /// Error, and the session in which it happened.

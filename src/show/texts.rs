@@ -1,10 +1,12 @@
 //! Texts as views show them.
 
+use crate::diagnostic::is_unsafe;
 use std::borrow::Cow;
 
 /// Returns a text without the colours of terminals and without characters that command a terminal or
 /// change the direction of text; line breaks are line feeds.
 pub fn clean(text: &str) -> Cow<'_, str> {
+    let is_unsafe = |c: char| !matches!(c, '\n' | '\t') && is_unsafe(c);
     let plain = |c: char| !is_unsafe(c);
     if text.chars().all(plain) {
         return Cow::Borrowed(text);
@@ -28,13 +30,6 @@ pub fn clean(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
-}
-
-/// Whether a character commands a terminal or changes the direction of text.
-fn is_unsafe(c: char) -> bool {
-    let control = c.is_control() && c != '\n' && c != '\t';
-    control
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 /// Returns a text in one line of at most `most` characters.

@@ -8,7 +8,7 @@ mod check;
 mod pair;
 
 pub use check::{Check, ExpectedTools};
-pub use pair::{Counts, Pair, paired};
+pub use pair::{Pair, counts, paired};
 
 use crate::error::Result;
 use crate::format::{Cx, Format, Parts};

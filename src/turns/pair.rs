@@ -1,8 +1,7 @@
 //! Turns of two sessions, paired by their questions.
 
 use super::Turn;
-use crate::alignment::{Hunk, hunks};
-use serde::Serialize;
+use crate::alignment::{Counts, Hunk, hunks};
 
 /// Two turns with the same question, or one that only one session has.
 #[derive(Clone, Copy, Debug)]
@@ -13,40 +12,21 @@ pub struct Pair<'t> {
     pub b: Option<&'t Turn>,
 }
 
-/// Number of pairs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
-    /// Turns of the first session.
-    pub a: u64,
-    /// Turns of the second session.
-    pub b: u64,
-    /// Pairs with the same tools and the same answer.
-    pub same: u64,
-    /// Pairs with other tools or another answer.
-    pub changed: u64,
-    /// Turns that only the first session has.
-    pub only_a: u64,
-    /// Turns that only the second session has.
-    pub only_b: u64,
-}
-
-impl Counts {
-    /// Counts pairs.
-    #[must_use]
-    pub fn of(pairs: &[Pair<'_>]) -> Self {
-        let mut counts = Self::default();
-        for pair in pairs {
-            counts.a += u64::from(pair.a.is_some());
-            counts.b += u64::from(pair.b.is_some());
-            *match (pair.a, pair.b) {
-                (_, None) => &mut counts.only_a,
-                (None, _) => &mut counts.only_b,
-                _ if pair.is_same() => &mut counts.same,
-                _ => &mut counts.changed,
-            } += 1;
-        }
-        counts
+/// Counts pairs: those with the same tools and the same answer are the same.
+#[must_use]
+pub fn counts(pairs: &[Pair<'_>]) -> Counts {
+    let mut counts = Counts::default();
+    for pair in pairs {
+        counts.a += u64::from(pair.a.is_some());
+        counts.b += u64::from(pair.b.is_some());
+        *match (pair.a, pair.b) {
+            (_, None) => &mut counts.only_a,
+            (None, _) => &mut counts.only_b,
+            _ if pair.is_same() => &mut counts.same,
+            _ => &mut counts.changed,
+        } += 1;
     }
+    counts
 }
 
 impl Pair<'_> {
