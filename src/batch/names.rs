@@ -54,7 +54,8 @@ impl Namer {
         self.taken.insert(name.into());
     }
 
-    /// Assigns a name to an input's output, with the ending of the kind `to`. If the name is taken, it gets `-2`, `-3`, and so on.
+    /// Assigns a name to an input's output, with the ending of the kind `to`. If the name is taken,
+    /// it gets `-2`, `-3`, and so on.
     pub fn name(&mut self, job: &Job, to: Kind<'_>) -> Name {
         let first = nth(job, to, 1);
         if self.taken.insert(first.main.clone().into()) {

@@ -86,9 +86,9 @@ pub(super) enum Way {
     Quoted,
     /// Behind a name in capital letters, as in the environment.
     Environment,
-    /// As the rest of a line, directly behind its name.
+    /// The rest of a line, directly behind its name.
     Line,
-    /// As the rest of a line, behind an equals sign with spaces.
+    /// The rest of a line, behind an equals sign with spaces.
     Assignment,
     /// Among other words or code.
     Plain,

@@ -1,4 +1,4 @@
-//! What a user gets who types little, or something else than was meant.
+//! Command lines with a mistake, or with next to nothing in them.
 
 use crate::common::{Dir, own};
 use serde_json::Value;

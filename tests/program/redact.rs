@@ -166,7 +166,7 @@ fn no_planted_secret_is_in_any_output() {
     }
 }
 
-/// What a model gets of the only session in a folder.
+/// Returns the context of a session, as `copyist context` prints it.
 fn context(dir: &Dir, path: &str) -> Value {
     let done = dir.run(&["context", "--as", "canonical", path]);
     assert!(done.status.success(), "{done:?}");

@@ -13,7 +13,7 @@ fn runs() -> Dir {
     dir
 }
 
-/// What the command prints, with its exit code.
+/// Runs the command; returns its exit code and its output.
 fn printed(dir: &Dir, args: &[&str]) -> (Option<i32>, String) {
     let done = dir.run(args);
     (done.status.code(), String::from_utf8([done.stdout, done.stderr].concat()).expect("UTF-8"))
