@@ -1,6 +1,6 @@
 //! The command `copyist continue`.
 
-use super::machine::{self, Changing, quoted, resume, words};
+use super::machine::{self, Among, Changing, quoted, resume, words};
 use super::show::printable;
 use super::{Stop, config, names, print};
 use crate::batch::{FileReport, ReportedPath};
@@ -47,9 +47,10 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let only = self.agent.map(|agent| agent.format);
-        let session = machine::one(self.session.as_deref(), only, !self.json)?;
         let format = self.to.format;
+        let only = self.agent.map(|agent| agent.format);
+        let among = Among { only, target: Some(format), asks: !self.json };
+        let session = machine::one(self.session.as_deref(), among)?;
         if session.summary.agent == format.name {
             let words = words(format, &session.summary.id, &session.path);
             let line = resume(session.summary.project.as_deref(), &words);

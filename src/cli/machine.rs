@@ -73,10 +73,23 @@ impl Session {
     }
 }
 
+/// Sessions among which a command looks for its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Among {
+    /// The agent whose sessions count; without it, those of all agents do.
+    pub only: Option<&'static Format>,
+    /// The agent whose sessions do not count where another agent's session has the name, too: a
+    /// continued session keeps its identifier.
+    pub target: Option<&'static Format>,
+    /// Whether the user chooses at a terminal if no session is named.
+    pub asks: bool,
+}
+
 /// Returns the session that a command is about: a file, a session by its name, or without an
-/// argument the session that the user chooses, if `asks` and there is a terminal, else the session
-/// of the current folder with the newest message.
-pub fn one(name: Option<&Path>, only: Option<&'static Format>, asks: bool) -> Result<Listed, Stop> {
+/// argument the session that the user chooses, else the session of the current folder with the
+/// newest message.
+pub fn one(name: Option<&Path>, among: Among) -> Result<Listed, Stop> {
+    let Among { only, target, asks } = among;
     let mut cache = cache();
     let shown = || printable(&name.unwrap_or(Path::new("")).to_string_lossy());
     let found = match name {
@@ -126,7 +139,19 @@ pub fn one(name: Option<&Path>, only: Option<&'static Format>, asks: bool) -> Re
     let _ = cache.save();
     match found {
         Search::One(one) => Ok(*one),
-        Search::Several(all) => Err(Stop::usage(several(&shown(), &all))),
+        Search::Several(mut all) => {
+            let is_target = |one: &Listed| target.is_some_and(|own| one.summary.agent == own.name);
+            if !all.iter().all(is_target) {
+                all.retain(|one| !is_target(one));
+            }
+            match all.pop() {
+                Some(one) if all.is_empty() => Ok(one),
+                last => {
+                    all.extend(last);
+                    Err(Stop::usage(several(&shown(), &all)))
+                }
+            }
+        }
         Search::Nothing => Err(Stop::usage(format!(
             "{}: no file has this path, and no session this identifier; `copyist list` prints those that are there",
             shown()

@@ -2,9 +2,10 @@
 
 use super::args::{Masking, Telling, When};
 use super::inputs::Sessions;
+use super::machine::{self, Among};
 use super::reading::{Reading, Strictness, Tolerance, Warned};
 use super::run::run;
-use super::{Stop, machine, pager, show, style};
+use super::{Stop, pager, show, style};
 use crate::batch::{Action, JobSource, Place, Task};
 use crate::format::Options;
 use crate::show::{Branches, Form, Request, Tools};
@@ -176,7 +177,7 @@ impl Args {
 
 /// Lets the user choose a session; returns its path, and its identifier in a folder of sessions.
 fn chosen(asks: bool) -> Result<(Option<PathBuf>, Option<String>), Stop> {
-    let one = machine::one(None, None, asks)?;
+    let one = machine::one(None, Among { asks, ..Among::default() })?;
     Ok(match &one.job.source {
         JobSource::Whole(whole) => {
             (Some(whole.among.home.clone()), Some(whole.among.session.clone()))

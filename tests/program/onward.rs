@@ -430,3 +430,14 @@ fn an_agent_that_resumes_nothing_is_refused_with_the_reason() {
         assert!(code == 2 && said.contains(reason), "{agent}: {code} {said}");
     }
 }
+
+#[test]
+fn session_is_continued_and_brought_back_by_its_identifier() {
+    let (home, source) = home_of("claude-code");
+    let id = source.file_stem().expect("a name").to_string_lossy().into_owned();
+    for agent in ["codex", "claude-code", "codex"] {
+        // The sessions of both agents have the identifier.
+        let (code, said) = said(&home, &["continue", &id, "--in", agent]);
+        assert_eq!(code, 0, "{agent}: {said}");
+    }
+}
