@@ -49,7 +49,7 @@ impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let format = self.to.format;
         let only = self.agent.map(|agent| agent.format);
-        let among = Among { only, target: Some(format), asks: !self.json };
+        let among = Among { only, target: Some(format), interactive: !self.json };
         let session = machine::one(self.session.as_deref(), among)?;
         if session.summary.agent == format.name {
             let words = words(format, &session.summary.id, &session.path);

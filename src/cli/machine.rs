@@ -82,14 +82,14 @@ pub struct Among {
     /// continued session keeps its identifier.
     pub target: Option<&'static Format>,
     /// Whether the user chooses at a terminal if no session is named.
-    pub asks: bool,
+    pub interactive: bool,
 }
 
 /// Returns the session that a command is about: a file, a session by its name, or without an
 /// argument the session that the user chooses, else the session of the current folder with the
 /// newest message.
 pub fn one(name: Option<&Path>, among: Among) -> Result<Listed, Stop> {
-    let Among { only, target, asks } = among;
+    let Among { only, target, interactive } = among;
     let mut cache = cache();
     let shown = || printable(&name.unwrap_or(Path::new("")).to_string_lossy());
     let found = match name {
@@ -117,7 +117,7 @@ pub fn one(name: Option<&Path>, among: Among) -> Result<Listed, Stop> {
             let here = std::env::current_dir().unwrap_or_default();
             let heres = [here.canonicalize().unwrap_or_else(|_| here.clone()), here];
             let all = survey(&folders(only)?, &|_| true, &mut cache).0;
-            let chosen = match asks && pick::has_terminal() {
+            let chosen = match interactive && pick::has_terminal() {
                 true => {
                     let _ = cache.save();
                     pick::session(all, &heres)?

@@ -176,8 +176,8 @@ impl Args {
 }
 
 /// Lets the user choose a session; returns its path, and its identifier in a folder of sessions.
-fn chosen(asks: bool) -> Result<(Option<PathBuf>, Option<String>), Stop> {
-    let one = machine::one(None, Among { asks, ..Among::default() })?;
+fn chosen(interactive: bool) -> Result<(Option<PathBuf>, Option<String>), Stop> {
+    let one = machine::one(None, Among { interactive, ..Among::default() })?;
     Ok(match &one.job.source {
         JobSource::Whole(whole) => {
             (Some(whole.among.home.clone()), Some(whole.among.session.clone()))
