@@ -41,7 +41,6 @@ pub struct Counts {
 
 impl Counts {
     /// Whether there is no difference.
-    #[must_use]
     pub fn is_same(&self) -> bool {
         self.changed + self.only_a + self.only_b == 0
     }
@@ -64,7 +63,6 @@ const LONG: usize = 20_000;
 /// let differ = hunks(&[1, 2, 3, 4], &[1, 3, 4, 5]);
 /// assert_eq!(differ, [Hunk { a: 1..2, b: 1..1 }, Hunk { a: 4..4, b: 3..4 }]);
 /// ```
-#[must_use]
 pub fn hunks(a: &[u64], b: &[u64]) -> Vec<Hunk> {
     let mut hunks = Vec::new();
     let whole = Part { a, b, from: (0, 0) };

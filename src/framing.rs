@@ -33,7 +33,6 @@ pub struct Framing {
 
 impl Framing {
     /// Returns the line in the form that the checks need.
-    #[must_use]
     pub fn line(&self) -> Line<'_> {
         Line { bytes: &self.bytes, at: self.at, terminated: self.terminated }
     }
@@ -54,9 +53,6 @@ pub struct FramedLines {
 
 impl FramedLines {
     /// Opens the lines of a part.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn over(part: Box<dyn Read>, limit: usize) -> Result<Self> {
         let mut lines = Lines::new(part, limit);
         let bom = lines.skip_bom()?;
@@ -69,7 +65,6 @@ impl FramedLines {
     }
 
     /// Sets the number of the part.
-    #[must_use]
     pub fn of_part(self, part: u32) -> Self {
         Self { part, ..self }
     }
@@ -98,9 +93,6 @@ impl FramedLines {
     }
 
     /// Reports the damage of a line, and keeps the line.
-    ///
-    /// # Errors
-    /// The error itself, if the options do not keep such lines.
     pub fn damaged(&mut self, frame: &Framing, error: Error, cx: &Cx<'_>) -> Result<Record> {
         let keeps = cx.keeps(&error);
         if !frame.terminated {
@@ -114,7 +106,6 @@ impl FramedLines {
     }
 
     /// Returns where the next line begins.
-    #[must_use]
     pub fn position(&self) -> Position {
         Position { part: self.part, ..self.lines.position() }
     }
@@ -160,9 +151,6 @@ pub trait ReadLines {
     fn line(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<bool>;
 
     /// Queues the records that are known only at the end.
-    ///
-    /// # Errors
-    /// If the file does not have what every file has.
     fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()>;
 
     /// Whether the lines behind an error can be read: not before the first record, where the format
@@ -183,13 +171,11 @@ pub struct Reading<'a, R> {
 
 impl<'a, R: ReadLines> Reading<'a, R> {
     /// Begins to read.
-    #[must_use]
     pub fn new(reader: R, cx: &'a Cx<'a>) -> Self {
         Self::behind(VecDeque::new(), reader, cx)
     }
 
     /// Begins to read behind these records.
-    #[must_use]
     pub fn behind(ready: VecDeque<Located<Record>>, reader: R, cx: &'a Cx<'a>) -> Self {
         Self { reader, cx, ready, done: false }
     }
@@ -240,7 +226,6 @@ pub struct Pen {
 
 impl Pen {
     /// Begins writing to a part.
-    #[must_use]
     pub fn to(part: Box<dyn Write>) -> Self {
         Self { to: part, out: Vec::new(), eol: b"\n", pending: None, final_newline: true }
     }
@@ -261,9 +246,6 @@ impl Pen {
     }
 
     /// Begins a line; returns the buffer for its bytes.
-    ///
-    /// # Errors
-    /// If what comes before it cannot be written.
     pub fn line(&mut self) -> Result<&mut Vec<u8>> {
         self.more()?;
         if let Some(eol) = self.pending.replace(self.eol) {
@@ -273,9 +255,6 @@ impl Pen {
     }
 
     /// Writes a line, unless `write` returns false; returns whether it did.
-    ///
-    /// # Errors
-    /// If what comes before it cannot be written.
     pub fn try_line(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) -> Result<bool> {
         let (pending, start) = (self.pending, self.more()?.len());
         let written = write(self.line()?);
@@ -287,9 +266,6 @@ impl Pen {
     }
 
     /// Continues a line that may be too long for memory.
-    ///
-    /// # Errors
-    /// If what comes before it cannot be written.
     pub fn more(&mut self) -> Result<&mut Vec<u8>> {
         if self.out.len() >= CHUNK {
             self.flush()?;
@@ -298,9 +274,6 @@ impl Pen {
     }
 
     /// Writes a line that was kept as it is; returns false if the record is not such a line.
-    ///
-    /// # Errors
-    /// If what comes before it cannot be written.
     pub fn write_unchanged(&mut self, record: &Record) -> Result<bool> {
         let line = record.node.line().filter(|_| record.kind == Kind::Opaque);
         let Some(line) = line else { return Ok(false) };
@@ -315,9 +288,6 @@ impl Pen {
     }
 
     /// Ends the last line and passes all output on.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn finish(mut self) -> Result<()> {
         if let Some(eol) = self.pending.take().filter(|_| self.final_newline) {
             self.out.extend_from_slice(eol);

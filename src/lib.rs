@@ -57,6 +57,9 @@
 //! Conversions inside one format work on the bytes: [`migrate`] changes the few that must change
 //! and checks the rest. [`validate`] reports the defects of a session, [`detect`] finds its format.
 //!
+//! Modules that this page does not list are the parts of these; they are no interface for other
+//! programs, and change without notice.
+//!
 //! # Direction
 //!
 //! Each module imports only modules that this list names before it: `position`, `json`, `times`,
@@ -77,32 +80,48 @@ pub mod position;
 
 pub mod json;
 
+#[cfg_attr(doc, doc(hidden))]
 pub mod alignment;
 pub mod ids;
 pub mod record;
+#[cfg_attr(doc, doc(hidden))]
 pub mod redact;
+#[cfg_attr(doc, doc(hidden))]
 pub mod threads;
+#[cfg_attr(doc, doc(hidden))]
 pub mod times;
 
 pub mod diagnostic;
 pub mod error;
 
+#[cfg_attr(doc, doc(hidden))]
 pub mod lines;
+#[cfg_attr(doc, doc(hidden))]
 pub mod mapping;
+#[cfg_attr(doc, doc(hidden))]
 pub mod members;
+#[cfg_attr(doc, doc(hidden))]
 pub mod yaml;
 
+#[cfg_attr(doc, doc(hidden))]
 pub mod parts;
 
+#[cfg_attr(doc, doc(hidden))]
 pub mod context_rules;
+#[cfg_attr(doc, doc(hidden))]
 pub mod dialect;
+#[cfg_attr(doc, doc(hidden))]
 pub mod edit;
 pub mod format;
+#[cfg_attr(doc, doc(hidden))]
 pub mod framing;
 pub mod memory;
+#[cfg_attr(doc, doc(hidden))]
 pub mod named;
 pub mod repair;
+#[cfg_attr(doc, doc(hidden))]
 pub mod stage;
+#[cfg_attr(doc, doc(hidden))]
 pub mod tree;
 
 pub mod formats;
@@ -112,7 +131,9 @@ pub mod detect;
 pub mod session;
 
 pub mod context;
+#[cfg_attr(doc, doc(hidden))]
 pub mod origin;
+#[cfg_attr(doc, doc(hidden))]
 pub mod turns;
 
 pub mod convert;
@@ -123,10 +144,13 @@ pub mod migrate;
 pub mod show;
 pub mod validate;
 
+#[cfg_attr(doc, doc(hidden))]
 pub mod store;
 
+#[cfg_attr(doc, doc(hidden))]
 pub mod batch;
 
+#[cfg_attr(doc, doc(hidden))]
 pub mod home;
 
 pub mod manager;
@@ -134,5 +158,5 @@ pub mod manager;
 pub use manager::{Session, convert};
 
 #[cfg(feature = "cli")]
-#[doc(hidden)]
+#[cfg_attr(doc, doc(hidden))]
 pub mod cli;

@@ -44,7 +44,6 @@ impl Line<'_> {
     ///
     /// pi skips such lines: it trims with `String.prototype.trim`, which takes more than JSON's
     /// four kinds of space, U+00A0 and U+FEFF among them.
-    #[must_use]
     pub fn is_blank(&self) -> bool {
         match self.bytes.first() {
             None => true,
@@ -69,7 +68,6 @@ pub struct OwnedLine {
 
 impl OwnedLine {
     /// Returns the line itself.
-    #[must_use]
     pub fn line(&self) -> Line<'_> {
         Line { bytes: &self.bytes, at: self.at, terminated: self.terminated }
     }
@@ -93,19 +91,16 @@ pub struct Block {
 
 impl Block {
     /// Returns the lines.
-    #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.memory.get(self.start..self.end).unwrap_or_default()
     }
 
     /// Returns where they begin in their part.
-    #[must_use]
     pub fn byte(&self) -> u64 {
         self.byte
     }
 
     /// Returns the buffer, for other uses.
-    #[must_use]
     pub fn into_memory(self) -> Vec<u8> {
         self.memory
     }
@@ -202,9 +197,6 @@ impl<R: Read> Lines<R> {
     }
 
     /// Steps over a byte order mark at the beginning; returns whether there was one.
-    ///
-    /// # Errors
-    /// If the source cannot be read.
     pub fn skip_bom(&mut self) -> Result<bool> {
         while self.end - self.start < BOM.len() && self.fill()? {}
         if self.at.byte == 0 && self.pending().starts_with(BOM) {
@@ -216,7 +208,6 @@ impl<R: Read> Lines<R> {
     }
 
     /// Returns where the next line begins.
-    #[must_use]
     pub fn position(&self) -> Position {
         self.at
     }
@@ -283,9 +274,6 @@ impl<R: Read> Lines<R> {
     /// buffer. `None` if the next line is longer, has no ending or may be longer than the limit, or
     /// if there is none; [`next`](Self::next) handles these cases. The lines are counted when
     /// [`passed`](Self::passed) is called.
-    ///
-    /// # Errors
-    /// Errors of the source.
     pub fn take(&mut self, room: usize, spare: &mut Vec<u8>) -> Result<Option<Block>> {
         while !self.overlong && self.end - self.start < room && self.fill()? {}
         let unread = if self.overlong { &[] } else { self.pending() };

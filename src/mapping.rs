@@ -62,26 +62,22 @@ pub struct BlockType {
 }
 
 /// Returns a row for a value that keeps its spelling.
-#[must_use]
 pub const fn row(key: &'static str, field: Field) -> Row {
     Row { key, field, how: How::Json }
 }
 
 /// Returns a row for an object.
-#[must_use]
 pub const fn object(key: &'static str, field: Field, rows: &'static [Row]) -> Row {
     Row { key, field, how: How::Object(rows) }
 }
 
 /// Returns a row for content.
-#[must_use]
 pub const fn blocks(key: &'static str, field: Field, types: &'static [BlockType]) -> Row {
     Row { key, field, how: How::Blocks(types) }
 }
 
 /// Returns a row for an object whose members are fields of the node itself; `rest` is the field for
 /// its unnamed members.
-#[must_use]
 pub const fn within(key: &'static str, rest: Option<Field>, rows: &'static [Row]) -> Row {
     let field = match rest {
         Some(field) => field,
@@ -91,19 +87,16 @@ pub const fn within(key: &'static str, rest: Option<Field>, rows: &'static [Row]
 }
 
 /// Returns a row for a value that is always the same.
-#[must_use]
 pub const fn fixed(key: &'static str, value: &'static str) -> Row {
     Row { key, field: Field::Extra, how: How::Fixed(value) }
 }
 
 /// Returns a row for a value without a field.
-#[must_use]
 pub const fn kept(key: &'static str) -> Row {
     Row { key, field: Field::Extra, how: How::Kept }
 }
 
 /// Returns a row for a value that the caller reads and writes.
-#[must_use]
 pub const fn apart(key: &'static str) -> Row {
     Row { key, field: Field::Extra, how: How::Apart }
 }
@@ -112,9 +105,6 @@ pub const fn apart(key: &'static str) -> Row {
 pub type Taking<'t> = &'t mut dyn FnMut(&mut Source<'_>, Span, &mut Extra) -> Result<bool, Fault>;
 
 /// Keeps a text's one value as it is, under the name of its type where that is known.
-///
-/// # Errors
-/// If the text is not one JSON value.
 pub fn whole(text: &Bytes, name: Option<&str>) -> Result<Record, Fault> {
     let mut source = Source::new(text);
     let span = source.cursor.skip_value()?;
@@ -146,33 +136,26 @@ pub struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// Starts at the beginning of `line`, which must be UTF-8.
-    #[must_use]
     pub fn new(line: &'a Bytes) -> Self {
         Self::at(line, Cursor::new(line))
     }
 
     /// Continues at `cursor`.
-    #[must_use]
     pub fn at(line: &'a Bytes, cursor: Cursor<'a>) -> Self {
         Self { line, cursor, ambiguous: false, unique: false, apart: None, skims: false }
     }
 
     /// Returns the value that `span` covers, as a slice of the line.
-    #[must_use]
     pub fn json(&self, span: Span) -> Json {
         Json::checked(self.line.slice(span.start..span.end))
     }
 
     /// Returns the spelling that `span` covers.
-    #[must_use]
     pub fn spelling(&self, span: Span) -> &'a [u8] {
         span.of(self.line)
     }
 
     /// Reads one value by its row; a value of another shape goes to `extra`.
-    ///
-    /// # Errors
-    /// If the text breaks the grammar.
     pub fn value(
         &mut self,
         key: Span,
@@ -210,9 +193,6 @@ impl<'a> Source<'a> {
     }
 
     /// Keeps a member as it is.
-    ///
-    /// # Errors
-    /// If the text breaks the grammar.
     pub fn unknown(&mut self, key: Span, extra: &mut Extra) -> Result<(), Fault> {
         let value = self.cursor.skip_value()?;
         extra.add(self.spelling(key), self.spelling(value));
@@ -221,9 +201,6 @@ impl<'a> Source<'a> {
 
     /// Reads the object that begins here. `decides` is the member that the caller has already read
     /// to choose the rows; it is skipped.
-    ///
-    /// # Errors
-    /// If the text breaks the grammar.
     pub fn object(
         &mut self,
         rows: &'static [Row],
@@ -237,9 +214,6 @@ impl<'a> Source<'a> {
     }
 
     /// Reads the object that begins here; the unnamed members are left to the caller.
-    ///
-    /// # Errors
-    /// If the text breaks the grammar.
     pub fn members(
         &mut self,
         rows: &'static [Row],
@@ -255,9 +229,6 @@ impl<'a> Source<'a> {
     }
 
     /// Reads the object that begins here; `take` is called first for each member.
-    ///
-    /// # Errors
-    /// If the text breaks the grammar.
     pub fn taking(
         &mut self,
         rows: &'static [Row],
@@ -299,9 +270,6 @@ impl<'a> Source<'a> {
     }
 
     /// Reads the list of blocks that begins here.
-    ///
-    /// # Errors
-    /// If the text breaks the grammar.
     pub fn block_list(&mut self, types: &'static [BlockType]) -> Result<Vec<Node>, Fault> {
         let mut list = Vec::new();
         self.cursor.begin_array()?;
@@ -447,7 +415,6 @@ impl<'o> Object<'o> {
 
 /// Whether a block has a place among these types. Writers leave out the blocks that have none, and
 /// report them.
-#[must_use]
 pub fn can_write(types: &'static [BlockType], node: &Node) -> bool {
     node.is(Field::Type, block::OPAQUE) || types.iter().any(|t| node.is(Field::Type, t.name))
 }

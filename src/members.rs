@@ -18,7 +18,6 @@ pub struct Member {
 impl Member {
     /// Returns the span of the member with one comma, so that the rest of the line's object is
     /// valid without it.
-    #[must_use]
     pub fn with_comma(&self, line: &[u8], members: usize) -> Span {
         if members > 1 && line.get(self.before.wrapping_sub(1)) == Some(&b'{') {
             Span { start: self.key.start, end: self.after }
@@ -62,9 +61,6 @@ pub struct Scan {
 
 impl Scan {
     /// Walks a line that is UTF-8. `None` if it is JSON but not an object.
-    ///
-    /// # Errors
-    /// If it is not one JSON value.
     pub fn of(line: &[u8]) -> Result<Option<Self>, Fault> {
         let mut scan = Self::default();
         Ok(scan.walk(line)?.then_some(scan))
@@ -72,9 +68,6 @@ impl Scan {
 
     /// Walks a line that is UTF-8, with a fresh scan that stays in its place; returns false if the
     /// line is not an object.
-    ///
-    /// # Errors
-    /// If it is not one JSON value.
     pub fn walk(&mut self, line: &[u8]) -> Result<bool, Fault> {
         if let Some(mut tokens) = Tokens::of(line) {
             if let Ok(true) = self.along(&mut tokens, line) {
@@ -170,7 +163,6 @@ impl Scan {
     }
 
     /// Whether the line's `type` is `name`.
-    #[must_use]
     pub fn is(&self, line: &[u8], name: &str) -> bool {
         self.kind.is_some_and(|kind| text::is(kind.value.of(line), name))
     }
@@ -189,7 +181,6 @@ pub struct Found {
 
 impl Found {
     /// Returns a line of which only the end is known.
-    #[must_use]
     pub fn at(end: usize) -> Self {
         Self { end, scan: Scan::default(), good: false }
     }

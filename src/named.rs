@@ -46,7 +46,6 @@ pub enum Status {
 
 impl Status {
     /// The software's own word.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::NotExistent => "not_existent",
@@ -103,7 +102,6 @@ pub struct Counts {
 
 impl Counts {
     /// Returns how many turns there are.
-    #[must_use]
     pub fn turns(&self) -> u64 {
         self.prompts.max(self.results)
     }

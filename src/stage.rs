@@ -46,7 +46,6 @@ pub struct Like {
 
 impl Like {
     /// Returns the properties of a sink.
-    #[must_use]
     pub fn of(sink: &dyn Sink) -> Self {
         let (takes_parts, is_native) = (sink.takes_parts(), sink.is_native());
         Self { stem: sink.stem(), takes_parts, is_native }
@@ -96,9 +95,6 @@ impl<'s> Stage<'s> {
 
     /// Returns the output with the files that sessions share, as if these contained only this
     /// session.
-    ///
-    /// # Errors
-    /// If one cannot be made.
     pub fn whole(&mut self) -> Result<Staged> {
         let mut whole = self.parts();
         for (name, part) in &self.adds {
@@ -120,9 +116,6 @@ impl<'s> Stage<'s> {
     }
 
     /// Gives the parts the contents of parts of a session, by their names in the same order.
-    ///
-    /// # Errors
-    /// If one cannot be read, or there is no room.
     pub fn fill(&mut self, names: &[String], session: &mut dyn Parts) -> Result<()> {
         let there = session.names();
         for ((_, part), name) in self.parts.iter_mut().zip(names) {
@@ -149,9 +142,6 @@ impl<'s> Stage<'s> {
 
     /// Puts the waiting parts that sessions share in their places. Returns the names of those whose
     /// place has other contents.
-    ///
-    /// # Errors
-    /// If one cannot be written.
     pub fn share(&mut self) -> Result<Vec<String>> {
         let mut others = Vec::new();
         let waiting = if self.waits { std::mem::take(&mut self.adds) } else { Vec::new() };
@@ -166,9 +156,6 @@ impl<'s> Stage<'s> {
 
     /// Puts the parts in their places; below the path `native`, if the format's software names it
     /// so. Parts that wait to be [shared](Self::share) are left out.
-    ///
-    /// # Errors
-    /// If one cannot be written.
     pub fn finish(self, native: Option<(String, &str)>) -> Result<()> {
         let placed = |name: &str| match &native {
             Some((path, ending)) if name.is_empty() => format!("{path}{ending}"),

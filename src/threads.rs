@@ -28,21 +28,18 @@ pub struct Resting(ThreadBudget);
 impl ThreadBudget {
     /// Makes a budget of this number of threads, none of them at work. The default budget has none
     /// to borrow.
-    #[must_use]
     pub fn new(threads: usize) -> Self {
         Self(Arc::new(AtomicIsize::new(threads.try_into().unwrap_or(isize::MAX))))
     }
 
     /// Counts the calling thread, which has an input to work on, whatever the number of other
     /// threads at work.
-    #[must_use]
     pub fn work(&self) -> Busy {
         self.0.fetch_sub(1, Ordering::Relaxed);
         Busy(self.clone())
     }
 
     /// Borrows an idle thread, if there is one.
-    #[must_use]
     pub fn borrow(&self) -> Option<Busy> {
         let free = |idle: isize| (idle > 0).then(|| idle - 1);
         let borrowed = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, free);
@@ -50,14 +47,12 @@ impl ThreadBudget {
     }
 
     /// Counts the calling thread, which is at work, as idle while it waits for others.
-    #[must_use]
     pub fn rest(&self) -> Resting {
         self.0.fetch_add(1, Ordering::Relaxed);
         Resting(self.clone())
     }
 
     /// Whether a borrowed thread must be returned: more are at work than there are.
-    #[must_use]
     pub fn are_short(&self) -> bool {
         self.0.load(Ordering::Relaxed) < 0
     }

@@ -14,7 +14,6 @@ use jiff::{SignedDuration, Timestamp};
 /// assert_eq!(time("2025-12-03T10:11:12+01:00").as_deref(), Some("2025-12-03T09:11:12.000Z"));
 /// assert_eq!(time("yesterday"), None);
 /// ```
-#[must_use]
 pub fn read(time: &Json) -> Option<Timestamp> {
     let text = time.text()?;
     let plain = || text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok();
@@ -31,7 +30,6 @@ pub fn read(time: &Json) -> Option<Timestamp> {
 /// assert_eq!(time(1788339600.5).as_deref(), Some("2026-09-02T09:00:00.500Z"));
 /// assert_eq!(times::of_number(&Json::string("1788339600")), None);
 /// ```
-#[must_use]
 pub fn of_number(time: &Json) -> Option<Timestamp> {
     let number = time.float()?;
     let millis = if number.abs() < 1e11 { number * 1000.0 } else { number };
@@ -39,31 +37,26 @@ pub fn of_number(time: &Json) -> Option<Timestamp> {
 }
 
 /// Returns the time one millisecond later.
-#[must_use]
 pub fn after(time: Timestamp) -> Timestamp {
     time.checked_add(SignedDuration::from_millis(1)).unwrap_or(time)
 }
 
 /// Spells a time as JavaScript's `toISOString` does.
-#[must_use]
 pub fn with_millis(time: Timestamp) -> String {
     format!("{time:.3}")
 }
 
 /// Spells a time as Python's `isoformat` does with microseconds, and a `Z`.
-#[must_use]
 pub fn with_micros(time: Timestamp) -> String {
     civil(time).strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 
 /// Spells a time as the shell's `date` does, to the second.
-#[must_use]
 pub fn with_seconds(time: Timestamp) -> String {
     civil(time).strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 /// Spells a time to the second, with a space before the time of day.
-#[must_use]
 pub fn in_seconds(time: Timestamp) -> String {
     civil(time).strftime("%Y-%m-%d %H:%M:%S").to_string()
 }

@@ -42,9 +42,6 @@ pub type OpenedJournal = (Journal, Option<Header>, Vec<Entry>, u64);
 
 impl Account {
     /// Opens the journal file, which an earlier run may have begun.
-    ///
-    /// # Errors
-    /// If it cannot be written, or is something else.
     pub fn open(path: &Path) -> Result<OpenedJournal> {
         let (journal, read) = Journal::open(path)?;
         Ok(match read {
@@ -54,14 +51,12 @@ impl Account {
     }
 
     /// Creates an account that continues after `entries`. Their paths are relative to `root`.
-    #[must_use]
     pub fn new(path: &Path, journal: Journal, root: PathBuf, entries: Vec<Entry>) -> Self {
         let journal = Some(Mutex::new(journal));
         Self { path: real(path), journal, ..Self::of(root, entries) }
     }
 
     /// Creates an account that only knows `entries`. Their paths are relative to `root`.
-    #[must_use]
     pub fn of(root: PathBuf, entries: impl IntoIterator<Item = Entry>) -> Self {
         let mut earlier: HashMap<Key, Entry> = HashMap::new();
         for mut entry in entries {
@@ -75,20 +70,17 @@ impl Account {
     }
 
     /// Returns the last entry of an input.
-    #[must_use]
     pub fn last(&self, job: &Job) -> Option<&Entry> {
         self.earlier.get(&key(job)?)
     }
 
     /// Returns the path of the journal.
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
     /// Returns the state of an input after the earlier run, and the files that the earlier run
     /// wrote for it. The files that make up the input are determined with the options `reading`.
-    #[must_use]
     pub fn earlier(&self, job: &Job, reading: ReadOptions) -> (Earlier, Vec<PathBuf>) {
         let Some(entry) = self.entry_of(job) else { return (Earlier::Nothing, Vec::new()) };
         let holds = self.holds(entry) && self.has_files(entry, job, reading);
@@ -103,7 +95,6 @@ impl Account {
     }
 
     /// Returns the files that earlier runs wrote for an input and that have not changed since.
-    #[must_use]
     pub fn untouched(&self, job: &Job) -> Vec<PathBuf> {
         let entry = self.last(job);
         let outputs = entry.into_iter().flat_map(|entry| &entry.outputs);
@@ -155,7 +146,6 @@ impl Account {
     }
 
     /// Returns the journal entry of an input; `None` for an input that gets no entry of its own.
-    #[must_use]
     pub fn entry(
         &self,
         job: &Job,
@@ -180,7 +170,6 @@ impl Account {
     }
 
     /// Returns the description of an output for the journal.
-    #[must_use]
     pub fn output(&self, placed: &Placed, hash: String) -> State {
         State {
             hash: Some(hash),
@@ -204,9 +193,6 @@ impl Account {
     }
 
     /// Appends entries to the journal.
-    ///
-    /// # Errors
-    /// If the system refuses; then none was added.
     pub fn record(&self, entries: &[Entry]) -> Result<()> {
         match &self.journal {
             Some(journal) if !entries.is_empty() => {
@@ -230,7 +216,6 @@ fn key(job: &Job) -> Option<Key> {
 }
 
 /// Returns the folder that contains all named paths; `None` if there is none.
-#[must_use]
 pub fn root(paths: &[PathBuf]) -> Option<PathBuf> {
     let folder = |path: &PathBuf| match path.is_dir() {
         true => path.canonicalize().ok(),

@@ -21,7 +21,6 @@ pub struct Beside {
 
 /// Finds the files of a session of `format`, if the name of `path` has one of the endings of its
 /// files, or `path` is in one of the folders of its files, or a file beside its main file.
-#[must_use]
 pub fn beside(format: &Format, path: &Path) -> Beside {
     if !format.below.is_empty() {
         return below(format, path).unwrap_or_default();
@@ -158,7 +157,6 @@ impl Sides {
 }
 
 /// Whether a file is a symbolic link. A link that the user did not name may lead anywhere.
-#[must_use]
 pub fn is_link(file: &Path) -> bool {
     std::fs::symlink_metadata(file).is_ok_and(|meta| meta.is_symlink())
 }

@@ -89,7 +89,6 @@ struct Member {
 
 impl<'a> Commit<'a> {
     /// Creates a commit for a run with `workers` workers that records its entries in `account`.
-    #[must_use]
     pub fn new(account: Option<&'a Account>, fail_on: Option<FailOn>, workers: usize) -> Self {
         let most = Most::of(workers);
         let waiting = (0..workers.max(1)).map(|_| Mutex::new(Waiting::new(most))).collect();

@@ -51,29 +51,23 @@ impl Filter {
     /// Creates a filter. A file is selected if a pattern of `include` matches it, or a pattern for
     /// folders matches a folder above it, and no pattern of `exclude` does. An empty `include`
     /// matches everything.
-    ///
-    /// # Errors
-    /// If the patterns together grow too large.
     pub fn new(include: &[Pattern], exclude: &[Pattern]) -> Result<Self, Error> {
         let include = if include.is_empty() { None } else { Some(Globs::new(include)?) };
         Ok(Self { include, exclude: Globs::new(exclude)? })
     }
 
     /// Whether the filter selects every file, whatever its name is.
-    #[must_use]
     pub fn takes_all(&self) -> bool {
         let Globs { any, folders } = &self.exclude;
         self.include.is_none() && any.is_empty() && folders.is_empty()
     }
 
     /// Whether a walk enters a folder.
-    #[must_use]
     pub fn enters(&self, folder: &Path) -> bool {
         !self.exclude.any.is_match(folder) && !self.exclude.folders.is_match(folder)
     }
 
     /// Whether a file is selected, given that the walk enters the folders above it.
-    #[must_use]
     pub fn takes(&self, file: &Path) -> bool {
         let included = self.include.as_ref().is_none_or(|include| {
             let mut folders = file.ancestors().skip(1);

@@ -29,7 +29,6 @@ pub struct ReadOptions {
 
 impl ReadOptions {
     /// Collects the format if the user named it, and the reading options.
-    #[must_use]
     pub fn new(from: Option<Spec>, options: &Options) -> Self {
         Self { from, encoding: options.encoding, mends: false }
     }
@@ -57,9 +56,6 @@ pub struct Opened<'j> {
 impl<'j> Opened<'j> {
     /// Opens a session with all files that make it up. `None` for a file that is not a session, if
     /// the user did not name it.
-    ///
-    /// # Errors
-    /// If it cannot be read, or is named and no session.
     pub fn new(origin: &'j JobSource, reading: ReadOptions, named: bool) -> Result<Option<Self>> {
         let path = match origin {
             JobSource::File(path) => path,
@@ -188,7 +184,6 @@ impl<'j> Opened<'j> {
 
 /// Returns the session file of which a file in a walked folder seems to be a backup, kept under an
 /// ending that the user chose.
-#[must_use]
 pub fn backed_up(path: &Path, reading: ReadOptions) -> Option<PathBuf> {
     let name = plain_name(path.file_name()?.to_str()?);
     if stem(name) != name {
@@ -209,7 +204,6 @@ pub fn backed_up(path: &Path, reading: ReadOptions) -> Option<PathBuf> {
 
 /// Describes the target of a link that was found in a folder, if a session may be missed because
 /// links are not followed: the target is a folder or a session file.
-#[must_use]
 pub fn missed(link: &Path, reading: ReadOptions) -> Option<&'static str> {
     let meta = std::fs::metadata(link).ok()?;
     if meta.is_dir() {
@@ -221,9 +215,6 @@ pub fn missed(link: &Path, reading: ReadOptions) -> Option<&'static str> {
 
 /// Explains why no session can be read from a file that no format recognises, if the file has the
 /// name of a session and so most likely was one. Other files in folders are ignored.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn ruin(path: &Path, reading: ReadOptions) -> Result<Option<&'static str>> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = plain_name(&name);
@@ -276,7 +267,6 @@ const BURIED: &str = "it does not begin as a session, but contains records of on
                       to read it";
 
 /// Returns the files of the session that the file at `path` is, or is part of.
-#[must_use]
 pub fn files_of(path: &Arc<Path>, reading: ReadOptions, named: bool) -> Vec<Arc<Path>> {
     let alone = || vec![Arc::clone(path)];
     if FORMATS.iter().all(|format| beside(format, path).files.len() < 2) {
@@ -316,16 +306,12 @@ impl Found {
     }
 
     /// Returns the format and the version.
-    #[must_use]
     pub fn name(&self) -> At {
         At { format: self.format, number: self.sniffed.version }
     }
 
     /// Detects the format from the first bytes, unless the user named it. `None` for a file that is
     /// not a session, if the user did not name the file.
-    ///
-    /// # Errors
-    /// If the input cannot be read, or is named and no session.
     pub fn of(
         input: &mut Input,
         path: Option<&Path>,

@@ -24,7 +24,6 @@ pub struct Gather {
 /// Replaces all files of a session by one job. This applies to files that were found in folders,
 /// and to named files if `gather` requests it. If only one session is wanted, all other jobs are
 /// dropped.
-#[must_use]
 pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
     let mut sessions = Sessions::default();
     let one = gather.session.is_some();

@@ -31,7 +31,6 @@ pub fn identity(job: &Job, fits: impl Fn(&Found) -> bool) -> Option<Identity> {
 
 impl Identity {
     /// Returns a hash of the identity.
-    #[must_use]
     pub fn hash(&self) -> u64 {
         ids::hash([self.format.as_bytes(), b"\0", self.id.as_bytes()].concat().as_slice())
     }

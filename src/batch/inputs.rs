@@ -75,7 +75,6 @@ pub struct Job {
 
 impl Job {
     /// Returns the name for display.
-    #[must_use]
     pub fn name(&self) -> ReportedPath {
         match &self.source {
             JobSource::File(path) => path.into(),
@@ -96,7 +95,6 @@ impl Job {
     }
 
     /// Returns the path, if the input is one file.
-    #[must_use]
     pub fn path(&self) -> Option<&Arc<Path>> {
         match &self.source {
             JobSource::File(path) => Some(path),
@@ -116,7 +114,6 @@ impl Job {
     }
 
     /// Returns how many bytes there are to read; `None` where only reading shows it.
-    #[must_use]
     pub fn size(&self) -> Option<u64> {
         if self.source == JobSource::Stdin {
             return None;
@@ -126,7 +123,6 @@ impl Job {
     }
 
     /// Creates the job of a file that was found in a folder.
-    #[must_use]
     pub fn found(path: impl Into<Arc<Path>>, relative: PathBuf) -> Self {
         Self { source: JobSource::File(path.into()), relative, named: false, passed_over: None }
     }
@@ -149,7 +145,6 @@ fn size(meta: Option<Metadata>) -> Option<u64> {
 }
 
 /// Returns a file name without the ending that its format uses.
-#[must_use]
 pub fn stem(name: &str) -> &str {
     let endings = FORMATS.iter().flat_map(|format| format.extensions);
     let longest = endings.filter(|ending| name.ends_with(**ending)).max_by_key(|e| e.len());

@@ -23,7 +23,6 @@ pub enum Joining {
 
 impl Joining {
     /// Returns the value of `--join`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Agent => "agent",
@@ -33,7 +32,6 @@ impl Joining {
 }
 
 /// Replaces sessions that become one by one job.
-#[must_use]
 pub fn join(what: Joining, jobs: Vec<Job>, from: Option<Spec>, options: &Options) -> Vec<Job> {
     match what {
         Joining::Agent => agents(jobs, from, options),

@@ -20,7 +20,6 @@ use std::time::SystemTime;
 
 /// Replaces all copies of one session by one job, in the order in which they were written last. An
 /// input that has no other copy, or whose entries have no identifiers, stays as it is.
-#[must_use]
 pub fn copies(jobs: Vec<Job>) -> Vec<Job> {
     // A tree at whose last entry its software continues.
     let tree = |found: &Found| {

@@ -44,7 +44,6 @@ pub enum Kind<'f> {
 
 impl Namer {
     /// Creates a namer for a number of inputs.
-    #[must_use]
     pub fn of(inputs: usize) -> Self {
         Self { taken: HashSet::with_capacity(inputs), tried: HashMap::new() }
     }
@@ -140,7 +139,6 @@ fn main_ending(ending: &str) -> &str {
 }
 
 /// Turns an identifier or a name from inside a session into a file name, without an ending.
-#[must_use]
 pub fn plain(name: &str) -> String {
     /// Maximum length in bytes. Most file systems allow 255 bytes, and an ending and a number are
     /// appended.

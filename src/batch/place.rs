@@ -33,7 +33,6 @@ pub enum Place {
 
 impl Place {
     /// Returns what runs that write to this place leave in folders that they walk.
-    #[must_use]
     pub fn written(&self) -> Written {
         match self {
             Self::InPlace(Backup::Suffix(suffix)) => {
@@ -85,7 +84,6 @@ impl Task {
     }
 
     /// Returns the real path of the output folder, if the folder exists.
-    #[must_use]
     pub fn folder(&self) -> Option<PathBuf> {
         let Place::Folder(folder) = &self.place else { return None };
         folder.canonicalize().ok()

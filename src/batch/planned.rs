@@ -21,7 +21,6 @@ pub struct Planned<'j> {
 
 impl Planned<'_> {
     /// Whether there is work to do; otherwise the input is only counted.
-    #[must_use]
     pub fn is_work(&self) -> bool {
         self.job.passed_over.is_none() && !matches!(self.earlier, Earlier::Done(_))
     }

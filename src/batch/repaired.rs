@@ -36,9 +36,6 @@ pub fn repaired(
 
 /// Restores what a damaged input has lost, if the origin beside it still contains it. Returns the
 /// names of the parts that were restored and are read again.
-///
-/// # Errors
-/// If reading or writing fails.
 pub fn bring_back(
     found: &Found,
     input: &mut Input,

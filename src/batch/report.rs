@@ -85,7 +85,6 @@ impl Outcome {
     ];
 
     /// Returns the outcome's name.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Migrated => "migrated",
@@ -206,7 +205,6 @@ fn decides(outcome: Outcome, code: Code) -> bool {
 
 impl FileReport {
     /// Creates the report on an input of which nothing is known yet.
-    #[must_use]
     pub fn new(path: impl Into<ReportedPath>) -> Self {
         Self {
             path: path.into(),
@@ -246,26 +244,22 @@ impl FileReport {
     }
 
     /// Returns the name of the format and version as which the input was read.
-    #[must_use]
     pub fn format_name(&self) -> String {
         self.format.map_or("unknown".to_owned(), |format| format.to_string())
     }
 
     /// Returns the path of the file that contains a part of the session.
-    #[must_use]
     pub fn part(&self, part: u32) -> &str {
         self.parts.get(part as usize).unwrap_or(&self.path)
     }
 
     /// Creates the report on a path that was found and left out.
-    #[must_use]
     pub fn skipped(path: PathBuf, note: Diagnostic) -> Self {
         let (outcome, skip) = (Outcome::Skipped, Skip::Reported);
         Self { outcome, skip, findings: Findings::of(note), ..Self::new(path) }
     }
 
     /// Records that there is no output. Returns the finding that explains the error.
-    #[must_use]
     pub fn fail(&mut self, error: Error) -> Diagnostic {
         self.outcome = Outcome::Failed;
         self.output = None;
@@ -276,7 +270,6 @@ impl FileReport {
     }
 
     /// Whether the input has a finding that makes it invalid, also after a repair.
-    #[must_use]
     pub fn is_faulty(&self) -> bool {
         // A link that could not be created is not an error in the session.
         let mut codes = self.findings.counts.keys().filter(|code| **code != Code::NotLinked);
@@ -284,7 +277,6 @@ impl FileReport {
     }
 
     /// Whether the interface of the model refuses what is sent of the session.
-    #[must_use]
     pub fn is_refused(&self) -> bool {
         self.findings.counts.contains_key(&Code::Refused)
     }
@@ -298,14 +290,12 @@ impl FileReport {
     }
 
     /// Returns how grave the findings of a code are: what makes a session invalid is an error.
-    #[must_use]
     pub fn severity(&self, code: Code) -> Severity {
         let decides = decides(self.outcome, code);
         if decides { Severity::Error } else { code.severity() }
     }
 
     /// Returns the exit code for this input.
-    #[must_use]
     pub fn exit_code(&self, fail_on: Option<FailOn>) -> u8 {
         let found = &self.findings;
         // A closed pipe is not a finding, but findings up to then count.

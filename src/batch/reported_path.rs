@@ -17,7 +17,6 @@ pub struct ReportedPath {
 
 impl ReportedPath {
     /// Whether the path is `path`, in the same spelling.
-    #[must_use]
     pub fn is(&self, path: &Path) -> bool {
         self.path.as_os_str() == path.as_os_str()
     }

@@ -12,9 +12,6 @@ use std::collections::HashSet;
 use std::path::Path;
 
 /// Checks that no file of the session is replaced that has messages which the output lacks.
-///
-/// # Errors
-/// If there is such a file, or a file cannot be read.
 pub fn check(output: &Output, format: &Format) -> Result<()> {
     for Replaced { path, mut old, mut new } in output.replaced()? {
         // What cannot be read as a session is none.

@@ -11,7 +11,6 @@ impl Task {
     /// Lists the settings that determine the outputs besides the inputs, in the words of the
     /// command line. Two runs with different settings make different outputs, so neither can resume
     /// the other. `join` is what the run joins, and `ids` how it makes identifiers.
-    #[must_use]
     pub fn settings(&self, join: Option<Joining>, ids: &str) -> String {
         let task = self;
         let mut words: Vec<String> = Vec::new();

@@ -92,18 +92,12 @@ impl Share {
 }
 
 /// Returns shares in the form for another process.
-///
-/// # Errors
-/// If there is no memory for it.
 pub fn encoded(shares: &[Share]) -> serde_json::Result<Vec<u8>> {
     serde_json::to_vec(shares)
 }
 
 /// Returns the shares that were sent. Sessions of one folder have their copies of its shared files
 /// in common.
-///
-/// # Errors
-/// If these are not shares of this release.
 pub fn decoded(sent: &[u8]) -> serde_json::Result<Vec<Share>> {
     let mut shares: Vec<Share> = serde_json::from_slice(sent)?;
     let mut copies: HashMap<PathBuf, Copies> = HashMap::new();
@@ -119,7 +113,6 @@ pub fn decoded(sent: &[u8]) -> serde_json::Result<Vec<Share>> {
 /// folder that they share stay together. Portions of more than `bytes` bytes come first, the
 /// largest one before the others, so that no process is left with one of them at the end. All
 /// others are in the order of the inputs, so that a portion is about few folders.
-#[must_use]
 pub fn portions(shares: Vec<Share>, bytes: u64, most: usize) -> Vec<Vec<Share>> {
     let size = |shares: &[Share]| shares.iter().map(|share| share.bytes).sum::<u64>();
     let (mut large, mut small) = (Vec::new(), Vec::<Vec<Share>>::new());

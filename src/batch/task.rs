@@ -62,7 +62,6 @@ pub struct Task {
 
 impl Task {
     /// Creates a task that writes nothing.
-    #[must_use]
     pub fn looking(action: Action, options: Options, from: &Option<Spec>) -> Self {
         Self {
             action,
@@ -82,13 +81,11 @@ impl Task {
     }
 
     /// Sets an additional condition for exit code 1.
-    #[must_use]
     pub fn failing(self, fail_on: Option<FailOn>) -> Self {
         Self { fail_on, ..self }
     }
 
     /// Returns the user's options for how inputs are read.
-    #[must_use]
     pub fn read_options(&self) -> ReadOptions {
         let mends = matches!(self.action, Action::Repair(_)) || self.repair_first.is_some();
         ReadOptions { mends, ..ReadOptions::new(self.from, &self.options) }
@@ -96,7 +93,6 @@ impl Task {
 
     /// Applies the operation to one input. `output` is the name of its output below the output
     /// folder. The returned output is complete and waits for its place.
-    #[must_use]
     pub fn run(&self, job: &Job, output: &Name) -> Done {
         let _busy = self.options.thread_budget.work();
         let mut report = FileReport::new(job.name());

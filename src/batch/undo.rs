@@ -23,9 +23,6 @@ pub struct Undone {
 /// Restores the originals of the run that wrote `journal`, and removes the files that the run
 /// added. With `dry`, only checks whether that is possible. `moved` is the present path of the
 /// folder that the run worked in; `None` if the folder was not moved.
-///
-/// # Errors
-/// If the journal cannot be used.
 pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<Undone> {
     let failed = |error| Error::io("cannot open", error);
     if !std::fs::metadata(journal).map_err(failed)?.is_file() {

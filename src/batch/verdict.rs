@@ -16,9 +16,6 @@ use std::sync::Arc;
 
 impl Task {
     /// Reports all defects of an input. Returns the number of records.
-    ///
-    /// # Errors
-    /// If it is not a session, or cannot be read.
     pub(super) fn judge(
         &self,
         (input, files): (&mut Input, &[Arc<Path>]),
@@ -37,9 +34,6 @@ impl Task {
 
     /// Reports all defects of an input, also those because of which its agent cannot open it.
     /// Returns the number of records.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub(super) fn validated(
         &self,
         session: (&mut Input, &[Arc<Path>]),

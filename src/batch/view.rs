@@ -16,7 +16,6 @@ use std::sync::Arc;
 impl Task {
     /// Returns the name of the list of all views, if the outputs are files in a folder and their
     /// form has lists.
-    #[must_use]
     pub fn index_name(&self) -> Option<String> {
         let (Action::View(request), Place::Folder(_)) = (&self.action, &self.place) else {
             return None;
@@ -26,7 +25,6 @@ impl Task {
     }
 
     /// Returns the path of the view that an earlier run wrote under this name.
-    #[must_use]
     pub fn earlier_view(&self, name: &Name) -> Option<PathBuf> {
         let Place::Folder(folder) = &self.place else { return None };
         matches!(self.action, Action::View(_)).then(|| below(folder, &name.main))

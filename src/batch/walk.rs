@@ -27,7 +27,6 @@ pub struct Written {
 /// only if the user named them. The result contains files that `filter` selects; files that runs
 /// like this one have `written` are only counted, and their output folder is left out. A path that
 /// cannot be read is returned as an error.
-#[must_use]
 pub fn expand(paths: &[PathBuf], filter: &Filter, written: &Written) -> Listed {
     let output = written.folder.as_ref().and_then(|folder| folder.canonicalize().ok());
     let mut found = Listed::default();

@@ -11,7 +11,6 @@ const MOST: usize = 1024;
 
 /// Returns the number of threads for the number that the user requested; 0 means one for each
 /// processor.
-#[must_use]
 pub fn threads(asked: usize) -> usize {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
     let wanted = if asked > 0 { asked } else { processors() };
@@ -20,7 +19,6 @@ pub fn threads(asked: usize) -> usize {
 
 /// Returns the number of threads if outputs get their names in order: some wait for those before
 /// them.
-#[must_use]
 pub fn threads_in_turn(threads: usize) -> usize {
     (threads + WAITING).min(most_workers())
 }
@@ -33,16 +31,12 @@ impl Workers {
     /// Starts `threads` workers. The calling thread is one of them, because the system needs time
     /// to start another thread. A calling thread that is a worker already only waits for the new
     /// ones.
-    ///
-    /// # Errors
-    /// If the system gives no threads.
     pub fn new(threads: usize) -> Result<Self, ThreadPoolBuildError> {
         let builder = || ThreadPoolBuilder::new().num_threads(threads);
         builder().use_current_thread().build().or_else(|_| builder().build()).map(Self)
     }
 
     /// Returns the number of workers.
-    #[must_use]
     pub fn count(&self) -> usize {
         self.0.current_num_threads()
     }

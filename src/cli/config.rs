@@ -112,7 +112,6 @@ impl Settings {
     }
 
     /// Folder of an agent's sessions according to the file, with `~` as the user's own folder.
-    #[must_use]
     pub fn home(&self, format: &str) -> Option<PathBuf> {
         let named = self.homes.get(format)?;
         let own = variable("HOME").or_else(|| variable("USERPROFILE"));
@@ -123,9 +122,6 @@ impl Settings {
     }
 
     /// Rules by which secrets are masked.
-    ///
-    /// # Errors
-    /// If a regular expression of the file is none.
     pub fn rules(&self) -> Result<Arc<Rules>, Stop> {
         let Redact { patterns, words, users } = &self.redact;
         let pattern =
@@ -196,18 +192,12 @@ fn read() -> Result<Settings, String> {
 }
 
 /// Settings of this run, read once.
-///
-/// # Errors
-/// If the file cannot be understood.
 pub fn settings() -> Result<&'static Settings, Stop> {
     static SETTINGS: OnceLock<Result<Settings, String>> = OnceLock::new();
     SETTINGS.get_or_init(read).as_ref().map_err(|error| Stop::usage(error.clone()))
 }
 
 /// Gives options of all commands the defaults that the file names.
-///
-/// # Errors
-/// If an option does not take the value.
 pub fn with_defaults(mut program: Command, settings: &Settings) -> Result<Command, Stop> {
     for (option, ..) in OPTIONS {
         let values = settings.values(option);
@@ -312,9 +302,6 @@ fn rows(settings: &Settings, file: &str) -> Vec<(String, Value, String)> {
 }
 
 /// Folder of a format's sessions: by the file, else by the variables of its software.
-///
-/// # Errors
-/// If the file cannot be understood.
 pub fn home(format: &crate::format::Format) -> Result<Option<PathBuf>, Stop> {
     if let Some(named) = settings()?.home(format.name) {
         return Ok(Some(named));

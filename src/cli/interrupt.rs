@@ -21,9 +21,6 @@ pub struct Interrupt(Arc<AtomicUsize>);
 impl Interrupt {
     /// Handles the signals from now on. The first one requests the end of the run, and a second one
     /// ends the process at once. The next run removes the temporary files that remain then.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn watch() -> io::Result<Self> {
         let interrupt = Self::default();
         let asked = Arc::new(AtomicBool::new(false));
@@ -42,9 +39,6 @@ impl Interrupt {
     /// Ends the process after a signal if no input is read any more: a pipe without a writer and a
     /// network that does not answer block a read for ever. What is written then is as after a
     /// second signal.
-    ///
-    /// # Errors
-    /// If the system starts no thread.
     pub fn end_if_blocked(&self, meter: &Meter) -> io::Result<()> {
         let (code, meter) = (Self(Arc::clone(&self.0)), meter.clone());
         let watch = move || {
@@ -69,9 +63,6 @@ impl Interrupt {
 }
 
 /// With a limit on file sizes, lets a write fail instead of the process being killed.
-///
-/// # Errors
-/// If the system refuses.
 pub fn outlive_size_limit() -> io::Result<()> {
     #[cfg(unix)]
     flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)))?;

@@ -193,7 +193,6 @@ fn without_empty(command: clap::Command) -> clap::Command {
 }
 
 /// Runs the program. Its exit codes are listed in `copyist --help`.
-#[must_use]
 pub fn main() -> ExitCode {
     ExitCode::from(match interrupt::outlive_size_limit() {
         Ok(()) => run(std::env::args_os().collect()),
@@ -202,7 +201,6 @@ pub fn main() -> ExitCode {
 }
 
 /// Runs the program with these arguments, its name first; returns the exit code.
-#[must_use]
 pub fn run(args: Vec<OsString>) -> u8 {
     let done = parsed(args).and_then(|cli| match cli.command {
         Command::Migrate(args) => args.run(),

@@ -64,7 +64,6 @@ impl Chosen {
     }
 
     /// Returns the provider and the model with which the session continues.
-    #[must_use]
     pub fn model(&self) -> Option<&(Option<Json>, Option<Json>)> {
         self.model.as_ref()
     }
@@ -72,7 +71,6 @@ impl Chosen {
     /// Returns the stage that makes messages fit for an interface as pi does, once
     /// [`compaction`](Self::compaction) was asked for. `first` is the system message before
     /// those of the path.
-    #[must_use]
     pub fn resent(&self, api: Api, first: Option<&Node>) -> Box<dyn Resent> {
         let own = self.system.iter().filter_map(|(at, record)| self.message(*at, record));
         let own: Vec<Node> = own.map(|record| record.node).collect();
@@ -98,7 +96,6 @@ impl Chosen {
     }
 
     /// Returns the record with edits applied, if it is one that is sent to a model.
-    #[must_use]
     pub fn message(&self, position: u32, record: &Record) -> Option<Record> {
         let node = &record.node;
         if record.is_aside() || !self.counts(position, node) {
@@ -115,7 +112,6 @@ impl Chosen {
     }
 
     /// Returns the message of a record that is consumed.
-    #[must_use]
     pub fn taken(&self, position: u32, record: Record) -> Option<Record> {
         if record.kind != Kind::Message || !self.edits.is_empty() {
             return self.message(position, &record);
@@ -125,7 +121,6 @@ impl Chosen {
 
     /// Returns the record with edits applied, whether it counts or not; `None` if an edit leaves it
     /// out.
-    #[must_use]
     pub fn edited(&self, record: &Record) -> Option<Record> {
         let node = self.with_edit(&record.node)?.unwrap_or_else(|| record.node.clone());
         Some(Record { kind: record.kind, node })

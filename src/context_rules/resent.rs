@@ -42,7 +42,6 @@ fn names(api: Api) -> (&'static str, &'static str) {
 
 impl Messages {
     /// Begins with the system message, and with the last provider and model of the session.
-    #[must_use]
     pub fn new(api: Api, system: Option<Node>, last: Option<(&Json, &Json)>) -> Self {
         let own = last.filter(|(provider, _)| text::is(provider.as_bytes(), names(api).0));
         Self {

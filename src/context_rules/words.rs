@@ -8,7 +8,6 @@ use crate::record::{Field, Kind, Node, Record, block, is_broken};
 
 /// Returns the message as it is sent, by role and content; `first` is true where no message was
 /// sent before it.
-#[must_use]
 pub fn message(message: &Record, first: bool) -> Option<Node> {
     let node = &message.node;
     let text = |field| spoken_text(node, field);
@@ -40,7 +39,6 @@ pub fn message(message: &Record, first: bool) -> Option<Node> {
 }
 
 /// Whether the record is sent as a message.
-#[must_use]
 pub fn is_sent(message: &Record) -> bool {
     let plain = ["user", "assistant", "tool"].iter().any(|role| message.node.is(Field::Role, role));
     let plain = plain && message.kind == Kind::Message;
@@ -111,7 +109,6 @@ fn system(node: &Node, first: bool) -> Node {
 ///
 /// Source: `collapseSystemMessages` of `utils/transcript.ts`, for interfaces that take a system
 /// message at the beginning only.
-#[must_use]
 pub fn prompt<'n>(messages: impl Iterator<Item = &'n Node>) -> Option<Node> {
     let (mut parts, mut named) = (Vec::new(), Vec::<(String, String)>::new());
     for node in messages {
@@ -146,7 +143,6 @@ fn sections(node: &Node) -> impl Iterator<Item = (String, Option<String>)> {
 }
 
 /// Returns a text without surrogates that have no other half.
-#[must_use]
 pub fn spoken(said: &Json) -> Json {
     if memchr::memmem::find(said.as_bytes(), b"\\u").is_none() {
         return said.clone();

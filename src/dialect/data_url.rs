@@ -9,13 +9,11 @@ use crate::record::{Field, Node};
 /// assert_eq!(data_url::split("data:image/png;base64,iVBO"), Some(("image/png", "iVBO")));
 /// assert_eq!(data_url::split("https://example.org/a.png"), None);
 /// ```
-#[must_use]
 pub fn split(url: &str) -> Option<(&str, &str)> {
     url.strip_prefix("data:")?.split_once(";base64,")
 }
 
 /// Returns the URL of an image or document block.
-#[must_use]
 pub fn of(block: &Node) -> String {
     let text = |field| block.text(field).unwrap_or_default();
     format!("data:{};base64,{}", text(Field::MediaType), text(Field::Data))

@@ -14,7 +14,6 @@ const IMAGES: [(&str, &str); 4] = [
 const HEAD: usize = 1 << 19;
 
 /// Whether the data are outside of the session.
-#[must_use]
 pub fn is_outside(data: &str) -> bool {
     data.starts_with("blob:") || data.starts_with("http")
 }
@@ -25,7 +24,6 @@ pub fn is_outside(data: &str) -> bool {
 /// assert_eq!(copyist::dialect::image::media_type("iVBORw0KGgoA"), Some("image/png"));
 /// assert_eq!(copyist::dialect::image::media_type("PGh0bWw+"), None);
 /// ```
-#[must_use]
 pub fn media_type(data: &str) -> Option<&'static str> {
     IMAGES.iter().find(|(begin, _)| data.starts_with(begin)).map(|(_, kind)| *kind)
 }
@@ -36,7 +34,6 @@ pub fn media_type(data: &str) -> Option<&'static str> {
 /// let png = "iVBORw0KGgoAAAANSUhEUgAAIygAAAAI";
 /// assert_eq!(copyist::dialect::image::larger_side(png), Some(9000));
 /// ```
-#[must_use]
 pub fn larger_side(data: &str) -> Option<u32> {
     let kind = media_type(data)?;
     let head = if kind == "image/jpeg" { HEAD } else { 64 };

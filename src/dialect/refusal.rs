@@ -217,7 +217,6 @@ const LONGEST_NAME: usize = 128;
 /// use copyist::dialect::refusal::is_tool_name;
 /// assert!(is_tool_name("read_file-2") && !is_tool_name("fs.read") && !is_tool_name(""));
 /// ```
-#[must_use]
 pub fn is_tool_name(name: &str) -> bool {
     (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(is_of_name)
 }
@@ -232,7 +231,6 @@ fn is_of_name(byte: u8) -> bool {
 /// ```
 /// assert_eq!(copyist::dialect::refusal::tool_name("fs.read ä"), "fs_read__");
 /// ```
-#[must_use]
 pub fn tool_name(name: &str) -> String {
     let fits = |c: char| u8::try_from(c).is_ok_and(is_of_name);
     let name: String =
@@ -255,7 +253,6 @@ fn tool_name_fault(block: &Node) -> Option<Words> {
 /// assert_eq!(image_fault("PGh0bWw+"), Some("the image is no PNG, JPEG, GIF or WebP"));
 /// assert_eq!(image_fault("iVBORw0KGgoAAAANSUhEUg=="), None);
 /// ```
-#[must_use]
 pub fn image_fault(data: &str) -> Option<&'static str> {
     if is_outside(data) {
         return None;
@@ -305,7 +302,6 @@ fn media_type_fault(block: &Node) -> Option<Words> {
 }
 
 /// Whether a block is an image of more than this number of pixels in width or height.
-#[must_use]
 pub fn is_larger(block: &Node, pixels: u32) -> bool {
     let side = image_data(block).and_then(|data| larger_side(&data));
     side.is_some_and(|side| side > pixels)
@@ -320,7 +316,6 @@ fn unsigned(block: &Node) -> Option<Words> {
 }
 
 /// Whether a call can have this identifier in Anthropic's Messages.
-#[must_use]
 pub fn is_call_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(is_of_name)
 }

@@ -141,7 +141,6 @@ const LOCAL_SHELL: &str = "\"local_shell\"";
 /// assert_eq!(out, item.as_bytes());
 /// # Ok::<(), copyist::json::Fault>(())
 /// ```
-#[must_use]
 pub fn read(object: &Json) -> Option<Node> {
     let wire = object.member("type")?.text()?;
     let shape = SHAPES.iter().find(|shape| shape.wire == wire)?;

@@ -21,7 +21,6 @@ const DEPTH: usize = 100;
 /// let merged = merged(&source, &before, &after);
 /// assert_eq!(merged.as_bytes(), br#"{ "text" : "b", "cost": 1.50, "new" : true, "own": [] }"#);
 /// ```
-#[must_use]
 pub fn merged(source: &Json, before: &Json, after: &Json) -> Json {
     merged_at(source, before, after, DEPTH)
 }

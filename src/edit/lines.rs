@@ -87,9 +87,6 @@ struct Merge<'p> {
 }
 
 /// Returns the hashes of the lines of a part, which are equal for lines of the same meaning.
-///
-/// # Errors
-/// If the part cannot be read.
 pub fn hashes(parts: &mut dyn Parts, name: &str, limit: usize) -> Result<Vec<u64>> {
     PartLines::of(parts, name, limit).map(|lines| lines.hashes)
 }
@@ -97,9 +94,6 @@ pub fn hashes(parts: &mut dyn Parts, name: &str, limit: usize) -> Result<Vec<u64
 /// Writes a part of the source with the changes that lead from a part of `before` to one of
 /// `after`. Lines longer than `limit` bytes are an error. Returns the hashes of the lines that the
 /// part must have now, where the source has those of `before`.
-///
-/// # Errors
-/// If a part cannot be read, or there is no room.
 pub fn merge<'p>(
     (source, before, after): (&'p mut dyn Parts, &'p mut dyn Parts, &'p mut dyn Parts),
     name: &'p str,

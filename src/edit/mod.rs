@@ -53,9 +53,6 @@ impl Kind {
 /// Returns the parts of the source with the changes that lead from `before` to `after`, which are
 /// sessions of its format. `None` if the source's text has no place for a change. Lines longer than
 /// `limit` bytes are an error.
-///
-/// # Errors
-/// If a part cannot be read, or there is no room.
 pub fn merged(
     format: &Format,
     source: &mut dyn Parts,

@@ -33,7 +33,6 @@ pub struct Stamp {
 
 impl Stamp {
     /// Returns the stamp of the file at `path`, with links followed.
-    #[must_use]
     pub fn of(path: &Path) -> Self {
         let meta = std::fs::metadata(path).ok();
         let time = meta.as_ref().and_then(|meta| meta.modified().ok());
@@ -44,13 +43,11 @@ impl Stamp {
     }
 
     /// The size in bytes.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
     /// Returns the time of the last change.
-    #[must_use]
     pub fn modified(&self) -> Option<Timestamp> {
         Timestamp::from_nanosecond(self.time?.into()).ok()
     }
@@ -83,7 +80,6 @@ pub struct Cache {
 
 impl Cache {
     /// Reads the cache in this file. One that is not there, or cannot be read, is empty.
-    #[must_use]
     pub fn open(path: Option<PathBuf>) -> Self {
         let text = path.as_deref().and_then(text).unwrap_or_default();
         let mut lines = text.split(|byte| *byte == b'\n');
@@ -98,7 +94,6 @@ impl Cache {
 
     /// Returns the summary of a session, or `None` for a file that is no session, with the stamps of
     /// all its files, if all of them are as they were. `files` need not name all of them.
-    #[must_use]
     pub fn get(&self, key: &str, files: &[Stamp]) -> Option<(Option<Summary>, Vec<Stamp>)> {
         let entry = self.entries.get(key)?;
         let (own, others) = entry.files.split_at_checked(files.len())?;
@@ -126,9 +121,6 @@ impl Cache {
     }
 
     /// Writes the cache, if it has changed. Sessions that are no longer there are left out.
-    ///
-    /// # Errors
-    /// If it cannot be written; the old file is then as it was.
     pub fn save(&self) -> io::Result<()> {
         let Some(path) = self.path.as_ref().filter(|_| self.changed) else { return Ok(()) };
         let folder = path.parent().unwrap_or(Path::new("."));

@@ -24,7 +24,6 @@ pub enum Search {
 }
 
 /// Whether a text can be the name of a session: `latest`, an identifier, or the beginning of one.
-#[must_use]
 pub fn could_name(text: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     text == LATEST || (text.len() >= PREFIX && text.chars().all(fits))
@@ -32,7 +31,6 @@ pub fn could_name(text: &str) -> bool {
 
 /// Finds the session that a name means. Most agents put the identifier into the file's name, so
 /// the other files are read only if no name contains the text.
-#[must_use]
 pub fn find(name: &str, places: &[Place], cache: &mut Cache) -> Search {
     if !could_name(name) {
         return Search::Nothing;

@@ -14,7 +14,6 @@ pub struct Mention {
 
 impl Mention {
     /// Creates the search for a text.
-    #[must_use]
     pub fn new(text: &str) -> Self {
         let any_case = !text.chars().any(char::is_uppercase);
         Self { text: text.to_owned(), any_case }
@@ -22,7 +21,6 @@ impl Mention {
 
     /// Whether a message of the session contains the text. A session that cannot be read contains
     /// nothing.
-    #[must_use]
     pub fn is_in(&self, session: &Listed) -> bool {
         let mut found = false;
         let read = messages(&session.job, &mut |message| {

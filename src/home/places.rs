@@ -18,7 +18,6 @@ pub struct Place {
 
 impl Place {
     /// Creates the place of a path that the user named.
-    #[must_use]
     pub fn named(path: PathBuf) -> Self {
         Self { path, format: None, project: None }
     }
@@ -26,7 +25,6 @@ impl Place {
 
 /// Returns the existing folders with sessions: `home` returns the folder of a format's agent, and
 /// folders of projects are looked for in `current` and the folders above it.
-#[must_use]
 pub fn places(
     home: &dyn Fn(&'static Format) -> Option<PathBuf>,
     current: Option<&Path>,
@@ -48,7 +46,6 @@ pub fn places(
 }
 
 /// Returns the existing folders with sessions in projects, without those of `known`.
-#[must_use]
 pub fn in_projects<'p>(
     projects: impl Iterator<Item = &'p Path>,
     known: &[Place],

@@ -51,7 +51,6 @@ const SEARCHED: usize = 64;
 
 impl Selection {
     /// Returns the sessions that meet the conditions, in order.
-    #[must_use]
     pub fn of(&self, mut sessions: Vec<Listed>) -> Vec<Listed> {
         sessions.retain(|session| self.takes(session));
         sessions.sort_by(|a, b| self.order(a, b).then_with(|| a.path.cmp(&b.path)));
@@ -109,9 +108,6 @@ impl Selection {
 /// assert_eq!(since("2026-01-02", now).unwrap().to_string(), "2026-01-02T00:00:00Z");
 /// assert!(since("soon", now).is_err());
 /// ```
-///
-/// # Errors
-/// With the forms that are known, if it is none of them.
 pub fn since(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     let wrong = || {
         format!(

@@ -52,7 +52,6 @@ pub struct Group {
 }
 
 /// Adds up the tokens and cost of sessions. Days before `since` are left out.
-#[must_use]
 pub fn spending(
     sessions: &[Listed],
     by: By,

@@ -31,7 +31,6 @@ pub enum State {
 
 impl State {
     /// The word in results.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -267,9 +266,6 @@ impl Reading {
 
 /// Counts the tokens and cost of a session again; `look` gets each record before it is counted.
 /// `None` if the file is no session.
-///
-/// # Errors
-/// If the session cannot be opened.
 pub fn recount(job: &Job, mut look: impl FnMut(&Record, &mut Tally)) -> Result<Option<Tally>> {
     let opened = Opened::new(&job.source, ReadOptions::default(), job.named)?;
     let Some(Opened { found, mut input, .. }) = opened else { return Ok(None) };
@@ -285,9 +281,6 @@ pub fn recount(job: &Job, mut look: impl FnMut(&Record, &mut Tally)) -> Result<O
 }
 
 /// Passes the messages of a session to `each`, until it returns false.
-///
-/// # Errors
-/// If the session cannot be opened.
 pub fn messages(job: &Job, each: &mut dyn FnMut(&Record) -> bool) -> Result<()> {
     let opened = Opened::new(&job.source, ReadOptions::default(), job.named)?;
     let Some(Opened { found, mut input, .. }) = opened else { return Ok(()) };

@@ -33,7 +33,6 @@ pub struct Listed {
 
 impl Listed {
     /// Whether the session's project is one of these folders.
-    #[must_use]
     pub fn is_in(&self, folders: &[PathBuf]) -> bool {
         let project = self.summary.project.as_deref().map(Path::new);
         project.is_some_and(|project| folders.iter().any(|folder| folder == project))

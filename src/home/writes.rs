@@ -59,7 +59,6 @@ pub enum Write {
 
 impl Write {
     /// The path of the file.
-    #[must_use]
     pub fn to(&self) -> &Path {
         let (Self::New { to, .. }
         | Self::Grow { to, .. }
@@ -79,7 +78,6 @@ pub struct Writes {
 
 impl Writes {
     /// Collects files in the order in which they are written.
-    #[must_use]
     pub fn of(all: Vec<Write>) -> Self {
         Self { all, work: None }
     }
@@ -90,13 +88,11 @@ impl Writes {
     }
 
     /// Whether there is nothing to write.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
     /// Number of bytes that are added to existing files.
-    #[must_use]
     pub fn grown(&self) -> u64 {
         let bytes = |write: &Write| match write {
             Write::Grow { from, skip, .. } => {
@@ -108,9 +104,6 @@ impl Writes {
     }
 
     /// Writes the files, and before that an entry in a new journal, by which `undo` takes them away.
-    ///
-    /// # Errors
-    /// If one cannot be written.
     pub fn carry_out(&self, (command, outcome): (&str, &str), journal: &Path) -> Result<()> {
         let targets: Vec<_> = self.all.iter().map(|write| place_of(write.to())).collect();
         let olds = self.all.iter().filter_map(Write::old).map(place_of);

@@ -22,21 +22,12 @@ pub trait Walk {
     /// If the next token is not `{`.
     fn begin_object(&mut self) -> Result<()>;
     /// The next key of the object entered, or `None` once past its `}`.
-    ///
-    /// # Errors
-    /// If the text breaks the grammar.
     fn next_key(&mut self) -> Result<Option<Span>>;
     /// Checks one value of any kind and steps over it.
-    ///
-    /// # Errors
-    /// If the text breaks the grammar.
     fn skip_value(&mut self) -> Result<Span>;
     /// Returns the place of the brace that was passed; valid only right behind it.
     fn last(&self) -> usize;
     /// Checks that only white space follows.
-    ///
-    /// # Errors
-    /// If anything does.
     fn end(&mut self) -> Result<()>;
 }
 
@@ -91,13 +82,11 @@ pub struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// Starts at the first byte.
-    #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, fresh: false }
     }
 
     /// The offset of the next byte.
-    #[must_use]
     pub fn at(&self) -> usize {
         self.at
     }
@@ -157,9 +146,6 @@ impl<'a> Cursor<'a> {
 
     /// The next key of the object entered, quotes included, or `None` once past its `}`.
     /// The cursor is then at the first byte of the value, which must be read or skipped.
-    ///
-    /// # Errors
-    /// If the text breaks the grammar.
     #[inline]
     pub fn next_key(&mut self) -> Result<Option<Span>> {
         let fresh = std::mem::take(&mut self.fresh);
@@ -183,9 +169,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// Whether the array entered has another element; past its `]` once it has not.
-    ///
-    /// # Errors
-    /// If the text breaks the grammar.
     #[inline]
     pub fn next_element(&mut self) -> Result<bool> {
         let fresh = std::mem::take(&mut self.fresh);
@@ -220,9 +203,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// Checks one value of any kind and steps over it.
-    ///
-    /// # Errors
-    /// If the text breaks the grammar.
     #[inline]
     pub fn skip_value(&mut self) -> Result<Span> {
         self.skip_space();
@@ -238,9 +218,6 @@ impl<'a> Cursor<'a> {
     /// Steps over the string that begins here and returns its content, as
     /// [`decode_wtf8`](super::text::decode_wtf8) does. The text must have been checked before, so
     /// that its escapes need no second check. Only a string with escapes is decoded, into `buffer`.
-    ///
-    /// # Errors
-    /// If no string begins here, or it has no end.
     pub fn text<'t>(&mut self, buffer: &'t mut Vec<u8>) -> Result<&'t [u8]>
     where
         'a: 't,
@@ -338,9 +315,6 @@ impl<'a> Cursor<'a> {
     }
 
     /// Returns where the number or word ends that begins here.
-    ///
-    /// # Errors
-    /// If none does.
     #[inline]
     pub(super) fn end_of_scalar(bytes: &'a [u8], at: usize) -> Result<usize> {
         let mut cursor = Self { bytes, at, fresh: false };

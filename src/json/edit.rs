@@ -34,7 +34,6 @@ impl Edits {
     }
 
     /// Whether nothing is to be changed.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.replaced.is_empty() && self.added.is_empty()
     }
@@ -124,7 +123,6 @@ impl Edits {
 impl Edits {
     /// Returns the place of each change in the text that [`apply`](Self::apply) wrote last, and in
     /// the text that it was given.
-    #[must_use]
     pub fn places(&self, close: usize, empty: bool) -> Vec<(Span, Span)> {
         let (mut done, mut at) = (0, 0);
         let mut place = |old: Span, length: usize| {

@@ -13,7 +13,6 @@ pub struct Span {
 
 impl Span {
     /// The bytes that the span covers; empty if it reaches outside `bytes`.
-    #[must_use]
     pub fn of(self, bytes: &[u8]) -> &[u8] {
         bytes.get(self.start..self.end).unwrap_or_default()
     }
@@ -53,7 +52,6 @@ pub enum What {
 
 impl What {
     /// Whether the text is a whole beginning whose rest is missing.
-    #[must_use]
     pub fn is_truncation(self) -> bool {
         matches!(self, Self::End | Self::EndInString)
     }

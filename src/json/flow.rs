@@ -26,15 +26,11 @@ impl<R: Read> Flow<R> {
     }
 
     /// Returns the bytes that come next, as far as they were read.
-    #[must_use]
     pub fn ahead(&self) -> &[u8] {
         self.buffer.get(self.at..).unwrap_or_default()
     }
 
     /// Reads on; returns false at the end of the stream, or if a piece grows too long.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn more(&mut self) -> io::Result<bool> {
         self.buffer.drain(..self.at);
         self.at = 0;
@@ -56,9 +52,6 @@ impl<R: Read> Flow<R> {
     }
 
     /// Takes the next byte; `None` at the end.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn byte(&mut self) -> io::Result<Option<u8>> {
         if self.ahead().is_empty() && !self.more()? {
             return Ok(None);
@@ -69,9 +62,6 @@ impl<R: Read> Flow<R> {
     }
 
     /// Takes the next value; `None` if the next text is not a value, or is longer than the limit.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn value(&mut self) -> io::Result<Option<Json>> {
         loop {
             let ahead = self.ahead();
@@ -96,9 +86,6 @@ impl<R: Read> Flow<R> {
     }
 
     /// Takes all remaining bytes; `None` if they are longer than the limit.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn rest(&mut self) -> io::Result<Option<Vec<u8>>> {
         while self.more()? {}
         Ok(Some(std::mem::take(&mut self.buffer)).filter(|_| self.over))

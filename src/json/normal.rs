@@ -11,7 +11,6 @@ impl Json {
     /// use copyist::json::Json;
     /// assert_eq!(Json::string("a\n").joined(&Json::string("b")), Json::string("a\nb"));
     /// ```
-    #[must_use]
     pub fn joined(self, behind: &Self) -> Self {
         let own = self.into_bytes().try_into_mut();
         let mut out = own.unwrap_or_else(|shared| BytesMut::from(&*shared));
@@ -29,7 +28,6 @@ impl Json {
     /// let spelled = Json::checked(br#"{ "\u0061": [1.50, "\u00e9\/", "\ud800"] }"#.to_vec().into());
     /// assert_eq!(spelled.normal(), r#"{"a":[1.50,"é/","\ud800"]}"#.as_bytes());
     /// ```
-    #[must_use]
     pub fn normal(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.as_bytes().len());
         self.normal_into(&mut out);
@@ -76,7 +74,6 @@ impl Json {
     /// let python = r#"{"a": [1.50, "\u00e9/\ud83d\ude00\u007f", "\ud800"]}"#;
     /// assert_eq!(spelled.python(), python.as_bytes());
     /// ```
-    #[must_use]
     pub fn python(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.as_bytes().len() * 9 / 8);
         EscapeStyle::PYTHON.spell(self.as_bytes(), &mut out);

@@ -14,7 +14,6 @@ const DEEPEST: usize = 16;
 /// assert_eq!(salvage(cut).unwrap(), br#"{"a":1,"b":{"c":[2,3,{"d":4}]}}"#);
 /// assert!(salvage(b"[1,").is_none());
 /// ```
-#[must_use]
 pub fn salvage(cut: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(cut.len() + 16);
     members(cut, 0, &mut out).then_some(out)

@@ -182,7 +182,6 @@ fn string_end(text: &[u8]) -> (usize, bool) {
 /// assert_eq!(without_nan(br#"{"a":NaN,"b":"NaN"}"#).unwrap(), br#"{"a":null,"b":"NaN"}"#);
 /// assert_eq!(without_nan(b"{}"), None);
 /// ```
-#[must_use]
 pub fn without_nan(text: &[u8]) -> Option<Vec<u8>> {
     const WORDS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
     let mut out = Vec::new();

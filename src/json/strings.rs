@@ -14,7 +14,6 @@ use super::scan::{SHORT_ESCAPE, first, hits, next_special, word};
 /// assert_eq!(stop(text, 21), 21);
 /// ```
 #[inline]
-#[must_use]
 pub fn stop(bytes: &[u8], at: usize) -> usize {
     // Most strings are short: keys, names, identifiers.
     if let Some(word) = word(bytes, at) {
@@ -32,7 +31,6 @@ fn long(bytes: &[u8], at: usize) -> usize {
 }
 
 /// Returns the same place as [`stop`], on any processor.
-#[must_use]
 pub fn portable(bytes: &[u8], mut at: usize) -> usize {
     loop {
         at = next_special(bytes, at);

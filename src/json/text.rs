@@ -18,14 +18,12 @@ use std::sync::LazyLock;
 /// assert_eq!(decode(br#""\ud83d""#).as_deref(), Some("\u{fffd}"));
 /// assert_eq!(decode(b"12"), None);
 /// ```
-#[must_use]
 pub fn decode(spelling: &[u8]) -> Option<String> {
     decoded(spelling).map(Cow::into_owned)
 }
 
 /// Decodes a JSON string with its quotes, without a copy if it has no escapes; `None` if the bytes
 /// are not a JSON string.
-#[must_use]
 pub fn decoded(spelling: &[u8]) -> Option<Cow<'_, str>> {
     let inner = spelling.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
     if memchr::memchr(b'\\', inner).is_none() {
@@ -42,7 +40,6 @@ pub fn decoded(spelling: &[u8]) -> Option<Cow<'_, str>> {
 /// use copyist::json::text::decode_wtf8;
 /// assert_eq!(decode_wtf8(br#""a\ud83d""#).as_deref(), Some(&b"a\xed\xa0\xbd"[..]));
 /// ```
-#[must_use]
 pub fn decode_wtf8(spelling: &[u8]) -> Option<Vec<u8>> {
     unescape(spelling, |half| half)
 }
@@ -263,7 +260,6 @@ pub fn quote_wtf8(text: &[u8], out: &mut Vec<u8>) {
 /// assert!(is(br#""\u0074ype""#, "type"));
 /// ```
 #[inline]
-#[must_use]
 pub fn is(spelling: &[u8], name: &str) -> bool {
     let inner = spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default();
     // Escapes make a spelling longer than its content.
@@ -289,7 +285,6 @@ fn differs_by_escape(inner: &[u8], text: &[u8]) -> bool {
 /// assert!(!is_simple(br#""\u00e9""#));
 /// assert!(!is_simple(br#""a\/b""#));
 /// ```
-#[must_use]
 pub fn is_simple(json: &[u8]) -> bool {
     // Most values are short and without any escape, and nothing is found faster than that.
     let Some(first) = memchr::memchr(b'\\', json) else { return true };
@@ -315,14 +310,12 @@ static SLASH: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\\/"));
 /// let found = lone_halves(br#""\ud83d\ude00 \\ud83d \ud83d""#);
 /// assert_eq!(found.iter().map(|half| (half.start, half.end)).collect::<Vec<_>>(), [(22, 28)]);
 /// ```
-#[must_use]
 pub fn lone_halves(json: &[u8]) -> Vec<Span> {
     let halves = refused_units(json).filter(|(_, unit)| *unit == Unit::Half);
     halves.map(|(span, _)| span).collect()
 }
 
 /// Returns bytes that are not text in base64.
-#[must_use]
 pub fn to_base64(bytes: &[u8]) -> String {
     base64::engine::general_purpose::STANDARD.encode(bytes)
 }
@@ -333,7 +326,6 @@ pub fn to_base64(bytes: &[u8]) -> String {
 /// use copyist::json::text::{from_base64, to_base64};
 /// assert_eq!(from_base64(&to_base64(b"\xff\0")).as_deref(), Some(&b"\xff\0"[..]));
 /// ```
-#[must_use]
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     base64::engine::general_purpose::STANDARD.decode(text).ok()
 }

@@ -138,7 +138,6 @@ pub struct Tokens<'a> {
 impl<'a> Tokens<'a> {
     /// Begins a walk. `None` where the processor lacks the instructions, or places do not fit in 32
     /// bits.
-    #[must_use]
     pub fn of(bytes: &'a [u8]) -> Option<Self> {
         Self::found_by(wide::best()?, bytes)
     }
@@ -158,7 +157,6 @@ impl<'a> Tokens<'a> {
     /// Sets the walk to consecutive lines, each a text of its own: [`Walk::end`] is where a line
     /// ends, and [`next_line`](Self::next_line) continues. If one of them is not walked to its end,
     /// the lines behind it must not be walked either.
-    #[must_use]
     pub fn in_lines(mut self) -> Self {
         self.carry.breaks = u64::MAX;
         self

@@ -40,7 +40,6 @@ impl Extra {
     }
 
     /// Returns the members as one object, if there are any.
-    #[must_use]
     pub fn finish(mut self) -> Option<Json> {
         if self.0.is_empty() {
             return None;
@@ -58,7 +57,6 @@ impl Extra {
 }
 
 /// Returns the object without its members of this name; `None` if no other member is left.
-#[must_use]
 pub fn without(object: &Json, name: &str) -> Option<Json> {
     let mut rest = Extra::default();
     for (key, value) in object.members().filter(|(key, _)| !text::is(key, name)) {

@@ -13,7 +13,6 @@ pub struct Finder {
 
 impl Finder {
     /// Begins a search in these rows.
-    #[must_use]
     pub fn new(rows: &'static [Row]) -> Self {
         Self { rows, next: 0 }
     }
@@ -31,18 +30,12 @@ impl Finder {
 impl<'a> Source<'a> {
     /// Looks ahead, in the object that begins here, for the string value of the member `name`. The
     /// lookup costs nothing where the member comes first, as producers write it.
-    ///
-    /// # Errors
-    /// If the text up to there breaks the grammar.
     pub fn peek_text(&self, name: &str) -> Result<Option<Cow<'a, str>>, Fault> {
         let value = self.peek_span(name)?;
         Ok(value.and_then(|value| text::decoded(self.spelling(value))))
     }
 
     /// Looks ahead, in the object that begins here, for the value of any kind of the member `name`.
-    ///
-    /// # Errors
-    /// If the text up to there breaks the grammar.
     pub fn peek(&self, name: &str) -> Result<Option<Json>, Fault> {
         Ok(self.peek_span(name)?.map(|value| self.json(value)))
     }

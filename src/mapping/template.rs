@@ -17,9 +17,6 @@ pub const PLACE: &[u8] = b"0";
 pub type Putting<'p> = &'p mut dyn FnMut(&str, &[u8], &mut Object<'_>) -> bool;
 
 /// Reads the object that begins here into `node` and `template`.
-///
-/// # Errors
-/// If the text breaks the grammar.
 pub fn read(
     source: &mut Source<'_>,
     rows: &'static [Row],

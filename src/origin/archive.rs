@@ -40,9 +40,6 @@ fn cannot_write(error: io::Error) -> Error {
 
 impl Writing {
     /// Begins an archive.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn new(to: Box<dyn Write>) -> Result<Self> {
         let mut frame = Encoder::new(to, LEVEL).map_err(cannot_write)?;
         frame.include_checksum(true).map_err(cannot_write)?;
@@ -50,9 +47,6 @@ impl Writing {
     }
 
     /// Adds a member of exactly this size.
-    ///
-    /// # Errors
-    /// If it cannot be read or written, or has fewer bytes.
     pub fn member(&mut self, name: &str, size: u64, from: impl Read) -> Result<()> {
         let mut header = Header::new_gnu();
         header.set_entry_type(EntryType::Regular);
@@ -84,9 +78,6 @@ impl Writing {
     }
 
     /// Ends the archive.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn finish(self) -> Result<()> {
         let frame = self.tar.into_inner().map_err(cannot_write)?;
         frame.finish().and_then(|mut to| to.flush()).map_err(cannot_write)
@@ -129,9 +120,6 @@ pub type MemberFn<'a> = &'a mut dyn FnMut(&str, &mut dyn Read) -> io::Result<()>
 
 /// Reads an archive from `file`, whose length is `packed`, to its end. `size` is the size in bytes
 /// of the file beside it.
-///
-/// # Errors
-/// The reason why the archive cannot be used.
 pub fn read(
     file: impl Read,
     (packed, size): (u64, u64),
@@ -193,9 +181,6 @@ fn relative(path: &Path) -> Option<&str> {
 }
 
 /// Reads a member into memory.
-///
-/// # Errors
-/// If it cannot be read, or is too long.
 pub fn contents(from: &mut dyn Read) -> io::Result<Vec<u8>> {
     let mut contents = Vec::new();
     from.take(LONGEST + 1).read_to_end(&mut contents)?;
@@ -222,9 +207,6 @@ impl<R: Read> Read for Measuring<'_, R> {
 }
 
 /// Computes the digest of all bytes of a reader.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn digest_of(from: impl Read) -> Result<Digest> {
     let mut measure = Measure::default();
     let mut from = Measuring { from, measure: &mut measure };

@@ -53,9 +53,6 @@ pub struct Base {
 
 impl Base {
     /// Reads the base and matches it with the source, by the `trace` of its writing.
-    ///
-    /// # Errors
-    /// If it cannot be read, or there is no room.
     pub fn of(
         format: &Format,
         parts: &mut dyn Parts,
@@ -84,25 +81,16 @@ impl Base {
     }
 
     /// Returns a record of the base.
-    ///
-    /// # Errors
-    /// If it cannot be read back.
     pub fn record(&mut self, number: u32) -> Result<Record> {
         canonical::record(&self.store.line(number)?)
     }
 
     /// Returns the records of the base as a stream.
-    ///
-    /// # Errors
-    /// If they cannot be read back.
     pub fn parts(&mut self) -> Result<Staged> {
         self.store.parts()
     }
 
     /// Replaces the records of the base by others of the same numbers.
-    ///
-    /// # Errors
-    /// If a record cannot be read, or there is no room.
     pub fn rewrite(&mut self, to: RecordStore, edit: &dyn Fn(&mut Record)) -> Result<()> {
         self.store = self.store.rewritten(to, edit)?;
         Ok(())
@@ -125,9 +113,6 @@ impl Base {
 
     /// Returns the next item of a walk over the records that only the base has, and then the
     /// source.
-    ///
-    /// # Errors
-    /// If a record cannot be read.
     pub fn next(&mut self, items: &mut Items<'_>) -> Result<Option<Item>> {
         if let Some(number) = items.derived.next() {
             return Ok(Some(Item { source: None, bases: vec![number], share: None }));

@@ -139,9 +139,6 @@ fn steps(base: &Base, now: &FileRecords, damage: &Damage) -> Option<Vec<Step>> {
 }
 
 /// Returns the file with the records that it lost, and reports each; `None` if it lost none.
-///
-/// # Errors
-/// If a record cannot be read back, or there is no room.
 pub fn healed(
     (base, now): (&mut Base, &mut FileRecords),
     damage: &Damage,
@@ -185,17 +182,11 @@ pub fn healed(
 /// Whether a file has lost everything that belongs to a session: it contains no identifier, no turn
 /// and no message, and the base contains a message or a turn. A session that never had one is
 /// edited.
-///
-/// # Errors
-/// If a record cannot be read back.
 pub fn is_emptied(base: &Base, now: &mut FileRecords) -> Result<bool> {
     Ok(base.names.iter().any(|name| name.tag.has_text()) && has_no_content(now)?)
 }
 
 /// Whether a file contains nothing that belongs to a session: no identifier, no turn, no message.
-///
-/// # Errors
-/// If a record cannot be read back.
 pub fn has_no_content(now: &mut FileRecords) -> Result<bool> {
     for number in 0..now.names.len() as u32 {
         if now.put_in.contains(&number) {
@@ -213,9 +204,6 @@ pub fn has_no_content(now: &mut FileRecords) -> Result<bool> {
 
 /// Whether the end of a file is missing: each part is as it was written, or the beginning of what
 /// was written, and at least one is shorter.
-///
-/// # Errors
-/// If a part cannot be read.
 pub fn is_cut(written: &mut Staged, parts: &mut dyn Parts) -> Result<bool> {
     let (names, mut shorter) = (written.names(), false);
     for name in parts.names() {
@@ -260,9 +248,6 @@ pub enum Unlost {
 
 /// Returns a damaged session with the records that it lost; `None` if it has no origin that can be
 /// used, or lost nothing. Other damage is left to repair.
-///
-/// # Errors
-/// If something cannot be read or written.
 pub fn unlost(
     from: &'static Format,
     parts: &mut dyn Parts,

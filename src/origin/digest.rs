@@ -26,7 +26,6 @@ impl Measure {
     }
 
     /// The digest of all bytes so far.
-    #[must_use]
     pub fn digest(&self) -> Digest {
         Digest { length: self.length, blake3: self.hasher.finalize().to_hex().to_string() }
     }

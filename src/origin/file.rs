@@ -85,7 +85,6 @@ pub struct Header {
 impl Header {
     /// Creates the header for a session of `source` that was written as `target`, and that was
     /// read from parts in the format and version `read`.
-    #[must_use]
     pub fn new(source: String, read: String, target: String, place: Like, cx: &Cx<'_>) -> Self {
         let pair = |map: &crate::format::Map| (map.old.clone(), map.new.clone());
         Self {
@@ -109,7 +108,6 @@ impl Header {
     }
 
     /// Returns options for reading the archived parts as the source was read.
-    #[must_use]
     pub fn reading(&self, options: &Options) -> Options {
         let on_error = self.on_error.as_deref();
         let on_error = [OnError::Skip, OnError::Keep].into_iter().find(|e| named(*e) == on_error);
@@ -151,7 +149,6 @@ pub struct Trailer {
 }
 
 /// Returns the digest of the source that an origin file contains, if the file is whole.
-#[must_use]
 pub fn source_of(file: &mut dyn ReadSeek) -> Option<Digest> {
     let length = file.seek(SeekFrom::End(0)).and_then(|end| file.rewind().map(|()| end)).ok()?;
     let mut trailer = None;
@@ -269,9 +266,6 @@ impl Origin {
 
 impl Source {
     /// Returns the source as a canonical stream, in room that `sink` lends.
-    ///
-    /// # Errors
-    /// If it cannot be read, or there is no room.
     pub fn stream(&mut self, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Self> {
         let mut part = Room::of(sink.spool()?).part();
         write_stream(self.format, &mut self.parts, &mut part, cx)?;
@@ -280,9 +274,6 @@ impl Source {
 }
 
 /// Writes the canonical stream of a session.
-///
-/// # Errors
-/// If the session cannot be read, or the stream cannot be written.
 pub fn write_stream(
     format: &Format,
     parts: &mut dyn Parts,
@@ -303,9 +294,6 @@ pub fn write_stream(
 }
 
 /// Copies the origin beside a session to the place of the copied session, if there is one.
-///
-/// # Errors
-/// If it cannot be read or written.
 pub fn copy(parts: &mut dyn Parts, sink: &mut dyn Sink, main: &str) -> Result<()> {
     let Some(opener) = parts.origin()? else { return Ok(()) };
     let Some(mut to) = sink.origin()? else { return Ok(()) };
@@ -318,7 +306,6 @@ pub fn copy(parts: &mut dyn Parts, sink: &mut dyn Sink, main: &str) -> Result<()
 }
 
 /// The error of an origin that is not used.
-#[must_use]
 pub fn rejected(why: &str) -> Error {
     let message = format!("the origin is not used: {why}");
     Error::request(Code::OriginRejected, message)

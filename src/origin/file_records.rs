@@ -42,9 +42,6 @@ impl FileRecords {
     }
 
     /// Returns a record as a model reads it.
-    ///
-    /// # Errors
-    /// If it cannot be read back.
     pub fn record(&mut self, number: u32) -> Result<Record> {
         match self.replacements.get(&number) {
             _ if self.again.contains(&number) => Ok(Record::new(Kind::Opaque)),
@@ -54,9 +51,6 @@ impl FileRecords {
     }
 
     /// Reads a file.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn of(
         format: &Format,
         parts: &mut dyn Parts,
@@ -68,9 +62,6 @@ impl FileRecords {
 
     /// Collects the records of a reader. `links` states whether the entries of the format have
     /// links.
-    ///
-    /// # Errors
-    /// If one cannot be read.
     pub fn read(reader: Reader<'_>, links: bool, store: RecordStore) -> Result<Self> {
         let (mut now, mut last) = (Self::on(store), None);
         for item in reader {

@@ -66,9 +66,6 @@ fn excerpt(message: Option<&str>, behind: usize) -> String {
 ///
 /// A session whose leaf has no identifier, or that has no leaf, may show nothing by the rules of
 /// its source. In that case the path to the last entry with an identifier was written.
-///
-/// # Errors
-/// If one of them cannot be read any more.
 pub fn is_confirmed(merged: Source<'_>, plain: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
     let (log, other) = (Log::default(), Log::default());
     let quiet = Cx { options: cx.options, log: &log };
@@ -88,9 +85,6 @@ pub fn is_confirmed(merged: Source<'_>, plain: Source<'_>, cx: &Cx<'_>) -> Resul
 }
 
 /// Whether two sessions show the same to a model, system messages apart.
-///
-/// # Errors
-/// If one of them cannot be read.
 pub fn has_same_content(a: Source<'_>, b: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
     let logs = [Log::default(), Log::default(), Log::default()];
     let [cx_a, cx_b, quiet] = logs.each_ref().map(|log| Cx { options: cx.options, log });

@@ -32,17 +32,11 @@ pub struct Kept<'a> {
 
 impl Keep {
     /// Begins an origin; `None` where the sink has no place for one.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn begin(sink: &mut dyn Sink, header: Header) -> Result<Option<Self>> {
         Ok(sink.origin()?.map(|file| Self { file, header }))
     }
 
     /// Writes the origin of a session whose target's parts `sink` has measured, and places it.
-    ///
-    /// # Errors
-    /// If it cannot be written, or something else is there.
     pub fn finish(
         self,
         source: Kept<'_>,
@@ -62,9 +56,6 @@ impl Keep {
     }
 
     /// Writes the origin of a target, and returns the digest of the source. `sink` lends room.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub(super) fn write(
         self,
         source: Kept<'_>,

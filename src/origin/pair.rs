@@ -17,9 +17,6 @@ use std::io::{self, Read, Write};
 
 /// Writes the origin of `target`, from which `source` can be restored, both as they are now. `sink`
 /// lends room.
-///
-/// # Errors
-/// If one of them cannot be read, or the origin cannot be written.
 pub fn pair(
     (source, parts): (Spec, &mut dyn Parts),
     (target, made): (Spec, &mut dyn Parts),
@@ -39,7 +36,6 @@ pub fn pair(
 
 /// Reads the header of an origin of this size in bytes, without the rest of it. `None` for another
 /// file.
-#[must_use]
 pub fn header_of(file: impl Read, packed: u64) -> Option<Header> {
     let mut header = None;
     // The header is the first member. The error ends the reading behind it.
@@ -101,9 +97,6 @@ pub fn source_before(
 }
 
 /// Compares the target of an origin with the file as it was when the origin was written.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn target_before(origin: &Origin, now: &mut dyn Parts, sink: &mut dyn Sink) -> Result<Before> {
     Ok(match as_it_was(&origin.trailer, now, sink)? {
         None => Before { since: Since::Changed, parts: Staged::default() },
@@ -120,9 +113,6 @@ pub fn target_before(origin: &Origin, now: &mut dyn Parts, sink: &mut dyn Sink) 
 
 /// Returns a session as it was when its origin was written: of each part the bytes of its digest.
 /// `None` if the session does not begin with these bytes.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn as_it_was(
     trailer: &Trailer,
     parts: &mut dyn Parts,

@@ -37,9 +37,6 @@ impl RecordStore {
     }
 
     /// Returns a store of the same records with edits.
-    ///
-    /// # Errors
-    /// If a record cannot be read, or there is no room.
     pub fn rewritten(&mut self, mut to: Self, edit: &dyn Fn(&mut Record)) -> Result<Self> {
         for number in 0..self.count() {
             let mut record = canonical::record(&self.line(number)?)?;
@@ -50,9 +47,6 @@ impl RecordStore {
     }
 
     /// Returns the records as a stream, with others in the place of some.
-    ///
-    /// # Errors
-    /// If a record cannot be read, or there is no room.
     pub fn replaced(
         &mut self,
         mut to: Self,

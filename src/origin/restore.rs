@@ -57,9 +57,6 @@ pub struct Edit {
 pub type WriteFn = fn((&mut Source, &Header), Spec, &mut dyn Sink, &Cx<'_>) -> Result<Trace>;
 
 /// Reads a session with the origin beside it; `None` if there is none. `write` makes the base.
-///
-/// # Errors
-/// If it cannot be read or used, or there is no room.
 pub fn restore(
     from: &'static Format,
     parts: &mut dyn Parts,
@@ -126,9 +123,6 @@ pub fn restore(
 
 /// Returns the source in an origin as a stream. What is wrong with the source was reported when it
 /// was converted.
-///
-/// # Errors
-/// If it cannot be read, or there is no room.
 pub fn stream_of(
     (source, header): (&mut Source, &Header),
     sink: &mut dyn Sink,
@@ -140,9 +134,6 @@ pub fn stream_of(
 
 /// Opens the origin beside a session, with the version that its file was written in and the digests
 /// of the session's parts; `None` if there is none.
-///
-/// # Errors
-/// If one of them cannot be read, or the origin cannot be used.
 pub fn opened(
     from: &Format,
     parts: &mut dyn Parts,
@@ -175,9 +166,6 @@ pub fn is_of(origin: &Origin, digests: &[Digest]) -> bool {
 /// Returns the source of the origin beside a session, and whether the session is as it was written.
 /// The second value is `None` if the origin cannot be used. Returns `None` where there is no origin
 /// beside the session.
-///
-/// # Errors
-/// If one of them cannot be read.
 pub fn look(parts: &mut dyn Parts) -> Result<Option<(String, Option<bool>)>> {
     let Some(opener) = parts.origin()? else { return Ok(None) };
     parts.keep()?;
@@ -341,9 +329,6 @@ fn changed(
 
 /// Writes the base of an origin, and reads it. If the file was not made by a writer, the base is the
 /// file as it `was`. Returns the base's records and its parts.
-///
-/// # Errors
-/// If it cannot be written or read.
 pub fn base_of(
     (stream, header, target): (&mut Source, &Header, Spec),
     was: Option<Staged>,

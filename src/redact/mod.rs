@@ -125,7 +125,6 @@ struct State<'r> {
 
 impl<'r> Redactor<'r> {
     /// Begins a session.
-    #[must_use]
     pub fn new(rules: &'r Rules) -> Self {
         let users = rules.users().to_vec();
         Self { rules, state: RefCell::new(State { users, ..State::default() }) }
@@ -249,7 +248,6 @@ impl<'r> Redactor<'r> {
     }
 
     /// Returns how many texts were masked, by their kinds.
-    #[must_use]
     pub fn counts(&self) -> BTreeMap<String, u64> {
         let state = self.state.borrow();
         state.counts.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect()

@@ -168,7 +168,6 @@ fn name_length(text: &str, windows: bool) -> usize {
 }
 
 /// Returns the name of the user to whose folder a path leads.
-#[must_use]
 pub fn user_of(path: &str) -> Option<&str> {
     let separated = |c| c == '/' || c == '\\';
     let mut parts = path.split(separated).filter(|part| !part.is_empty());

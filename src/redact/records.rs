@@ -110,7 +110,6 @@ impl Redactor<'_> {
 
     /// Returns a JSON value with the secrets in its strings masked; `None` if it has none. All
     /// other bytes stay.
-    #[must_use]
     pub fn json(&self, value: &Json) -> Option<Json> {
         self.inside(value.as_bytes(), DEEPEST).map(|bytes| Json::checked(bytes.into()))
     }

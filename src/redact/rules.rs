@@ -118,9 +118,6 @@ pub(super) fn is_distinct(name: &str) -> bool {
 
 impl Rules {
     /// Prepares the rules of the program and of the user.
-    ///
-    /// # Errors
-    /// With what is wrong in a rule of the user.
     pub fn of(custom: &Custom) -> Result<Self, String> {
         let mut beginnings: Vec<&'static str> = Vec::new();
         let mut anchors = Vec::new();

@@ -27,9 +27,6 @@ impl Draft {
     }
 
     /// Adds a part that is written from the beginning.
-    ///
-    /// # Errors
-    /// If there is no room.
     pub fn create(&mut self, name: &str, sink: &mut dyn Sink) -> Result<Part> {
         let part = Room::within(&mut self.room, sink)?.part();
         self.parts.push((name.to_owned(), Some(part.clone())));
@@ -48,9 +45,6 @@ impl Draft {
 
     /// Puts all parts in their places, the quarantine first, so that each byte has a place at any
     /// moment.
-    ///
-    /// # Errors
-    /// If a part has no place, or cannot be copied.
     pub fn put(
         self,
         aside: Option<&Part>,

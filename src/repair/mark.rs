@@ -43,7 +43,6 @@ impl Fixes {
     }
 
     /// Whether there is neither a change nor a note.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.edits.is_empty() && self.notes.is_empty()
     }

@@ -48,9 +48,6 @@ impl Quarantine {
     }
 
     /// Opens the part for writing, behind the bytes that it has.
-    ///
-    /// # Errors
-    /// If there is no room.
     pub fn open(&mut self, sink: &mut dyn Sink) -> Result<()> {
         let part = match &mut self.part {
             Some(part) => part,
@@ -61,9 +58,6 @@ impl Quarantine {
     }
 
     /// Sets bytes of a part aside.
-    ///
-    /// # Errors
-    /// If they cannot be written.
     pub fn take(&mut self, part: &str, bytes: &[u8], at: Position, code: Code) -> Result<()> {
         let Some(out) = &mut self.out else {
             return Err(Error::request(Code::NoQuarantine, Code::NoQuarantine.title()));
@@ -103,9 +97,6 @@ impl Quarantine {
     }
 
     /// Writes the buffered bytes.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn flush(&mut self) -> Result<()> {
         let flushed = self.out.as_mut().map_or(Ok(()), Write::flush);
         flushed.map_err(|error| Error::io("cannot write the quarantine", error))

@@ -15,7 +15,6 @@ use crate::position::Position;
 /// assert_eq!(fixed, br#"{"a":"\\*\n\\u12"}"#);
 /// assert!(literal_backslashes(br#"{"a":"\n"}"#).is_none());
 /// ```
-#[must_use]
 pub fn literal_backslashes(text: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut done = 0;
@@ -53,14 +52,12 @@ pub struct Held {
 
 impl Held {
     /// Keeps a line.
-    #[must_use]
     pub fn of(line: &Line<'_>, health: (bool, bool)) -> Self {
         let Line { bytes, at, terminated } = *line;
         Self { bytes: bytes.to_vec(), at, terminated, health }
     }
 
     /// The line as it was read.
-    #[must_use]
     pub fn line(&self) -> Line<'_> {
         Line { bytes: &self.bytes, at: self.at, terminated: self.terminated }
     }
@@ -92,7 +89,6 @@ pub enum Step {
 
 impl Spread {
     /// Begins with a line, if the line is an object that ends inside of a string.
-    #[must_use]
     pub fn of(line: &Line<'_>, health: (bool, bool)) -> Option<Self> {
         let bytes = bare(line.bytes);
         let ends = line.terminated && bytes.starts_with(b"{");
@@ -134,14 +130,12 @@ impl Spread {
     }
 
     /// Returns the lines as they are in the file.
-    #[must_use]
     pub fn source(&self) -> Vec<u8> {
         let lines: Vec<&[u8]> = self.lines.iter().map(|line| line.bytes.as_slice()).collect();
         lines.join(&b"\n"[..])
     }
 
     /// Returns the record on one line.
-    #[must_use]
     pub fn text(&self) -> &[u8] {
         &self.text
     }

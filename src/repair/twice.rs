@@ -41,7 +41,6 @@ impl Twice {
     }
 
     /// Returns the places of all copies, ascending.
-    #[must_use]
     pub fn copies(&self) -> Vec<u32> {
         if self.copies.is_empty() {
             return Vec::new();

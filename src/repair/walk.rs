@@ -22,7 +22,6 @@ pub struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Begins for a part by its name.
-    #[must_use]
     pub fn new(part: &str, kind: &'static Records, wanted: &RepairOptions, cx: &'a Cx<'a>) -> Self {
         Self {
             part: part.to_owned(),
@@ -33,9 +32,6 @@ impl<'a> Walk<'a> {
     }
 
     /// Shows everything until the format has decided.
-    ///
-    /// # Errors
-    /// If the part cannot be read.
     pub fn look(&mut self, bench: &mut dyn RepairIo, mend: &mut dyn Mend) -> Result<()> {
         loop {
             let source = bench.parts().open(&self.part)?;
@@ -49,19 +45,16 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the findings.
-    #[must_use]
     pub fn found(&self) -> Found {
         self.pieces.found
     }
 
     /// Whether the part is changed.
-    #[must_use]
     pub fn changes(&self, mend: &dyn Mend) -> bool {
         self.pieces.found.damaged || mend.changes() || self.cut(mend).is_some()
     }
 
     /// Whether bytes of the part are set aside.
-    #[must_use]
     pub fn removes(&self, mend: &dyn Mend) -> bool {
         self.pieces.found.aside > 0 || mend.removes() || self.cut(mend).is_some()
     }
@@ -73,9 +66,6 @@ impl<'a> Walk<'a> {
 
     /// Ends the repair of a session that is this part alone: writes it. Returns whether it is
     /// changed.
-    ///
-    /// # Errors
-    /// If writing fails, or if there is no place for the quarantine.
     pub fn settle(self, bench: &mut dyn RepairIo, mend: &mut dyn Mend) -> Result<bool> {
         bench.begin(self.removes(mend))?;
         let changed = self.changes(mend);
@@ -84,9 +74,6 @@ impl<'a> Walk<'a> {
     }
 
     /// Writes the repaired part.
-    ///
-    /// # Errors
-    /// If it cannot be read again or written.
     pub fn write(mut self, bench: &mut dyn RepairIo, mend: &mut dyn Mend) -> Result<()> {
         if !self.changes(mend) {
             return bench.keep(&self.part);

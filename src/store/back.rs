@@ -38,9 +38,6 @@ pub struct Restorer {
 
 impl Restorer {
     /// Creates a restorer for the files below `root`. A `dry` one only checks and changes nothing.
-    ///
-    /// # Errors
-    /// If the folder is not there, or no longer the one that it was.
     pub fn new(root: PathBuf, dry: bool) -> Result<Self> {
         let moved = "if the folder was moved, name its present path with `--root FOLDER`";
         let same = root.canonicalize().map_err(|error| {
@@ -55,9 +52,6 @@ impl Restorer {
     }
 
     /// Restores the original that `written` took the place of and that `read` describes.
-    ///
-    /// # Errors
-    /// If either is not what it was, or is elsewhere.
     pub fn restore(&mut self, read: &State, written: &State) -> Result<Back> {
         let target = self.target(written)?;
         let backup =
@@ -96,9 +90,6 @@ impl Restorer {
     }
 
     /// Moves a file back that the run moved. If its contents changed, the original is beside it.
-    ///
-    /// # Errors
-    /// If it is not what it was, or is elsewhere.
     pub fn move_back(&mut self, read: &State, written: &State, old: &Path) -> Result<Back> {
         let (target, old) = (self.target(written)?, self.inside(old)?);
         if is_missing(&target) && !is_missing(&old) {
@@ -150,9 +141,6 @@ impl Restorer {
     }
 
     /// Removes a file that the run added, which `written` describes.
-    ///
-    /// # Errors
-    /// If it is not what it was, or is elsewhere.
     pub fn remove(&mut self, written: &State) -> Result<Back> {
         let target = self.target(written)?;
         if is_missing(&target) {
@@ -212,9 +200,6 @@ impl Restorer {
     }
 
     /// Makes all changes durable.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn finish(self) -> Result<()> {
         // A folder that became empty was removed.
         let folders = self.folders.iter().filter(|folder| folder.is_dir());

@@ -12,9 +12,6 @@ use std::path::{Path, PathBuf};
 /// Returns the path of a part whose name is appended to `stem`. Names can come from the contents of
 /// a file. Therefore a name that leads out of the folder is refused, and so is one that leads
 /// through an existing symbolic link.
-///
-/// # Errors
-/// If it would.
 pub fn check_part(stem: &Path, name: &str) -> Result<PathBuf> {
     let refused =
         |why: &str| Error::request(Code::NoName, format!("no file can be called {name:?}: {why}"));
@@ -147,9 +144,6 @@ fn or_here(folder: &Path) -> &Path {
 /// Checks in a dry run that the system would let the file be written. If the file `replaces`
 /// another one, the new file needs the owner of the old one, and the old one needs a free name that
 /// ends in `backup`.
-///
-/// # Errors
-/// If it would not, as far as that can be determined.
 pub fn check_room(path: &Path, backup: Option<&str>, replaces: bool) -> Result<()> {
     if Existing::at(path) == Existing::Special {
         return Ok(());
@@ -162,9 +156,6 @@ pub fn check_room(path: &Path, backup: Option<&str>, replaces: bool) -> Result<(
 }
 
 /// Checks that the original of a file can be kept under a backup name.
-///
-/// # Errors
-/// If its name would be too long.
 pub fn check_backup(path: &Path, backup: Option<&str>) -> Result<()> {
     backup.map_or(Ok(()), |suffix| check_name(&backup_of(path, suffix)))
 }
@@ -221,9 +212,6 @@ pub fn exists(target: &Path) -> Error {
 
 /// Checks that a file to be changed in place is not a pipe or a device. Opening one of these can
 /// block for ever.
-///
-/// # Errors
-/// If it is one.
 pub fn check_no_pipe(path: &Path) -> Result<()> {
     match Existing::at(path) {
         Existing::Special => Err(not_regular()),

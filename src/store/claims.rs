@@ -55,7 +55,6 @@ pub struct Owner(u64);
 
 impl Claims {
     /// Creates the claims of a run with these inputs and this journal.
-    #[must_use]
     pub fn of(inputs: Vec<Arc<Path>>, journal: Option<PathBuf>) -> Self {
         // Mostly each gets an output.
         let places = HashMap::with_capacity(inputs.len());
@@ -65,7 +64,6 @@ impl Claims {
 
     /// Makes outputs take their places in the order of the inputs. At most `workers` inputs are
     /// worked on at a time.
-    #[must_use]
     pub fn in_turn(self, workers: usize, thread_budget: ThreadBudget) -> Self {
         Self { turns: Some(Turns::new(workers, thread_budget)), ..self }
     }
@@ -87,9 +85,6 @@ impl Claims {
     }
 
     /// Checks that a file is not one of the inputs and not the journal.
-    ///
-    /// # Errors
-    /// If it is.
     pub fn check(&self, path: &Path) -> Result<()> {
         if self.journal.as_ref().is_some_and(|journal| is_one_place(path, journal)) {
             let message = format!("{} is the journal of this run", path.display());
@@ -211,13 +206,11 @@ fn real_paths<'p>(files: &'p [Arc<Path>]) -> HashSet<PathBuf> {
 
 /// Returns a file's path with its folder resolved, which works before the file exists. The file
 /// itself may be a link that the user named.
-#[must_use]
 pub fn real(path: &Path) -> PathBuf {
     real_folder(folder_of(path)).join(path.file_name().unwrap_or_default())
 }
 
 /// Returns a folder's real path. The part that does not exist yet is kept as it is named.
-#[must_use]
 pub fn real_folder(folder: &Path) -> PathBuf {
     let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
     let real = |there: &Path| {

@@ -45,9 +45,6 @@ impl AsRef<Path> for Lent {
 impl Copies {
     /// Returns copies of these files, under their names. If a file has changed since it was copied,
     /// all are copied again.
-    ///
-    /// # Errors
-    /// If another program is writing to one of them, or there is no room.
     pub fn of(&self, files: &[Arc<Path>], tally: &Tally) -> Result<Lent> {
         let mut made = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let before = fingerprints(files)?;

@@ -40,7 +40,6 @@ pub enum Destination {
 
 impl Destination {
     /// Returns the main file that is written, if the input is `source`.
-    #[must_use]
     pub fn target<'a>(&'a self, source: Option<&'a Path>) -> Option<&'a Path> {
         match self {
             Self::File(path) | Self::Files { main: path, .. } => Some(path),
@@ -50,7 +49,6 @@ impl Destination {
     }
 
     /// Returns the ending of the names under which originals are kept.
-    #[must_use]
     pub fn backup(&self) -> Option<&str> {
         match self {
             Self::InPlace { backup: Backup::Suffix(suffix), .. } => Some(suffix),
@@ -60,13 +58,11 @@ impl Destination {
 
     /// Returns the turn in which the output may take a place that other outputs may want, too:
     /// after all outputs whose inputs come before.
-    #[must_use]
     pub fn turn(&self) -> usize {
         if let Self::Native { place, .. } = self { *place } else { 0 }
     }
 
     /// Returns the folder that contains the temporary files, if the input is `source`.
-    #[must_use]
     pub fn folder<'a>(&'a self, source: Option<&'a Path>) -> Option<&'a Path> {
         match self {
             Self::Native { folder, .. } => Some(folder),
@@ -110,7 +106,6 @@ pub fn folder_of(path: &Path) -> &Path {
 }
 
 /// Returns a path below a folder, in memory of the right size.
-#[must_use]
 pub fn below(folder: &Path, path: impl AsRef<Path>) -> PathBuf {
     let path = path.as_ref();
     let room = folder.as_os_str().len() + 1 + path.as_os_str().len();

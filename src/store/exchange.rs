@@ -13,9 +13,6 @@ use std::path::Path;
 /// Puts a file with these contents, and the permissions and owner of the old one, in the place of a
 /// file, unless that has changed since `before`. A link to the file stays one. Returns the
 /// fingerprint of the new file.
-///
-/// # Errors
-/// If it was written to, or the system refuses.
 pub fn exchange(path: &Path, contents: &[u8], before: &Fingerprint) -> Result<Fingerprint> {
     let failed = |error| Error::io(format!("cannot write to {}", path.display()), error);
     let path = fs::canonicalize(path).map_err(failed)?;

@@ -10,7 +10,6 @@ const DEEPEST: usize = 4;
 /// Finds the file whose name, without the ending of a compressed file, ends with `ending`, in one
 /// of these folders, below one of which `main` is. Of several, the one whose path sorts last, as
 /// the newest does where folders are days.
-#[must_use]
 pub fn find(main: &Path, folders: &[&str], ending: &str) -> Option<PathBuf> {
     let main = std::path::absolute(main).ok()?;
     let named = |path: &&Path| {

@@ -16,27 +16,18 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     /// Returns the fingerprint of the file at `path`, with links followed.
-    ///
-    /// # Errors
-    /// If it is not there.
     pub fn of(path: &Path) -> Result<Self> {
         let meta = std::fs::metadata(path).map_err(|error| Error::io("cannot open", error))?;
         Ok(Self::from(&meta))
     }
 
     /// Returns the fingerprint of an open file, whatever its name is.
-    ///
-    /// # Errors
-    /// If the system does not report it.
     pub fn of_open(file: &File) -> Result<Self> {
         let meta = file.metadata().map_err(|error| Error::io("cannot read", error))?;
         Ok(Self::from(&meta))
     }
 
     /// Checks that the file at `path` still has this fingerprint.
-    ///
-    /// # Errors
-    /// If it is not, or is not there.
     pub fn holds(&self, path: &Path) -> Result<()> {
         if Self::of(path)? == *self {
             return Ok(());
@@ -45,26 +36,22 @@ impl Fingerprint {
     }
 
     /// Whether both fingerprints belong to the same file, even if it was written to in between.
-    #[must_use]
     pub fn is_same_file(&self, other: &Self) -> bool {
         self.inode == other.inode
     }
 
     /// Returns the size in bytes.
-    #[must_use]
     pub fn size(&self) -> u64 {
         self.size
     }
 
     /// Returns how long ago the last change was; nothing for a change in the future.
-    #[must_use]
     pub fn age(&self) -> Option<Duration> {
         self.modified?.elapsed().ok()
     }
 
     /// Returns the time of the last change, to the nanosecond; `None` where the file system has no
     /// such time, or where it is outside of the calendar's range.
-    #[must_use]
     pub fn modified(&self) -> Option<String> {
         Some(jiff::Timestamp::try_from(self.modified?).ok()?.to_string())
     }

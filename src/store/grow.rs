@@ -53,9 +53,6 @@ pub fn take_back(file: &mut File, written: u64) {
 }
 
 /// Removes what was added to a file that had this size.
-///
-/// # Errors
-/// If the system refuses.
 pub(super) fn cut(path: &Path, size: u64) -> Result<()> {
     let cut = OpenOptions::new().write(true).open(path).and_then(|file: File| {
         file.set_len(size)?;

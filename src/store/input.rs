@@ -86,26 +86,17 @@ impl fmt::Debug for Input {
 
 impl Input {
     /// Opens a file. A file that is not a regular file is read once, like standard input.
-    ///
-    /// # Errors
-    /// If it cannot be opened.
     pub fn file(path: impl Into<Arc<Path>>) -> Result<Self> {
         Self::files([(String::new(), path.into())])
     }
 
     /// Opens a regular file that was found in a folder. The file is opened at once, which saves
     /// requests to the system.
-    ///
-    /// # Errors
-    /// If it cannot be opened, or is a regular file no more.
     pub fn found(path: impl Into<Arc<Path>>) -> Result<Self> {
         Ok(Self::of(vec![Part::new(String::new(), Source::found(path.into())?)]))
     }
 
     /// Opens the files that make up one session, by the names of its parts.
-    ///
-    /// # Errors
-    /// If one of them cannot be opened.
     pub fn files(files: impl IntoIterator<Item = (String, Arc<Path>)>) -> Result<Self> {
         let open = |(name, path)| Source::file(path).map(|source| Part::new(name, source));
         let parts = files.into_iter().map(open).collect::<Result<_>>()?;
@@ -118,7 +109,6 @@ impl Input {
     }
 
     /// Returns standard input as an input.
-    #[must_use]
     pub fn stdin() -> Self {
         let source = Source::Pipe(Some(Box::new(io::stdin())));
         Self::of(vec![Part::new(String::new(), source)])
@@ -134,38 +124,32 @@ impl Input {
     }
 
     /// Makes the reader unpack damaged compressed files as far as possible, instead of failing.
-    #[must_use]
     pub fn up_to_tears(mut self) -> Self {
         self.parts.iter_mut().for_each(|part| part.tear = Some(Tear::default()));
         self
     }
 
     /// Returns where a damaged compressed part stopped, if one did.
-    #[must_use]
     pub fn torn(&self) -> Option<Torn> {
         self.parts.iter().find_map(|part| part.tear.as_ref()?.found())
     }
 
     /// Returns where text that is not compressed follows a compressed part, if it does.
-    #[must_use]
     pub fn plain_tail(&self) -> Option<u64> {
         self.parts.iter().find_map(|part| part.tear.as_ref()?.plain())
     }
 
     /// Adds an index file that contains more about the session, which the index calls `name`.
-    #[must_use]
     pub fn with_index(self, name: String, path: PathBuf) -> Self {
         Self { index: Some((name, path)), ..self }
     }
 
     /// Sets the session's place in the folder of all sessions.
-    #[must_use]
     pub fn among(self, among: Among) -> Self {
         Self { among: Some(among), ..self }
     }
 
     /// Sets the origin file: the one that the user `named`, else the one beside the main part.
-    #[must_use]
     pub fn with_origin(mut self, format: &Format, named: Option<PathBuf>) -> Self {
         let names = self.names();
         let main = format.main_of(&names);
@@ -179,13 +163,11 @@ impl Input {
     }
 
     /// Returns the folder of all sessions, if this session is in such a folder.
-    #[must_use]
     pub fn home(&self) -> Option<&Path> {
         self.among.as_ref().map(|among| among.home.as_path())
     }
 
     /// Returns the regular files that are read, and their metadata before reading.
-    #[must_use]
     pub fn sources(&self) -> Vec<(Arc<Path>, Metadata)> {
         let regular = |part: &Part| match &part.source {
             Source::File(path, meta, _) => Some((path.clone(), meta.clone())),
@@ -195,7 +177,6 @@ impl Input {
     }
 
     /// Whether the whole input was read from files to their ends, and no file had changed by then.
-    #[must_use]
     pub fn stood_still(&self) -> bool {
         let still = |part: &Part| match &part.source {
             Source::File(_, meta, _) => part.end.get() == Some(Fingerprint::from(meta)),
@@ -206,7 +187,6 @@ impl Input {
 
     /// Closes the files and frees the bytes that were read ahead, for an input that waits to be
     /// read.
-    #[must_use]
     pub fn closed(mut self) -> Self {
         for part in &mut self.parts {
             if let Source::File(_, _, file) = &mut part.source {
@@ -218,16 +198,12 @@ impl Input {
     }
 
     /// Sets the `tally` that counts the bytes that are read.
-    #[must_use]
     pub fn counted(self, tally: Tally) -> Self {
         Self { tally, ..self }
     }
 
     /// Returns the first bytes of the first part without a byte order mark, and whether they are
     /// the whole part.
-    ///
-    /// # Errors
-    /// If the input cannot be read.
     pub fn head(&mut self) -> Result<(&[u8], bool)> {
         let Some(part) = self.parts.first_mut() else { return Ok((&[], true)) };
         let Begun { ahead, rest } = part.begin()?;

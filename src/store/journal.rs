@@ -111,7 +111,6 @@ impl From<&Path> for Name {
 
 impl Name {
     /// Returns the path.
-    #[must_use]
     pub fn path(&self) -> PathBuf {
         match self {
             Self::Text(text) => PathBuf::from(text),
@@ -143,9 +142,6 @@ pub struct Read {
 }
 
 /// Reads a journal. `None` for an empty file, or one whose first line was torn.
-///
-/// # Errors
-/// If it cannot be read, or is not a journal.
 pub fn read(file: &File) -> Result<Option<Read>> {
     let failed = |error| Error::io("cannot read", error);
     let mut lines = BufReader::new(file);
@@ -224,16 +220,12 @@ impl Journal {
     }
 
     /// Whether there are bytes after the last whole line.
-    #[must_use]
     pub fn is_torn(&self) -> bool {
         self.file.metadata().is_ok_and(|meta| meta.len() > self.end)
     }
 
     /// Writes the header as the first line. Existing contents are removed, because they describe
     /// nothing that was done.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn begin(&mut self, header: &Header) -> Result<()> {
         self.end = 0;
         self.go_on()?;
@@ -242,17 +234,11 @@ impl Journal {
 
     /// Removes a last line without a line feed, which a power cut left: it describes nothing that
     /// was done. Whole lines stay, whatever they contain.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn go_on(&mut self) -> Result<()> {
         self.file.set_len(self.end).map_err(|error| Error::io("cannot write the journal", error))
     }
 
     /// Appends entries. They are on the disk when the function returns.
-    ///
-    /// # Errors
-    /// If the system refuses; then none was added.
     pub fn append(&mut self, entries: &[Entry]) -> Result<()> {
         self.write(entries)
     }

@@ -43,14 +43,12 @@ pub fn open_files() -> u64 {
 
 /// Returns how many sessions can be worked on at a time without running out of open files; one is
 /// always possible.
-#[must_use]
 pub fn most_workers() -> usize {
     usize::try_from(open_files().saturating_sub(OTHERS) / EACH).map_or(1, |most| most.max(1))
 }
 
 /// Returns how many files outputs may keep open until they are put in their places, beside those
 /// that `workers` sessions need.
-#[must_use]
 pub fn spare_files(workers: u64) -> u64 {
     let all = open_files();
     // Half of them are left for what is read and written meanwhile.

@@ -30,7 +30,6 @@ impl Meter {
 
     /// Returns how many bytes are done. A byte that is read several times counts in part each time.
     /// A byte that need not be read counts at the end of the work on its input.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.0.bytes.load(Ordering::Relaxed)
     }
@@ -56,14 +55,12 @@ pub(super) struct Reach(Rc<Cell<u64>>);
 
 impl Tally {
     /// Creates the tally of an input of which nothing is read yet.
-    #[must_use]
     pub fn new(meter: &Meter) -> Self {
         Self(Rc::new(Counts { meter: meter.clone(), ..Counts::default() }))
     }
 
     /// Returns how many of the input's bytes were read. Bytes that were read several times count
     /// once.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.0.first.get()
     }

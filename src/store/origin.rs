@@ -19,7 +19,6 @@ use std::rc::Rc;
 pub const ORIGIN: &str = ".origin";
 
 /// Returns the path of a file's origin. The ending of a compressed file is removed first.
-#[must_use]
 pub fn origin_of(file: &Path) -> PathBuf {
     let name = file.file_name().unwrap_or_default();
     match name.to_str() {
@@ -34,7 +33,6 @@ pub fn origin_of(file: &Path) -> PathBuf {
 
 /// Returns the path of a file's origin, which its software may have left behind where the file was
 /// before.
-#[must_use]
 pub fn origin_of_moved(file: &Path, format: &Format) -> PathBuf {
     let beside = origin_of(file);
     let is_there = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
@@ -49,7 +47,6 @@ pub fn origin_of_moved(file: &Path, format: &Format) -> PathBuf {
 }
 
 /// Returns the file that an origin belongs to, if it exists.
-#[must_use]
 pub fn file_of(origin: &Path) -> Option<PathBuf> {
     let name = origin.file_name()?.to_str()?.strip_suffix(ORIGIN)?;
     let names =
@@ -58,20 +55,17 @@ pub fn file_of(origin: &Path) -> Option<PathBuf> {
 }
 
 /// Whether a file has the name of an origin.
-#[must_use]
 pub fn is_origin(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(ORIGIN.as_bytes()))
 }
 
 /// Whether an origin is alone because its file does not exist.
-#[must_use]
 pub fn is_alone(path: &Path) -> bool {
     is_origin(path) && file_of(path).is_none()
 }
 
 /// Returns the format and version in which a file was written, from the origin beside it; `None` for
 /// a file that is as it was written.
-#[must_use]
 pub fn target_beside(file: &Path) -> Option<String> {
     let origin = opened(origin_of(file)).ok()?;
     let now = digest_of(File::open(file).ok()?).ok()?;
@@ -90,9 +84,6 @@ fn opened(file: PathBuf) -> Result<Origin> {
 impl Input {
     /// Opens the session that an origin contains: the file itself, or a stream of a session of
     /// several files.
-    ///
-    /// # Errors
-    /// If it cannot be read, or is torn or damaged.
     pub fn of_origin(path: &Path) -> Result<Self> {
         let failed = |error| Error::io("cannot unpack the origin", error);
         let origin = opened(path.to_owned())?;

@@ -109,16 +109,12 @@ impl Output {
 
     /// Completes what a killed run began, if the session also `changes` a file that sessions share:
     /// files of its own got their places before that change.
-    #[must_use]
     pub fn completing(self, changes: bool) -> Self {
         let in_place = matches!(self.destination, Destination::InPlace { .. });
         Self { completes: changes && !in_place && !self.policy.dry, ..self }
     }
 
     /// Sets the place of the quarantine.
-    ///
-    /// # Errors
-    /// If that is the place of something else.
     pub fn quarantined(self, quarantine: Option<PathBuf>) -> Result<Self> {
         if let Some(path) = &quarantine {
             let mut others = self.sources().chain(self.target());
@@ -343,7 +339,6 @@ impl Output {
     }
 
     /// Returns the paths of all parts that were created, the main part first if it was created.
-    #[must_use]
     pub fn paths(&self) -> Vec<&Path> {
         let mut paths: Vec<_> = self.created.iter().map(|path| &**path).collect();
         paths.sort_by_key(|path| Some(*path) != self.target());
@@ -351,9 +346,6 @@ impl Output {
     }
 
     /// Checks that the input's files are as they were before reading.
-    ///
-    /// # Errors
-    /// If it is not.
     pub fn unchanged(&self) -> Result<()> {
         self.sources.iter().try_for_each(|(path, before)| Fingerprint::from(before).holds(path))
     }
@@ -369,9 +361,6 @@ impl Output {
 
     /// Completes every file, so that it only waits for [`put`] to give it its place. If the input
     /// `stood_still` while it was read and is not replaced, later changes to it do not matter.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn seal(mut self, stood_still: bool) -> Result<Sealed> {
         let ended = self.packed.iter().try_for_each(Closed::outcome);
         ended.map_err(|error| Error::io("cannot write", error))?;
@@ -417,7 +406,6 @@ impl Output {
     }
 
     /// Drops the output. Only the fingerprints of the input's files are kept.
-    #[must_use]
     pub fn discard(self) -> Sealed {
         Sealed { sources: self.fingerprints(), ..Sealed::default() }
     }

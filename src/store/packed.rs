@@ -38,7 +38,6 @@ const ALLOWANCE: u64 = 1 << 30;
 
 impl Packing {
     /// Returns the ending of file names.
-    #[must_use]
     pub fn ending(self) -> &'static str {
         match self {
             Self::Gzip => ".gz",
@@ -55,7 +54,6 @@ impl Packing {
     }
 
     /// Returns the compression that a file's name indicates.
-    #[must_use]
     pub fn of_name(path: &Path) -> Option<Self> {
         let name = path.file_name()?.as_encoded_bytes();
         ALL.into_iter().find(|packing| name.ends_with(packing.ending().as_bytes()))
@@ -63,7 +61,6 @@ impl Packing {
 
     /// Returns the compression that a file's first bytes indicate. `None` for a file that cannot be
     /// read.
-    #[must_use]
     pub fn of_file(path: &Path) -> Option<Self> {
         let mut file = File::open(path).ok()?;
         let mut start = [0; START];
@@ -94,15 +91,11 @@ impl Packing {
 }
 
 /// Opens the text of a file, compressed or not.
-///
-/// # Errors
-/// If it cannot be opened.
 pub fn text_of(path: &Path) -> io::Result<impl Read + use<>> {
     Ok(Unpacked::new(Box::new(File::open(path)?), None))
 }
 
 /// Returns a file name without the ending of a compressed file.
-#[must_use]
 pub fn plain_name(name: &str) -> &str {
     ALL.iter().find_map(|packing| name.strip_suffix(packing.ending())).unwrap_or(name)
 }
@@ -132,14 +125,12 @@ pub struct Tear {
 
 impl Tear {
     /// Returns the position, if there is one and a reader reached it.
-    #[must_use]
     pub fn found(&self) -> Option<Torn> {
         self.torn.borrow().clone()
     }
 
     /// Returns where text that is not compressed follows the compressed stream, if a reader reached
     /// such text.
-    #[must_use]
     pub fn plain(&self) -> Option<u64> {
         self.plain.get()
     }
@@ -260,9 +251,6 @@ pub struct Closed(Rc<RefCell<Option<io::Result<()>>>>);
 
 impl Closed {
     /// Returns the outcome, once.
-    ///
-    /// # Errors
-    /// If the end could not be written, or no thread wrote it.
     pub fn outcome(&self) -> io::Result<()> {
         let open = || Err(io::Error::other("a compressed file was not brought to its end"));
         self.0.borrow_mut().take().unwrap_or_else(open)
@@ -271,9 +259,6 @@ impl Closed {
 
 impl Packed {
     /// Creates a writer that compresses to `file`.
-    ///
-    /// # Errors
-    /// If there is no memory.
     pub fn new(file: Arc<File>, packing: Packing) -> io::Result<(Self, Closed)> {
         let file = BufWriter::with_capacity(64 << 10, file);
         let encoder = match packing {

@@ -38,7 +38,6 @@ pub fn keep_attributes(meta: &Metadata, file: &File) -> Result<Metadata> {
 /// backup with this ending that a killed run created as a second name does not count, because the
 /// next run uses it as its backup.
 #[cfg(unix)]
-#[must_use]
 pub fn other_names(path: &Path, suffix: Option<&str>) -> u64 {
     use std::os::unix::fs::MetadataExt;
     let others = fs::symlink_metadata(path).map_or(0, |meta| meta.nlink().saturating_sub(1));
@@ -48,7 +47,6 @@ pub fn other_names(path: &Path, suffix: Option<&str>) -> u64 {
 
 /// Always returns 0, because the system does not report the number.
 #[cfg(not(unix))]
-#[must_use]
 pub fn other_names(_: &Path, _: Option<&str>) -> u64 {
     0
 }
@@ -81,9 +79,6 @@ impl Backups {
     /// Gives the original, whose fingerprint is `before`, a second name, so that it exists at every
     /// moment. An older backup is never replaced, because it may be the only copy of what an
     /// earlier run found. Returns the second name.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn keep(&mut self, path: &Path, before: &Fingerprint, suffix: &str) -> Result<PathBuf> {
         let first = backup_of(path, suffix);
         let mut n = 1;
@@ -141,9 +136,6 @@ fn is_copy(path: &Path, copy: &Path) -> bool {
 
 /// Puts a file in the place of the one that it was made from, unless that one has changed since
 /// `before`. Contents that another program writes there at the last moment are not lost.
-///
-/// # Errors
-/// If it was written to, or the system refuses.
 pub fn replace(file: Named, target: &Path, before: &Fingerprint) -> Result<()> {
     before.holds(target)?;
     let new = Fingerprint::of_open(file.as_file())?;

@@ -99,40 +99,32 @@ impl Staged {
 
 impl Sealed {
     /// Returns the files that were read, and their fingerprints before reading.
-    #[must_use]
     pub fn sources(&self) -> &[(Arc<Path>, Fingerprint)] {
         &self.sources
     }
 
     /// Whether other outputs wait for this one, because it changes a file that sessions share.
-    #[must_use]
     pub fn is_urgent(&self) -> bool {
         self.alone.is_some()
     }
 
     /// Whether there is nothing to do: no file waits for a place, and no shared file is changed.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.staged.is_empty() && self.live.is_empty()
     }
 
     /// Returns how many files the output has open.
-    #[must_use]
     pub fn files(&self) -> usize {
         self.staged.len()
     }
 
     /// Returns how many bytes wait to be flushed, as far as that is known.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         let made = self.staged.iter().filter_map(|staged| staged.made.as_ref());
         made.map(Metadata::len).sum()
     }
 
     /// Returns the hashes of the files that belong to this session alone.
-    ///
-    /// # Errors
-    /// If one cannot be read.
     pub fn hashes(&self) -> Result<Vec<String>> {
         self.own().map(|staged| hash(staged.file.as_file().try_clone())).collect()
     }
@@ -281,9 +273,6 @@ pub fn put(
 }
 
 /// Returns the hash of a file's contents, in hexadecimal digits.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn hash(file: io::Result<File>) -> Result<String> {
     let hashed = file.and_then(|mut file| {
         file.rewind()?;
@@ -295,9 +284,6 @@ pub fn hash(file: io::Result<File>) -> Result<String> {
 }
 
 /// Creates a folder and the folders above it; false if the folder exists already.
-///
-/// # Errors
-/// If the system refuses.
 pub fn create_folder(folder: &Path) -> Result<bool> {
     if folder.is_dir() {
         return Ok(false);

@@ -49,9 +49,6 @@ pub struct Live {
 
 impl Live {
     /// Prepares the change; `None` if the file does not exist.
-    ///
-    /// # Errors
-    /// If it is not a regular file, or too large.
     pub fn of(path: &Path, change: Box<dyn Change>, force: bool) -> Result<Either> {
         let Ok(meta) = fs::symlink_metadata(path) else { return Ok(Either::New(change)) };
         if meta.is_file() && meta.len() <= LARGEST {
@@ -62,9 +59,6 @@ impl Live {
     }
 
     /// Begins the change.
-    ///
-    /// # Errors
-    /// If the file cannot be used, or another program is writing to it.
     pub fn begin(&self) -> Result<Commit> {
         self.change.begin(&self.path, self.force)
     }

@@ -52,9 +52,6 @@ impl Temporary {
     }
 
     /// Gives the file a temporary name in `folder`, if it has none.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn named(self, folder: &Path) -> io::Result<Named> {
         match self {
             Self::Named(file) => Ok(file),
@@ -66,18 +63,12 @@ impl Temporary {
     }
 
     /// Gives the file its final name, and replaces a file that has that name.
-    ///
-    /// # Errors
-    /// If the system refuses.
     pub fn persist(self, target: &Path) -> io::Result<()> {
         let file = self.named(folder_of(target))?;
         file.persist(target).map(drop).map_err(|error| error.error)
     }
 
     /// Gives the file its final name, if no file has that name.
-    ///
-    /// # Errors
-    /// If something has, or the system refuses.
     pub fn persist_noclobber(self, target: &Path) -> io::Result<()> {
         match self {
             Self::Named(file) => take_free(file, target),
@@ -92,9 +83,6 @@ impl Temporary {
 }
 
 /// Renames a file from its temporary name to its final one, if no file has that name.
-///
-/// # Errors
-/// If something has, or the system refuses.
 pub fn take_free(file: Named, target: &Path) -> io::Result<()> {
     match file.persist_noclobber(target) {
         Ok(_) => Ok(()),
@@ -126,9 +114,6 @@ fn take_reserved(file: Named, target: &Path) -> io::Result<()> {
 /// name](named_temporary). The permissions are those of any new file. If the file is to be `like`
 /// another one, it gets the permissions of that file as far as the system grants them, or, where
 /// other users could open it before it is complete, only those of the owner.
-///
-/// # Errors
-/// If the system refuses.
 pub fn temporary(folder: &Path, like: Option<&Metadata>) -> Result<Temporary> {
     match unnamed::create(folder, like) {
         Some(file) => Ok(Temporary::Unnamed(Arc::new(file))),
@@ -143,9 +128,6 @@ pub fn no_temporary(folder: &Path, error: io::Error) -> Error {
 
 /// Creates a temporary file in `folder`, which stays locked as long as it is open. If it is
 /// `private`, only its owner can access it.
-///
-/// # Errors
-/// If the system refuses.
 pub fn named_temporary(folder: &Path, private: bool) -> Result<Named> {
     let mut new = File::options();
     new.read(true).write(true).create_new(true);

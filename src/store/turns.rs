@@ -44,7 +44,6 @@ pub struct Turn<'t> {
 impl Turns {
     /// Creates the turns for `workers` inputs at a time. The threads of waiting workers are
     /// returned to the budget `thread_budget`.
-    #[must_use]
     pub fn new(workers: usize, thread_budget: ThreadBudget) -> Self {
         let state =
             State { next: 0, passed: BTreeSet::new(), free: workers, wanting: BTreeSet::new() };

@@ -16,7 +16,6 @@ pub struct Bits {
 
 impl Bits {
     /// Returns an empty set with room for ordinals below `count`.
-    #[must_use]
     pub fn with_room(count: usize) -> Self {
         Self { words: vec![0; count.div_ceil(64)] }
     }
@@ -35,7 +34,6 @@ impl Bits {
     }
 
     /// Whether an ordinal is in the set.
-    #[must_use]
     pub fn contains(&self, ordinal: u32) -> bool {
         let word = self.words.get(ordinal as usize / 64).copied().unwrap_or(0);
         word >> (ordinal % 64) & 1 == 1

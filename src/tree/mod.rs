@@ -101,7 +101,6 @@ impl Default for Shape {
 
 impl Shape {
     /// Returns the shape of no tree, which will take at most so many bytes of memory for its nodes.
-    #[must_use]
     pub fn within(bytes: usize) -> Self {
         // A place takes a sixth of what the other data of an entry take, a jump at most a half.
         Self {
@@ -143,13 +142,11 @@ impl Shape {
     }
 
     /// Returns how many nodes were noted.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Whether no node was noted.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -186,7 +183,6 @@ impl Shape {
     }
 
     /// Sorts the noted nodes.
-    #[must_use]
     pub fn finish(mut self) -> Tree {
         self.entries.sort_by_key(|entry| (entry.id, entry.ordinal));
         let Self { entries, links, places, references, without_id, nodes, leaf } = self;
@@ -360,7 +356,6 @@ impl Tree {
     /// Returns the nodes from the root to the leaf. The leaf is `leaf`, else the last node; `None`
     /// if there is no such node. The path stops before it would meet itself, and contains a finding
     /// about that.
-    #[must_use]
     pub fn path(&self, leaf: Option<&Json>) -> Option<Path> {
         let leaf = self.find(leaf.map(key).or(self.leaf)?)?;
         let leaf = self.entries.get(leaf)?.ordinal;
@@ -369,19 +364,16 @@ impl Tree {
     }
 
     /// Returns the ordinal of the node that has this identifier; of several, the last.
-    #[must_use]
     pub fn ordinal(&self, id: &Json) -> Option<u32> {
         Some(self.entries.get(self.find(key(id))?)?.ordinal)
     }
 
     /// Returns how many nodes there are.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// Whether there is no node.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -389,7 +381,6 @@ impl Tree {
     /// Returns the ordinals of the nodes whose parent is this node, in source order; of the roots
     /// for `None`. The search looks at every node: [`into_branches`](Self::into_branches) serves a
     /// walk over all nodes.
-    #[must_use]
     pub fn children(&self, id: Option<&Json>) -> Vec<u32> {
         let wanted = id.map(key);
         let of = |entry: &Entry| wanted.map_or(entry.parent <= MISSING, |id| entry.parent == id);
@@ -399,7 +390,6 @@ impl Tree {
     }
 
     /// Returns the nodes, sorted for a walk from the roots to the leaves.
-    #[must_use]
     pub fn into_branches(self) -> Branches {
         Branches::new(self.entries)
     }

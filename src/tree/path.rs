@@ -62,13 +62,11 @@ impl Path {
     }
 
     /// Whether the node of this ordinal is on the path.
-    #[must_use]
     pub fn contains(&self, ordinal: u32) -> bool {
         self.nodes.contains(ordinal)
     }
 
     /// Returns how many nodes come before the node of this ordinal on the path, if it is on it.
-    #[must_use]
     pub fn position(&self, ordinal: u32) -> Option<u32> {
         if !self.contains(ordinal) {
             return None;
@@ -87,26 +85,22 @@ impl Path {
     }
 
     /// Returns how many nodes are on the path.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.len as usize
     }
 
     /// Whether the path has no node.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Whether parents come before their children all the way, so that the path's order is the
     /// order of the file.
-    #[must_use]
     pub fn is_in_file_order(&self) -> bool {
         self.order.is_none()
     }
 
     /// Returns the finding about a node that is its own ancestor, where the path returns to one.
-    #[must_use]
     pub fn cycle(&self) -> Option<Diagnostic> {
         let finding = Finding::new(Code::Cycle, self.cycle?, 0);
         Some(finding.into_diagnostic())

@@ -53,7 +53,6 @@ impl Places {
     }
 
     /// Returns the place with this number, counted from 0.
-    #[must_use]
     pub fn at(&self, ordinal: u32) -> Position {
         let ordinal = ordinal as usize;
         let Some(block) = self.blocks.get(ordinal / BLOCK) else { return Position::default() };

@@ -217,7 +217,6 @@ impl Plan {
 
     /// Returns the first entry behind the last message that leads to the leaf, and the number of
     /// newer messages that are not reached, where the leaf is not a message and on an older branch.
-    #[must_use]
     pub fn old_branch(&self) -> Option<(u32, u64)> {
         let said = |bone: &Bone| bone.is(marks::MESSAGE) && !bone.is(marks::PASSED);
         let tip = self.bones.iter().rev().find(said)?.ordinal;
@@ -263,27 +262,23 @@ impl Plan {
     }
 
     /// Returns the marks of an entry.
-    #[must_use]
     pub fn marks(&self, ordinal: u32) -> u32 {
         self.bone(ordinal).map_or(0, |bone| bone.note & ((1 << marks::BITS) - 1))
     }
 
     /// Returns the parent that an entry gets, `Some(None)` for a root; `None` where it keeps its
     /// own.
-    #[must_use]
     pub fn linked(&self, ordinal: u32) -> Option<Option<u32>> {
         let bone = self.bone(ordinal).filter(|bone| bone.is(marks::LINKED))?;
         Some(bone.parent())
     }
 
     /// Whether the entry is the last one, moved to the end of the conversation.
-    #[must_use]
     pub fn is_moved(&self, ordinal: u32) -> bool {
         self.moved == Some(ordinal)
     }
 
     /// Returns the new identifier of an entry that gets one.
-    #[must_use]
     pub fn name(&self, ordinal: u32) -> Option<Id> {
         let renamed = self.marks(ordinal) & marks::RENAMED != 0;
         let own = || self.maker.id(u64::from(ordinal) + 1);
@@ -291,70 +286,59 @@ impl Plan {
     }
 
     /// Returns the new target of a reference that cannot stay as it is.
-    #[must_use]
     pub fn aim(&self, ordinal: u32, first_kept: bool) -> Option<Aim> {
         self.aims.get(&(ordinal, first_kept)).copied()
     }
 
     /// Whether another entry needs this one's identifier.
-    #[must_use]
     pub fn is_wanted(&self, ordinal: u32) -> bool {
         self.wanted.contains(ordinal)
     }
 
     /// Whether an entry is on the active branch.
-    #[must_use]
     pub fn is_active(&self, ordinal: u32) -> bool {
         self.path.contains(ordinal)
     }
 
     /// Whether all parents come before their children.
-    #[must_use]
     pub fn is_in_file_order(&self) -> bool {
         !self.bones.iter().any(|bone| bone.leads_forward())
     }
 
     /// Returns how many entries there are, removed ones included.
-    #[must_use]
     pub fn len(&self) -> u32 {
         self.bones.len() as u32
     }
 
     /// Whether there is no entry.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bones.is_empty()
     }
 
     /// Whether the plan contains a change.
-    #[must_use]
     pub fn changes(&self) -> bool {
         let fixes = marks::REMOVED | marks::RENAMED | marks::LINKED;
         !self.aims.is_empty() || self.bones.iter().any(|bone| bone.is(fixes))
     }
 
     /// Whether entries are removed.
-    #[must_use]
     pub fn removes(&self) -> bool {
         self.bones.iter().any(|bone| bone.is(marks::REMOVED))
     }
 
     /// Returns the last compaction of the active branch.
-    #[must_use]
     pub fn compaction(&self) -> Option<u32> {
         let active = |b: &Bone| b.is(marks::COMPACTION) && self.is_active(b.ordinal);
         self.bones.iter().rev().find(active).map(|bone| bone.ordinal)
     }
 
     /// Returns the first entry that a compaction keeps, if it comes before it on the active branch.
-    #[must_use]
     pub fn first_kept_by(&self, compaction: u32) -> Option<u32> {
         let first_kept = self.first_kept.get(&compaction).copied();
         first_kept.filter(|first_kept| *first_kept < compaction && self.is_active(*first_kept))
     }
 
     /// Returns identifiers that no entry has or gets.
-    #[must_use]
     pub fn free_names(&self, maker: &Maker, count: usize) -> Vec<Id> {
         let mut next = self.bones.len() as u64 + self.names.len() as u64;
         let given: HashSet<&Id> = self.names.values().collect();
@@ -373,14 +357,12 @@ impl Plan {
     }
 
     /// Returns the counts that the software reached before.
-    #[must_use]
     pub fn before(&self) -> Reach {
         self.before
     }
 
     /// Returns the counts that the software reaches on the active branch, where `first_kept` is the
     /// first entry that the last compaction keeps.
-    #[must_use]
     pub fn reach(&self, first_kept: Option<u32>) -> Reach {
         let compaction = self.compaction();
         let mut reach = Reach { entries: 0, messages: u64::from(compaction.is_some()) };
@@ -393,7 +375,6 @@ impl Plan {
     }
 
     /// Whether an entry of the active branch is in the context.
-    #[must_use]
     pub fn is_sent(&self, ordinal: u32, compaction: Option<u32>, first_kept: Option<u32>) -> bool {
         match compaction {
             None => true,

@@ -13,7 +13,6 @@ const LINKS_TO_LEAF: [Code; 3] = [Code::LeafLinked, Code::EmptyTail, Code::Orpha
 
 /// Whether a record's notes show that a repair linked it to the end of the conversation, or to the
 /// entry before a removed end. Its parent is the leaf, though another branch may follow it.
-#[must_use]
 pub fn links_to_leaf(notes: &[u8]) -> bool {
     LINKS_TO_LEAF.iter().any(|code| memchr::memmem::find(notes, code.name().as_bytes()).is_some())
 }
@@ -43,7 +42,6 @@ impl Tail {
     /// Returns the finding that the last entry continues an older branch. `top` is the first entry
     /// behind the last message that leads to it, and `count` is the number of newer messages that
     /// are not reached.
-    #[must_use]
     pub fn old_branch(&self, top: u32, count: u64) -> Diagnostic {
         let top = self.behind.iter().find(|(ordinal, _)| *ordinal == top);
         let name = |id: &[u8]| text::decode(id).unwrap_or_default();
@@ -98,7 +96,6 @@ struct Way {
 impl Tree {
     /// Returns the finding about messages that the software does not reach from the last entry, if
     /// it continues there: an entry has lost its parent, or the last entry is on an older branch.
-    #[must_use]
     pub fn unreached(&self) -> Option<Diagnostic> {
         if self.nodes.leaf_named {
             return None;

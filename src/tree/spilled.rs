@@ -20,9 +20,6 @@ pub struct Spilled {
 
 impl Spilled {
     /// Creates a file of the bytes that `fill` writes.
-    ///
-    /// # Errors
-    /// If there is no room for it, or the system refuses.
     pub fn filled(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Self> {
         let mut file = tempfile::tempfile()?;
         let map = map(&mut file, 0, fill)?;
@@ -30,9 +27,6 @@ impl Spilled {
     }
 
     /// Adds the bytes that `fill` writes. After an error none are added.
-    ///
-    /// # Errors
-    /// If there is no room for them, or the system refuses.
     pub fn append(
         &mut self,
         fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -47,9 +41,6 @@ impl Spilled {
     }
 
     /// Reads a range of the bytes into memory.
-    ///
-    /// # Errors
-    /// If the system fails to read.
     pub fn read(&self, start: usize, length: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0; length];
         (&self.file).seek(SeekFrom::Start(start as u64))?;

@@ -35,7 +35,6 @@ pub struct ExpectedTools {
 
 impl Check {
     /// Returns the check in the values of a turn; `None` if all of them are empty.
-    #[must_use]
     pub fn of(eval: &Node) -> Option<Self> {
         let value = |field| {
             let json =
@@ -56,7 +55,6 @@ impl Check {
     }
 
     /// Returns the stored outcome and that of the tools in words.
-    #[must_use]
     pub fn words(&self) -> String {
         let passed = self.passed.as_ref().map(|passed| match passed {
             serde_json::Value::Bool(true) => "passed".to_owned(),
@@ -73,7 +71,6 @@ impl Check {
     }
 
     /// Returns the expected answer in words.
-    #[must_use]
     pub fn expectation(&self) -> Option<String> {
         self.expected.as_ref().map(|expected| match expected {
             serde_json::Value::String(text) => text.clone(),
@@ -103,13 +100,11 @@ impl Check {
 
 impl ExpectedTools {
     /// Whether the expected tools were called, and no others.
-    #[must_use]
     pub fn is_passed(&self) -> bool {
         self.missing.is_empty() && self.extra.is_empty()
     }
 
     /// Returns the outcome in words.
-    #[must_use]
     pub fn words(&self) -> String {
         let list = |name: &str, tools: &[String]| {
             (!tools.is_empty()).then(|| format!("{name}: {}", tools.join(", ")))

@@ -58,13 +58,11 @@ pub struct Turn {
 
 impl Turn {
     /// Whether both turns have the same question.
-    #[must_use]
     pub fn is_same_question(&self, other: &Self) -> bool {
         self.whole.0 == other.whole.0
     }
 
     /// Whether both turns have the same answer.
-    #[must_use]
     pub fn is_same_result(&self, other: &Self) -> bool {
         self.whole.1 == other.whole.1
     }
@@ -75,9 +73,6 @@ const LONGEST: usize = 200;
 
 /// Returns the turns of a session, in two walks over it. Memory is that of the index and of the
 /// turns.
-///
-/// # Errors
-/// If the session cannot be read.
 pub fn run(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Vec<Turn>> {
     let session = Session::open(format, parts, cx)?;
     let path = session.path(None).unwrap_or_default();
@@ -129,7 +124,6 @@ struct Open {
 
 impl Turns {
     /// Begins a session of a format.
-    #[must_use]
     pub fn of(format: &'static Format) -> Self {
         Self {
             tally: Tally::of(format),
@@ -205,7 +199,6 @@ impl Turns {
     }
 
     /// Returns the turns, in the order of their questions.
-    #[must_use]
     pub fn finish(self) -> Vec<Turn> {
         let mut last = 0;
         let mut list: Vec<_> = self

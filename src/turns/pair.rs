@@ -13,7 +13,6 @@ pub struct Pair<'t> {
 }
 
 /// Counts pairs: those with the same tools and the same answer are the same.
-#[must_use]
 pub fn counts(pairs: &[Pair<'_>]) -> Counts {
     let mut counts = Counts::default();
     for pair in pairs {
@@ -31,19 +30,16 @@ pub fn counts(pairs: &[Pair<'_>]) -> Counts {
 
 impl Pair<'_> {
     /// Whether other tools were called, or in another order.
-    #[must_use]
     pub fn tools_differ(&self) -> bool {
         self.differ(|a, b| a.tools != b.tools)
     }
 
     /// Whether the answers differ.
-    #[must_use]
     pub fn results_differ(&self) -> bool {
         self.differ(|a, b| !a.is_same_result(b))
     }
 
     /// Whether both sessions have the turn, with the same tools and the same answer.
-    #[must_use]
     pub fn is_same(&self) -> bool {
         self.a.is_some() == self.b.is_some() && !self.tools_differ() && !self.results_differ()
     }
@@ -54,7 +50,6 @@ impl Pair<'_> {
 }
 
 /// Pairs the turns of two sessions by their questions, in order.
-#[must_use]
 pub fn paired<'t>(a: &'t [Turn], b: &'t [Turn]) -> Vec<Pair<'t>> {
     let questions = |turns: &[Turn]| turns.iter().map(|turn| turn.whole.0).collect::<Vec<_>>();
     let mut pairs = Vec::with_capacity(a.len().max(b.len()));

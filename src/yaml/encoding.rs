@@ -23,7 +23,6 @@ const CODE_PAGES: &[(&str, &str)] =
     &[("cp932", "shift_jis"), ("cp936", "gbk"), ("cp949", "euc-kr"), ("cp950", "big5")];
 
 /// Returns the encoding of a name, in any case: `utf-16le`, `gbk`, `cp1252` …
-#[must_use]
 pub fn named(name: &str) -> Option<&'static Encoding> {
     let page = CODE_PAGES.iter().find(|(page, _)| name.eq_ignore_ascii_case(page));
     let label = page.map_or(name, |(_, label)| label);
@@ -32,7 +31,6 @@ pub fn named(name: &str) -> Option<&'static Encoding> {
 
 /// Returns the beginning of a file as text, for detection; bytes that are not text become U+FFFD.
 /// Only an encoding that is `named` or marked is decoded; other encodings contain ASCII as it is.
-#[must_use]
 pub fn head<'a>(bytes: &'a [u8], named: Option<&'static Encoding>) -> Cow<'a, str> {
     let found = Found::declared(bytes, named);
     found.encoding.decode_with_bom_removal(bytes).0
@@ -56,7 +54,6 @@ impl Found {
 
     /// Returns the encoding that the caller `named`, or else the one of a byte order mark; UTF-8
     /// where there is neither. A mark of another encoding than the named one is text.
-    #[must_use]
     pub fn declared(bytes: &[u8], named: Option<&'static Encoding>) -> Self {
         let marked = Encoding::for_bom(bytes).map(|(encoding, _)| encoding);
         let marked = marked.filter(|marked| named.is_none_or(|named| named == *marked));
@@ -65,7 +62,6 @@ impl Found {
     }
 
     /// Whether the encoding is UTF-8.
-    #[must_use]
     pub fn is_utf8(&self) -> bool {
         self.encoding == UTF_8
     }
@@ -137,7 +133,6 @@ impl<R: Read> Decoder<R> {
 
     /// Returns the encoding found so far; it is final once a character beyond ASCII or the end was
     /// read.
-    #[must_use]
     pub fn found(&self) -> Found {
         self.found
     }

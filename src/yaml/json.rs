@@ -44,7 +44,6 @@ pub struct Nodes {
 
 impl Nodes {
     /// Begins; aliases may expand as far as `budget` allows.
-    #[must_use]
     pub fn new(budget: Budget) -> Self {
         Self {
             anchors: HashMap::new(),
@@ -91,9 +90,6 @@ impl Nodes {
     }
 
     /// Appends the node that begins with `first` as JSON.
-    ///
-    /// # Errors
-    /// The errors of the stream, and where aliases expand too far.
     pub fn value<R: Read>(
         &mut self,
         events: &mut Events<R>,
@@ -292,9 +288,6 @@ fn scalar(text: &Text<'_>, spelling: ScalarStyle, typed: bool, out: &mut Vec<u8>
 }
 
 /// Writes a JSON value as YAML.
-///
-/// # Errors
-/// If the text is not JSON; a field of the model always is.
 pub fn emit(value: &[u8], yaml: &mut Emitter) -> Result<(), Fault> {
     let mut cursor = Cursor::new(value);
     let mut open = Vec::new();

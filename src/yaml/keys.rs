@@ -31,7 +31,6 @@ struct Key {
 
 impl Keys {
     /// Returns the number of keys, for [`end`](Self::end) of a mapping that begins now.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }

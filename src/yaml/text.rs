@@ -62,7 +62,6 @@ impl<'a> Text<'a> {
     /// string.
     ///
     /// A string without escapes is not copied.
-    #[must_use]
     pub fn from_json(spelling: &'a [u8]) -> Option<Self> {
         let inner = spelling.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
         if memchr::memchr(b'\\', inner).is_none() {
@@ -82,7 +81,6 @@ impl<'a> Text<'a> {
     }
 
     /// Returns the text as a JSON string, spelled as JavaScript's `JSON.stringify` spells it.
-    #[must_use]
     pub fn to_json(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.0.len() + 2);
         self.write_json(&mut out);
@@ -95,19 +93,16 @@ impl<'a> Text<'a> {
     }
 
     /// Returns the text, unless it contains half of a surrogate pair.
-    #[must_use]
     pub fn as_str(&self) -> Option<&str> {
         simdutf8::basic::from_utf8(&self.0).ok()
     }
 
     /// Returns the bytes, in WTF-8.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
     /// Returns the text as a value that borrows nothing.
-    #[must_use]
     pub fn into_owned(self) -> Text<'static> {
         Text(Cow::Owned(self.0.into_owned()))
     }

@@ -47,9 +47,6 @@ static OUTER: &[&BlockType] = &[&TEXT, &THINKING, &REDACTED, &CALL, &RESULT, &IM
 static INNER: &[&BlockType] = &[&TEXT, &IMAGE, &DOCUMENT];
 
 /// Reads content: a string, `null`, or a list of blocks.
-///
-/// # Errors
-/// If the text breaks the grammar.
 pub fn content(source: &mut Source<'_>) -> Result<Value, Fault> {
     list(source, OUTER)
 }
@@ -263,7 +260,6 @@ fn write_media(node: &Node, extra: Option<&Json>, out: &mut Vec<u8>) {
 }
 
 /// Whether a block of this name is written with a field.
-#[must_use]
 pub fn holds(name: &str, field: Field) -> bool {
     let media = [block::IMAGE, block::DOCUMENT].contains(&name);
     match field {

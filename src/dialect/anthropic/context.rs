@@ -11,7 +11,6 @@ pub const COMPACT_SUMMARY: &str = "compact_summary";
 
 /// Begins the context of a session: its messages as they are, without those of sub-agents and those
 /// that are excluded.
-#[must_use]
 pub fn open(_session: &Record) -> Box<dyn Context> {
     Box::new(Messages)
 }
@@ -44,7 +43,6 @@ pub fn own(message: &Record, out: &mut Vec<u8>) {
 }
 
 /// Returns the text of a message that is the summary of all messages before it.
-#[must_use]
 pub fn summary(message: &Record) -> Option<Json> {
     let is_summary = message.node.is(Field::Subtype, COMPACT_SUMMARY);
     let text = || crate::record::block::message_text(&message.node);

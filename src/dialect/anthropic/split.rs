@@ -9,7 +9,6 @@ fn is_answer(node: &Node) -> bool {
 
 /// Splits a message so that each answer of a tool is a message of its own, all of one `group`.
 /// Other members go with the first one.
-#[must_use]
 pub fn split(mut record: Record, group: &str) -> Vec<Record> {
     let content = match record.node.take(Field::Content) {
         Some(Value::Nodes(nodes)) if nodes.iter().any(is_answer) => nodes,

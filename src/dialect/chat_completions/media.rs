@@ -20,7 +20,6 @@ const SHAPES: &[Shape] = &[
 ];
 
 /// Whether a block is written as such a part.
-#[must_use]
 pub fn is_media(node: &Node) -> bool {
     shape_of(node).is_some()
 }
@@ -33,7 +32,6 @@ fn shape_of(node: &Node) -> Option<&'static Shape> {
 
 /// Whether a part is of a type that the interface knows although the record model has no block for
 /// it, such as an image that is given by its web address.
-#[must_use]
 pub fn is_known(part: &Json) -> bool {
     let Some(wire) = part.member("type").and_then(|wire| wire.text()) else { return false };
     let holds = |name| part.member(&wire).is_some_and(|holder| holder.member(name).is_some());
@@ -94,7 +92,6 @@ fn beside(object: &Json, known: &[&str]) -> Option<Extra> {
 
 /// Returns the part of a block, in the program's JSON spelling; `None` if the block has none. A
 /// part that is not the format's `own` loses its other members, unless the interface knows them.
-#[must_use]
 pub fn write(node: &Node, spacing: Spacing, own: bool) -> Option<Json> {
     let shape = shape_of(node)?;
     let extra = node.json(Field::Extra).filter(|extra| own || block::is_detail(extra));

@@ -239,13 +239,11 @@ pub fn write(record: &Record, spacing: Spacing, own: bool, out: &mut Vec<u8>) ->
 }
 
 /// Whether a block is a call of a tool.
-#[must_use]
 pub fn is_call(node: &Node) -> bool {
     node.is(Field::Type, block::TOOL_CALL)
 }
 
 /// Whether a block has a place in a list of parts.
-#[must_use]
 pub fn is_part(node: &Node) -> bool {
     [block::TEXT, block::OPAQUE].iter().any(|name| node.is(Field::Type, name)) || is_media(node)
 }
@@ -298,7 +296,6 @@ pub fn write_parts(blocks: &[Node], out: &mut Vec<u8>) {
 }
 
 /// Whether a block from another format is one that the interface would refuse.
-#[must_use]
 pub fn is_refused(node: &Node) -> bool {
     let data = node.json(Field::Data).filter(|_| node.is(Field::Type, block::OPAQUE));
     data.is_some_and(|part| !media::is_known(part))

@@ -35,9 +35,6 @@ pub struct Member {
 /// Returns the members of a document; `None` if it is not a mapping, or has something in it that is
 /// more than its own text says: anchors, merge keys, keys that occur twice, a second document. A
 /// text that cannot be read has no members, too.
-///
-/// # Errors
-/// If reading fails.
 pub fn index(open: Open<'_>) -> Result<Option<Vec<Member>>> {
     let mut events = Events::new(open(0)?, Limits::default());
     let mut index = Index::of(open(0)?);

@@ -15,9 +15,6 @@ use std::ops::Range;
 /// Writes the source with the changes that lead from `before` to `after`, as [`merged`] returns it;
 /// returns false if a change has no place there, and then nothing was written. The texts are read
 /// several times, at places that rise.
-///
-/// # Errors
-/// If reading or writing fails.
 pub fn merge(
     source: Open<'_>,
     before: Open<'_>,

@@ -46,7 +46,6 @@ const MARK: &str = "\u{feff}";
 /// let merged = merged(source, before, after).unwrap();
 /// assert_eq!(merged, b"# ours\nname: \"oo\"\nturns: [ 1, 2, 3 ] # two\n");
 /// ```
-#[must_use]
 pub fn merged(source: &[u8], before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
     let ((text, found), (before, _), (after, _)) =
         (decoded(source)?, decoded(before)?, decoded(after)?);

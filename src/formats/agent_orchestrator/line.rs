@@ -31,13 +31,11 @@ pub enum Shape {
 
 impl Shape {
     /// Returns the shape of a version's lines.
-    #[must_use]
     pub fn of(version: u32) -> Self {
         if version == 1 { Self::Printed } else { Self::Classes }
     }
 
     /// Returns the spelling of the lines.
-    #[must_use]
     pub fn spelling(self) -> EscapeStyle {
         match self {
             Self::Printed => EscapeStyle::SCRIPT,
@@ -65,9 +63,6 @@ pub enum What {
 
 impl What {
     /// Determines the kind of a line by the members of the object that begins the text.
-    ///
-    /// # Errors
-    /// If the text is not a JSON object.
     pub fn of(text: &[u8]) -> Result<Self, Fault> {
         let mut cursor = Cursor::new(text);
         let mut wire = None;
@@ -106,7 +101,6 @@ impl What {
     }
 
     /// Returns the shape, if the line is of a kind that has one.
-    #[must_use]
     pub fn shape(self) -> Option<Shape> {
         match self {
             Self::System(shape)
@@ -120,9 +114,6 @@ impl What {
 }
 
 /// Reads a line that is a JSON object. `group` names the group of the records if the line is split.
-///
-/// # Errors
-/// If it is not one JSON object.
 pub fn read(line: &Bytes, group: &str) -> Result<Vec<Record>, Fault> {
     let what = What::of(line)?;
     let mut source = Source::new(line);

@@ -26,7 +26,6 @@ pub struct Lineage {
 
 impl Lineage {
     /// Creates the lineage for the session with this record.
-    #[must_use]
     pub fn of(session: &Node, cx: &Cx<'_>) -> Self {
         let of = |field| session.text(field).unwrap_or_default();
         let key = format!("{} {} {}", of(Field::Name), of(Field::Created), of(Field::Id));
@@ -56,7 +55,6 @@ impl Lineage {
     }
 
     /// Returns the session's current message, if it is not the last one.
-    #[must_use]
     pub fn leaf(&self) -> Option<&Json> {
         self.last.as_ref().filter(|_| self.aside)
     }

@@ -27,7 +27,6 @@ const FIRST: [&str; 2] = ["session_name", "created_at"];
 
 /// Detects metadata by the beginning of a text, and returns their version: times in whole seconds
 /// are those of the shell scripts.
-#[must_use]
 pub fn sniff(head: &[u8]) -> Option<u32> {
     let mut cursor = Cursor::new(head);
     cursor.begin_object().ok()?;
@@ -47,9 +46,6 @@ pub fn sniff(head: &[u8]) -> Option<u32> {
 
 /// Reads the metadata; `None` if the text is not an object. Members are on lines of their own,
 /// but values in records must not, so the white space between their parts is removed.
-///
-/// # Errors
-/// If it is not one JSON value.
 pub fn read(text: &Bytes, shape: Shape) -> Result<Option<Node>, Fault> {
     let mut cursor = Cursor::new(text);
     cursor.skip_value()?;

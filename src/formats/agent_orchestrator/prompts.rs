@@ -52,7 +52,6 @@ const TOKENS: [Field; 4] =
 
 impl Prompts {
     /// Creates a conversion without turns.
-    #[must_use]
     pub fn new(shape: Shape) -> Self {
         Self { shape, model: None, turn: None, text: Vec::new() }
     }

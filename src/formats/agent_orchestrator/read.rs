@@ -20,9 +20,6 @@ use std::io::{Cursor, Read};
 const HEAD: u64 = 256 << 10;
 
 /// Opens a session for reading.
-///
-/// # Errors
-/// If a part cannot be read.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut records = Records::empty(cx);
     let mut metadata = None;
@@ -54,9 +51,6 @@ pub struct File {
 
 /// Returns the files of a session; a temporary file that a killed script left beside them is
 /// skipped.
-///
-/// # Errors
-/// If one cannot be read.
 pub fn files(parts: &mut dyn Parts) -> Result<Vec<File>> {
     let names = parts.names();
     let file = |(number, name): (u32, &String)| {
@@ -74,7 +68,6 @@ pub fn files(parts: &mut dyn Parts) -> Result<Vec<File>> {
 }
 
 /// Returns the shape of a log's lines, by the first of them that has one.
-#[must_use]
 pub fn shape_of(head: &[u8]) -> Option<Shape> {
     let head = head.strip_prefix(BOM).unwrap_or(head);
     head.split(|b| *b == b'\n').find_map(|line| What::of(line.trim_ascii()).ok()?.shape())

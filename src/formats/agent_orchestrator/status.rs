@@ -10,7 +10,6 @@ use std::borrow::Cow;
 
 /// Judges a session by the last line: the bytes between the last line feed that is not the last
 /// byte, and the next line feed.
-#[must_use]
 pub fn judge(line: &[u8]) -> Verdict {
     let mut verdict = Verdict {
         finished: false,

@@ -14,7 +14,6 @@ use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
 
 /// Begins a context.
-#[must_use]
 pub fn open(session: &Record) -> Box<dyn Context> {
     let prompt = session.node.json(Field::SystemPrompt).filter(|prompt| !prompt.is_null()).cloned();
     Box::new(Stream { prompt, chosen: Chosen::default(), system: None, began: false })

@@ -94,9 +94,6 @@ fn open<'a>(line: &Line<'_>, _: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane
 
 /// Reads one record from its line, without line ending. The role of a message is not checked
 /// against its content.
-///
-/// # Errors
-/// If it is not a record.
 pub fn record(line: &Bytes) -> Result<Record> {
     let at = Position { line: 1, ..Position::default() };
     read::parse_any(&Line { bytes: line, at, terminated: true }, line)
@@ -104,9 +101,6 @@ pub fn record(line: &Bytes) -> Result<Record> {
 
 /// Reads one record from its line, without line ending, and checks the role of a message against
 /// its content.
-///
-/// # Errors
-/// If it is not a record.
 pub fn whole_record(line: &Bytes) -> Result<Record> {
     let at = Position { line: 1, ..Position::default() };
     read::parse(&Line { bytes: line, at, terminated: true }, line)

@@ -14,9 +14,6 @@ use std::collections::VecDeque;
 use std::io::Read;
 
 /// Opens a stream for reading.
-///
-/// # Errors
-/// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut lines = Lines::new(parts.main()?, cx.options.max_line);
     lines.skip_bom()?;
@@ -24,9 +21,6 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
 }
 
 /// Opens a stream at the record at `from`.
-///
-/// # Errors
-/// If the part cannot be opened.
 pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let part = parts.open_at("", from.byte)?;
     let lines = Lines::starting(from, part, cx.options.max_line);
@@ -99,9 +93,6 @@ impl From<Fault> for Problem {
 }
 
 /// Reads one line.
-///
-/// # Errors
-/// If it is not UTF-8, not JSON, or no record.
 pub fn parse(line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
     let record = parse_any(line, bytes)?;
     let is_message = record.kind == Kind::Message;

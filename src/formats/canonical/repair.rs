@@ -27,9 +27,6 @@ fn record(line: &[u8]) -> Option<Record> {
 }
 
 /// Repairs a stream.
-///
-/// # Errors
-/// If nothing of it is left, or reading or writing fails.
 pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let mut mend = Stream::new(cx);
     let mut walk = Walk::new("", &RECORDS, wanted, cx);

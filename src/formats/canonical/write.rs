@@ -9,9 +9,6 @@ use crate::record::{Field, Node, Record, Value};
 use std::io::Write;
 
 /// Opens a stream for writing.
-///
-/// # Errors
-/// If the part cannot be created.
 pub fn open<'a>(
     sink: &'a mut dyn Sink,
     _version: &'static Version,

@@ -25,7 +25,6 @@ pub struct Answers {
 
 impl Answers {
     /// Collects the answers of a state. The messages are passed twice, so that none need be kept.
-    #[must_use]
     pub fn of(first: Messages, second: Messages) -> Self {
         let calls = first.filter_map(|message| call_of(&message)).enumerate();
         let numbers = calls.map(|(number, call)| (call, number)).collect();
@@ -57,7 +56,6 @@ fn call_of(message: &Json) -> Option<u64> {
 }
 
 /// Joins the answer of a tool into one text, with `[image]` for each image.
-#[must_use]
 pub fn flat(result: &Node) -> Json {
     let image = Json::constant("\"[image]\"");
     let said = match result.get(Field::Content) {

@@ -6,7 +6,6 @@ use crate::json::Json;
 use crate::record::{Field, Kind, Record, block};
 
 /// Begins a context.
-#[must_use]
 pub fn open(_session: &Record) -> Box<dyn Context> {
     Box::new(Messages)
 }

@@ -23,9 +23,6 @@ use crate::times;
 use state_messages::StateMessages;
 
 /// Opens runs and a state for writing. `session` is the session's record.
-///
-/// # Errors
-/// If there is no room for several parts.
 pub fn open<'a>(
     sink: &'a mut dyn Sink,
     session: &Node,

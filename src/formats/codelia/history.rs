@@ -86,7 +86,6 @@ pub struct History {
 }
 
 /// Returns a 128-bit hash for which no two values with the same hash can be found.
-#[must_use]
 pub fn digest(bytes: &[u8]) -> u128 {
     let mut first = [0; 16];
     let hash = blake3::hash(bytes);
@@ -95,7 +94,6 @@ pub fn digest(bytes: &[u8]) -> u128 {
 }
 
 /// Converts a message to a record.
-#[must_use]
 pub fn record_of(text: &Json) -> Record {
     message::read(text.bytes()).unwrap_or_else(|_| Record::of_line(text.as_bytes()))
 }
@@ -155,7 +153,6 @@ struct Showing {
 
 impl History {
     /// Creates an empty history whose identifiers come from `maker`.
-    #[must_use]
     pub fn new(maker: Maker) -> Self {
         Self {
             maker,
@@ -218,7 +215,6 @@ impl History {
     }
 
     /// Returns the identifier of the last message on the path.
-    #[must_use]
     pub fn last(&self) -> Option<Json> {
         self.path.last().map(|step| id_json(step.id))
     }
@@ -278,9 +274,6 @@ impl History {
 
     /// Takes the messages of a state, the last of which is the session's current message. Messages
     /// of the path that differ in more than their spelling leave it.
-    ///
-    /// # Errors
-    /// If one cannot be read.
     pub fn snapshot(
         &mut self,
         mut list: impl Iterator<Item = Result<Json>>,
@@ -374,7 +367,6 @@ impl History {
     }
 
     /// Finds the message of this run that has this spelling, or that answers the same call.
-    #[must_use]
     pub fn answer(&self, record: &Record, spelling: &[u8]) -> Answer {
         let (exact, gist) = (digest(spelling), gist_of(record));
         let sense = sense_of(record, spelling, exact);
@@ -441,7 +433,6 @@ impl History {
 pub const PROMPT: &[u8] = b"{\"prompt\":true}";
 
 /// Spells the system message of a prompt.
-#[must_use]
 pub fn prompt_message(prompt: &Json) -> Vec<u8> {
     [b"{\"role\":\"system\",\"content\":", prompt.as_bytes(), b"}"].concat()
 }

@@ -6,7 +6,6 @@ use crate::record::{Field, Kind, Record};
 
 /// Converts an input to the message that it becomes, with the spelling of that message. `None` for
 /// an input that becomes no message, such as the empty text of a run that only compacts.
-#[must_use]
 pub fn message_of(input: &Json) -> Option<(Record, Vec<u8>)> {
     // Programs that sort members, and later releases, spell the input in another way.
     let kind = only(input, "type")?.text()?;
@@ -34,7 +33,6 @@ fn only(input: &Json, name: &str) -> Option<Json> {
 }
 
 /// Input of a run that a message represents, as the run's first line spells it.
-#[must_use]
 pub fn of_message(message: &Json) -> Option<Vec<u8>> {
     let content = message.member("content")?;
     let list = content.as_bytes().starts_with(b"[");

@@ -19,7 +19,6 @@ use std::collections::VecDeque;
 use std::io::Read;
 
 /// Whether a line is one of a log.
-#[must_use]
 pub fn is_message(line: &[u8]) -> bool {
     let text = Bytes::copy_from_slice(line);
     let source = Source::new(&text);
@@ -30,7 +29,6 @@ pub fn is_message(line: &[u8]) -> bool {
 }
 
 /// Whether a line has the members of every message, even if its role is not a known one.
-#[must_use]
 pub fn is_like_a_message(line: &[u8]) -> bool {
     let text = Bytes::copy_from_slice(line);
     let source = Source::new(&text);
@@ -50,9 +48,6 @@ pub fn begin_a_log<'l>(lines: impl Iterator<Item = &'l [u8]>) -> bool {
 const LOOKED_AT: usize = 16;
 
 /// Opens a log for reading.
-///
-/// # Errors
-/// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let frames = FramedLines::over(parts.main()?, cx.options.max_line)?;
     let messages = Messages { frames, cx, history: None, number: 0 };
@@ -138,9 +133,6 @@ impl Survey {
 
 /// Reads through a log; `None` unless the log is as the runtime writes it, with a message on each
 /// line.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn survey(part: Box<dyn Read>, limit: usize) -> Result<Option<Survey>> {
     let (mut frames, mut found) = (FramedLines::over(part, limit)?, Survey::default());
     loop {
@@ -157,16 +149,12 @@ pub fn survey(part: Box<dyn Read>, limit: usize) -> Result<Option<Survey>> {
 }
 
 /// Returns the messages of a log that [`survey`] accepted, one by one.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn messages(part: Box<dyn Read>, limit: usize) -> Result<impl Iterator<Item = Result<Json>>> {
     let mut frames = FramedLines::over(part, limit)?;
     Ok(std::iter::from_fn(move || frames.next().transpose().map(|frame| check(&frame?))))
 }
 
 /// Splits a log that was read as a whole into its messages and the errors of its other lines.
-#[must_use]
 pub fn split(text: &Bytes, part: u32) -> (Vec<Json>, Vec<Error>) {
     let (mut messages, mut errors) = (Vec::new(), Vec::new());
     let mut byte = 0;
@@ -185,9 +173,6 @@ pub fn split(text: &Bytes, part: u32) -> (Vec<Json>, Vec<Error>) {
 }
 
 /// Opens a log for writing.
-///
-/// # Errors
-/// If the part cannot be created.
 pub fn open_writer<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>> {
     Ok(Box::new(Log { pen: Pen::to(sink.create("")?), cx, begun: false }))
 }

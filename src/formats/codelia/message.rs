@@ -39,9 +39,6 @@ const PARTS: Json = Json::constant("\"parts\"");
 const ABSENT: Json = Json::constant("\"absent\"");
 
 /// Reads one message. A value that is not a message of a known role becomes an opaque record.
-///
-/// # Errors
-/// If the text is not one JSON value.
 pub fn read(text: &Bytes) -> Result<Record, Fault> {
     let mut source = Source::new(text);
     let role = source.peek_text("role")?;
@@ -179,9 +176,6 @@ fn calls(list: &Json) -> Result<Option<Vec<Node>>, Fault> {
 }
 
 /// Converts a content: a string, `null`, or parts as blocks. `None` for anything else.
-///
-/// # Errors
-/// Never, for the text was checked.
 pub fn content(json: &Json) -> Result<Option<Value>, Fault> {
     match json.as_bytes().first() {
         Some(b'"' | b'n') => Ok(Some(Value::Json(json.clone()))),
@@ -336,7 +330,6 @@ fn written_content(holder: &Node, blocks: Option<&[Node]>, own: bool) -> Option<
 }
 
 /// Whether a block can be in a list of parts.
-#[must_use]
 pub fn is_part(node: &Node) -> bool {
     [block::TEXT, block::IMAGE, block::DOCUMENT, block::OPAQUE]
         .iter()
@@ -345,7 +338,6 @@ pub fn is_part(node: &Node) -> bool {
 
 /// Replaces the parts of a message from another format that Codelia's readers refuse by texts;
 /// `None` if there are no such parts. `lost` is called with the path of each.
-#[must_use]
 pub fn without_refused_parts(record: &Record, lost: &dyn Fn(&str)) -> Option<Record> {
     fn replaced(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
         let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else { return };
@@ -428,7 +420,6 @@ fn as_text(arguments: &Json) -> Json {
 /// Gist of a message: its content without the spelling and without members that only Codelia knows.
 /// The gist of a tool's answer is its call. Two messages with the same gist replace each other in a
 /// history.
-#[must_use]
 pub fn gist(record: &Record) -> Vec<u8> {
     let node = &record.node;
     let mut out = Vec::new();
@@ -456,7 +447,6 @@ pub fn gist(record: &Record) -> Vec<u8> {
 }
 
 /// Returns the messages of a list; `None` for a value that is not a list.
-#[must_use]
 pub fn each(list: &Json) -> Option<Vec<Json>> {
     list.as_bytes().starts_with(b"[").then(|| list.elements().collect())
 }

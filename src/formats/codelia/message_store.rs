@@ -24,7 +24,6 @@ pub struct MessageStore {
 
 impl MessageStore {
     /// Creates an empty store.
-    #[must_use]
     pub fn new(spool: Box<dyn Spool>) -> Self {
         let messages = SpooledList::new(spool);
         Self { messages, before: Vec::new(), numbers: HashMap::new(), last: None }
@@ -33,9 +32,6 @@ impl MessageStore {
     /// Stores a value under a name, behind the value that `before` names. If that value is missing
     /// (because the user removed it from a stream), the value follows the last one that has a
     /// predecessor.
-    ///
-    /// # Errors
-    /// If there is no room.
     pub fn put(&mut self, name: &Json, before: Option<&Json>, bytes: &[u8]) -> Result<()> {
         self.messages.add(bytes)?;
         let number = self.before.len() as u32;
@@ -53,9 +49,6 @@ impl MessageStore {
     }
 
     /// Returns the value of this name.
-    ///
-    /// # Errors
-    /// If it cannot be read back.
     pub fn get(&mut self, name: &Json) -> Result<Option<Json>> {
         match self.number(name) {
             Some(number) => self.read(number).map(Some),
@@ -66,7 +59,6 @@ impl MessageStore {
     /// Returns the numbers of the values on the path from one to another, both included; `None` if
     /// no path leads there. If the user removed one of the two from a stream, the path is the rest
     /// of it.
-    #[must_use]
     pub fn path(&self, first: &Json, last: &Json) -> Option<Vec<u32>> {
         let (first, last) = (self.number(first), self.number(last));
         if first.is_none() && last.is_none() {
@@ -88,9 +80,6 @@ impl MessageStore {
     }
 
     /// Returns the value of this number.
-    ///
-    /// # Errors
-    /// If it cannot be read back.
     pub fn read(&mut self, number: u32) -> Result<Json> {
         // The value was checked when it was stored.
         Ok(Json::checked(self.messages.get(number as usize)?))

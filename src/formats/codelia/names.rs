@@ -15,7 +15,6 @@ use bytes::Bytes;
 pub const EPOCH: &str = "1970-01-01T00:00:00.000Z";
 
 /// Whether a text is an identifier as Codelia makes them.
-#[must_use]
 pub fn is_uuid(text: &str) -> bool {
     let dashes = [8, 13, 18, 23];
     text.len() == 36
@@ -25,7 +24,6 @@ pub fn is_uuid(text: &str) -> bool {
 }
 
 /// Derives an identifier of Codelia's shape from the bytes `of`.
-#[must_use]
 pub fn uuid(of: &[u8]) -> String {
     let (a, b) = (hash(of), hash(&[of, b" 2"].concat()));
     let digits = format!("{a:016x}{b:016x}");
@@ -34,14 +32,12 @@ pub fn uuid(of: &[u8]) -> String {
 }
 
 /// Derives the identifier of the nth run of a session that comes from another format.
-#[must_use]
 pub fn made_run(session: &str, nth: u64) -> String {
     uuid(format!("{session} {nth}").as_bytes())
 }
 
 /// Returns the part of a run with this header. Its folder is the day on which the run began, in
 /// UTC.
-#[must_use]
 pub fn run_part(header: &Node) -> String {
     let began = header.text(Field::Created).unwrap_or_default();
     let day = began.get(..10).filter(|day| is_day(&day.replace('-', "/")));
@@ -51,20 +47,17 @@ pub fn run_part(header: &Node) -> String {
 }
 
 /// Returns the part of a session's state.
-#[must_use]
 pub fn state_part(session: &str) -> String {
     format!("/sessions/state/{}.json", plain(session))
 }
 
 /// Returns the part of a session's log of messages.
-#[must_use]
 pub fn log_part(session: &str) -> String {
     format!("/sessions/messages/{}.jsonl", plain(session))
 }
 
 /// Returns the part beside which the file with the session's origin is written: its state or its
 /// log of messages, else its first run.
-#[must_use]
 pub fn main(parts: &[String]) -> Option<usize> {
     let stored = |part: &String| {
         ["/sessions/state/", "/sessions/messages/"].iter().any(|folder| part.starts_with(folder))
@@ -80,7 +73,6 @@ pub const DATABASE: &str = "/sessions/state.db";
 pub const DATABASE_LOG: &str = "/sessions/state.db-wal";
 
 /// Returns the part of a tool's output; `None` for a name that could lead outside of the folder.
-#[must_use]
 pub fn output_part(reference: &str) -> Option<String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let plain = (1..=200).contains(&reference.len()) && reference.chars().all(fits);
@@ -104,7 +96,6 @@ fn is_day(text: &str) -> bool {
 
 /// Returns the folder in which Codelia keeps its sessions: its own, or the one of
 /// `CODELIA_LAYOUT=xdg`.
-#[must_use]
 pub fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let set = |name| variable(name).filter(|value| !value.is_empty());
     let own = || set("HOME").or_else(|| set("USERPROFILE"));
@@ -119,7 +110,6 @@ pub fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
 const SESSIONS: &str = "/sessions/";
 
 /// Returns the part and the session of a file below the folder of all sessions.
-#[must_use]
 pub fn member(path: &str, head: &mut dyn FnMut() -> Vec<u8>) -> Option<Member> {
     // Most files are elsewhere, and the search from the end is slow.
     let (_, below) = path.contains(SESSIONS).then(|| path.rsplit_once(SESSIONS))??;

@@ -16,7 +16,6 @@ use std::io::Cursor;
 use std::ops::ControlFlow;
 
 /// Begins the search for a request.
-#[must_use]
 pub fn open(run: &str, number: f64) -> Box<dyn Prompt> {
     Box::new(Shown {
         run: run.to_owned(),

@@ -36,9 +36,6 @@ pub const SHARED: &[Field] = &[
 ];
 
 /// Opens a run for reading.
-///
-/// # Errors
-/// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let place = Place { part: 0, name: parts.names().into_iter().next().unwrap_or_default() };
     let records = Records::over(parts, cx, vec![place], Stores::default(), "run")?;

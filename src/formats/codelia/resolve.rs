@@ -67,7 +67,6 @@ pub struct Resolved {
 
 impl Sources {
     /// Creates an empty store that keeps messages in `spool`.
-    #[must_use]
     pub fn new(spool: Box<dyn Spool>) -> Self {
         Self { store: MessageStore::new(spool), prompt: None, tools: None }
     }
@@ -80,9 +79,6 @@ impl Sources {
 
     /// Keeps a message for the lines that refer to it; returns false for a record that is not a
     /// message.
-    ///
-    /// # Errors
-    /// If there is no room.
     pub fn message(&mut self, record: &Record) -> Result<bool> {
         let node = &record.node;
         let Some(id) = node.json(Field::Id) else { return Ok(false) };
@@ -92,9 +88,6 @@ impl Sources {
     }
 
     /// Returns the messages that a list of references represents.
-    ///
-    /// # Errors
-    /// If they cannot be read back.
     pub fn messages(&mut self, references: &Json) -> Result<Resolved> {
         let mut messages = Vec::new();
         let missing = self.each(references, &mut |message| {
@@ -123,9 +116,6 @@ impl Sources {
 
     /// Keeps a value that a list of references contains, and that other references name by this
     /// label.
-    ///
-    /// # Errors
-    /// If there is no room.
     pub fn labelled(&mut self, label: &Json, value: &Json) -> Result<()> {
         self.store.put(label, None, value.as_bytes())
     }
@@ -164,9 +154,6 @@ impl Sources {
     }
 
     /// Restores the tools of a request; false if the value that it refers to is missing.
-    ///
-    /// # Errors
-    /// If they cannot be read back.
     pub fn tools(&mut self, node: &mut Node) -> Result<bool> {
         let reference = node.take(Field::Reference);
         let Some(Value::Json(reference)) = reference else { return Ok(true) };

@@ -168,7 +168,6 @@ pub fn sessions(copy: &Path) -> Result<Vec<String>> {
 
 impl Row {
     /// Returns the row of a snapshot with these messages.
-    #[must_use]
     pub fn of(snapshot: &Node, count: usize, last_user: Option<&Json>) -> Self {
         let extra = |name: &str| snapshot.json(Field::Extra)?.member(name);
         let null = || Json::constant("null");
@@ -426,13 +425,11 @@ fn derived(snapshot: &Node, count: usize, last_user: Option<&Json>) -> [Json; 3]
 }
 
 /// Returns the last message of the user among these.
-#[must_use]
 pub fn last_user(messages: &[Json]) -> Option<&Json> {
     messages.iter().rfind(|message| is_of_user(message))
 }
 
 /// Whether a message is one of the user.
-#[must_use]
 pub fn is_of_user(message: &Json) -> bool {
     message.member("role").is_some_and(|role| is(&role, "user"))
 }

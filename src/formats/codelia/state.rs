@@ -31,7 +31,6 @@ const ROWS: &[Row] = &[
 ];
 
 /// Whether the beginning of a file is that of a state.
-#[must_use]
 pub fn is_state(head: &[u8]) -> bool {
     let text = Bytes::copy_from_slice(head);
     let source = Source::new(&text);
@@ -51,16 +50,12 @@ pub struct State {
 
 impl State {
     /// Whether the text begins with a byte order mark.
-    #[must_use]
     pub fn is_marked(&self) -> bool {
         self.file.as_ref().is_some_and(|file| file.get(Field::Bom).is_some())
     }
 }
 
 /// Reads the text of a part.
-///
-/// # Errors
-/// If it cannot be read, or is larger than a line may be.
 pub fn text_of(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<State> {
     let (mut text, limit) = (Vec::new(), cx.options.max_line as u64);
     let read = part.take(limit.saturating_add(1)).read_to_end(&mut text);
@@ -125,7 +120,6 @@ fn parse(text: &Bytes) -> Result<Option<Parsed>, Fault> {
 }
 
 /// Whether a text is a state that can be read.
-#[must_use]
 pub fn is_read(text: &Bytes) -> bool {
     simdutf8::basic::from_utf8(text).is_ok() && parse(text).is_ok_and(|state| state.is_some())
 }
@@ -160,9 +154,6 @@ impl Stored {
 }
 
 /// Reads a state.
-///
-/// # Errors
-/// If it cannot be read, or is not a state.
 pub fn read(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Stored> {
     let State { file, text } = text_of(part, cx)?;
     let at = Position { line: 1, ..Position::default() };
@@ -177,9 +168,6 @@ pub fn read(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Stored> {
 
 /// Reads through a state that may be too long for memory. Returns its record, without the messages;
 /// `None` unless the state is as the runtime writes it, byte for byte.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn survey(part: Box<dyn Read>, limit: usize) -> Result<Option<Record>> {
     let found = surveyed(Flow::new(part, limit));
     found.map_err(|error| Error::io("cannot read", error))
@@ -202,9 +190,6 @@ fn surveyed(flow: Flow<Box<dyn Read>>) -> io::Result<Option<Record>> {
 }
 
 /// Returns the messages of a state that [`survey`] accepted, one by one.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn messages(part: Box<dyn Read>, limit: usize) -> Result<impl Iterator<Item = Result<Json>>> {
     let failed = |error| Error::io("cannot read", error);
     let mut list = List::of(Flow::new(part, limit)).map_err(failed)?;
@@ -259,9 +244,6 @@ fn list_of(head: &[u8]) -> Option<(Vec<u8>, usize)> {
 }
 
 /// Opens a state for reading.
-///
-/// # Errors
-/// If it cannot be read, or is not a state.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut stored = read(parts.main()?, cx)?;
     let at = Position { line: 1, ..Position::default() };
@@ -311,7 +293,6 @@ fn session(snapshot: &mut Node, file: Option<Node>) -> Record {
 }
 
 /// Returns the folder that a session worked in, from its state.
-#[must_use]
 pub fn workspace(snapshot: &Node) -> Option<Json> {
     let meta = snapshot.json(Field::Meta);
     let resumed = || meta?.member("codelia_resume_context")?.member("working_dir");
@@ -325,9 +306,6 @@ pub fn workspace(snapshot: &Node) -> Option<Json> {
 }
 
 /// Passes the text of a state to `show`, as the one value that the schema describes.
-///
-/// # Errors
-/// If the part cannot be read.
 pub fn shown(part: Box<dyn Read>, cx: &Cx<'_>, show: Piece<'_>) -> Result<ControlFlow<()>> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
@@ -336,7 +314,6 @@ pub fn shown(part: Box<dyn Read>, cx: &Cx<'_>, show: Piece<'_>) -> Result<Contro
 }
 
 /// Returns the text of a state before its messages, and the text after them.
-#[must_use]
 pub fn around(node: &Node) -> (Vec<u8>, Vec<u8>) {
     let mut head = Vec::new();
     write(node, &[], &mut head);
@@ -355,9 +332,6 @@ pub fn write(node: &Node, messages: &[Json], out: &mut Vec<u8>) {
 
 /// Opens a state for writing. A state that comes from a log of messages, which does not name its
 /// session, gets the name of the output if that is a session's identifier.
-///
-/// # Errors
-/// If the part cannot be created.
 pub fn open_writer<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>> {
     let sources = Sources::new(sink.spool()?);
     let name = sink.stem().filter(|stem| is_uuid(stem));

@@ -48,9 +48,6 @@ struct Waiting {
 
 impl Survey {
     /// Reads a run, which `open` opens. Faults in the run are left to the second reading.
-    ///
-    /// # Errors
-    /// If it cannot be read at all.
     pub fn of(open: &mut dyn FnMut() -> Result<Box<dyn Read>>, limit: usize) -> Result<Self> {
         let mut survey = Self::default();
         // A run that was made from another format's session keeps no requests, so nothing need be
@@ -73,14 +70,12 @@ impl Survey {
     }
 
     /// Whether the output in the line at this byte differs from the one that the model was shown.
-    #[must_use]
     pub fn is_otherwise(&self, byte: u64) -> bool {
         self.otherwise.contains(&byte)
     }
 
     /// Whether no request of the run shows the output in the line at this byte, provided that the
     /// output becomes an answer.
-    #[must_use]
     pub fn is_unshown(&self, byte: u64) -> bool {
         self.waiting.binary_search_by_key(&byte, |output| output.byte).is_ok()
             || self.unrequested.binary_search(&byte).is_ok()
@@ -154,7 +149,6 @@ fn shown(message: &Json) -> Option<(u128, u128)> {
 
 /// Converts an output to the message that it becomes, with its spelling; `None` for an output that
 /// becomes no message.
-#[must_use]
 pub fn answer(output: &Node) -> Option<(Record, Vec<u8>)> {
     let mut result = Node::with_capacity(6);
     result.set(Field::Type, block::type_of(block::TOOL_RESULT));

@@ -178,16 +178,12 @@ pub struct Parsed {
 
 impl Parsed {
     /// Whether the line is of the type with this wire name.
-    #[must_use]
     pub fn is(&self, wire: &str) -> bool {
         self.of.is_some_and(|of| of.wire == wire)
     }
 }
 
 /// Reads a line that is UTF-8.
-///
-/// # Errors
-/// If it is not one JSON value.
 pub fn read(text: &Bytes) -> Result<Parsed, Fault> {
     let mut source = Source::new(text);
     let name = source.peek_text("type")?;
@@ -215,7 +211,6 @@ fn whole(text: &Bytes, name: Option<&str>) -> Result<Parsed, Fault> {
 }
 
 /// Returns the type of line that a record represents.
-#[must_use]
 pub fn type_of(record: &Record) -> Option<&'static Type> {
     let is = |layout| record.node.is(Field::Layout, layout);
     let fits = |of: &&Type| of.kind == record.kind && of.layout.is_none_or(is);
@@ -247,7 +242,6 @@ pub fn members(
 }
 
 /// Joins messages to a list as Codelia spells it.
-#[must_use]
 pub fn joined(list: &[Json]) -> Vec<u8> {
     let list: Vec<&[u8]> = list.iter().map(Json::as_bytes).collect();
     [b"[", list.join(&b","[..]).as_slice(), b"]"].concat()

@@ -17,9 +17,6 @@ use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 
 /// Opens the file of a run for writing.
-///
-/// # Errors
-/// If the part cannot be created.
 pub fn open<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>> {
     let sources = Sources::new(sink.spool()?);
     let pen = Pen::to(sink.create("")?);
@@ -27,9 +24,6 @@ pub fn open<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer
 }
 
 /// Opens a whole session for writing. Each run and the state is a part of its own.
-///
-/// # Errors
-/// If there is no room for what lines refer to, or for several parts.
 pub fn open_whole<'a>(
     sink: &'a mut dyn Sink,
     version: u32,

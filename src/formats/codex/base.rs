@@ -67,15 +67,11 @@ fn is_meta(line: &Json) -> bool {
 }
 
 /// Returns the reference to another rollout in the payload about a session.
-#[must_use]
 pub fn reference(meta: &Json) -> Option<Json> {
     meta.member(wire::HISTORY_BASE).filter(|base| base.as_bytes().starts_with(b"{"))
 }
 
 /// Whether the payload about a session refers to a rollout that is not there.
-///
-/// # Errors
-/// If the sessions beside this one cannot be read.
 pub fn is_lost(meta: &Json, parts: &mut dyn Parts, max_line: usize) -> Result<bool> {
     Ok(matches!(Base::of(meta, parts, max_line)?, Some(None)))
 }
@@ -91,9 +87,6 @@ pub struct History {
 
 impl History {
     /// Begins with the payload about a session.
-    ///
-    /// # Errors
-    /// If the rollout to which it refers cannot be read.
     pub fn begin(&mut self, meta: &Json, parts: &mut dyn Parts, max_line: usize) -> Result<()> {
         match Base::of(meta, parts, max_line)? {
             // A circle has no end.
@@ -107,9 +100,6 @@ impl History {
     }
 
     /// Returns the next line.
-    ///
-    /// # Errors
-    /// If a rollout cannot be read.
     pub fn next(&mut self, parts: &mut dyn Parts, max_line: usize) -> Result<Option<Json>> {
         while let Some(base) = self.open.last_mut() {
             match base.next()? {

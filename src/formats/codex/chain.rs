@@ -51,13 +51,11 @@ impl Ends {
     }
 
     /// Returns the number of the node behind which the next one comes.
-    #[must_use]
     pub fn last(&self) -> Option<u64> {
         self.last
     }
 
     /// Returns the turns.
-    #[must_use]
     pub fn turns(&self) -> &Turns {
         &self.turns
     }
@@ -77,7 +75,6 @@ pub struct Chain {
 
 impl Chain {
     /// Begins for the session of this record.
-    #[must_use]
     pub fn of(session: &Node, cx: &Cx<'_>) -> Self {
         let id = session.text(Field::Id).unwrap_or_default();
         let maker = Maker::new(cx.options.ids, id.as_bytes());
@@ -94,7 +91,6 @@ impl Chain {
     }
 
     /// Returns the leaf of the session, if it is not the last node.
-    #[must_use]
     pub fn leaf(&self) -> Option<Json> {
         self.ends.moved.then(|| self.name(self.ends.last))
     }

@@ -17,7 +17,6 @@ use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::HashMap;
 
 /// Begins a context.
-#[must_use]
 pub fn open(_session: &Record) -> Box<dyn Context> {
     Box::new(History::default())
 }

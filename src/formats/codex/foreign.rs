@@ -55,7 +55,6 @@ pub struct Foreign {
 
 impl Foreign {
     /// Begins with the session's record.
-    #[must_use]
     pub fn of(session: &Node, version: u32, cx: &Cx<'_>) -> Self {
         let own = session.text(Field::Source).is_some_and(|s| s.split('@').next() == Some(NAME));
         let told = [Field::Created, Field::Updated].map(|field| session.json(field));
@@ -81,7 +80,6 @@ impl Foreign {
     }
 
     /// Begins behind the end of a rollout of this version.
-    #[must_use]
     pub fn behind(session: &Node, version: u32) -> Self {
         let thread = session.text(Field::Id).unwrap_or_default();
         let turn = Turn {
@@ -456,7 +454,6 @@ fn members(node: &Node, version: u32, own: bool) -> Json {
 }
 
 /// Whether copyist began the rollout.
-#[must_use]
 pub fn is_ours(session: &Node) -> bool {
     let payload = session.json(Field::Extra).and_then(|extra| extra.member("payload"));
     let originator = payload.and_then(|payload| payload.member("originator")?.text());
@@ -465,7 +462,6 @@ pub fn is_ours(session: &Node) -> bool {
 
 /// Returns the identifier of the session if it is a UUID, or else one that follows from the
 /// session.
-#[must_use]
 pub fn uuid(session: &Node, question: Option<&str>) -> String {
     let id = session.text(Field::Id).filter(|id| is_uuid(id));
     id.unwrap_or_else(|| digits(&identity(session, question)))

@@ -43,7 +43,6 @@ impl Envelope {
 
 /// Reads the first line of a session: its record without source and file, and whether it is bare,
 /// as in version 1. `None` if Codex would not accept it.
-#[must_use]
 pub fn read_meta(line: &Json) -> Option<(Node, bool)> {
     if let Some(Envelope { time, wire, payload, rest }) = Envelope::of(line) {
         if wire != wire::META {
@@ -69,7 +68,6 @@ pub fn read_meta(line: &Json) -> Option<(Node, bool)> {
 
 /// Returns a line with its time, and that of the session in the first line, as text, and the old
 /// time; `None` if neither is a number.
-#[must_use]
 pub fn dated(line: &Json) -> Option<(Json, Json)> {
     let payload = line.member("payload").filter(|_| {
         let wire = line.member("type").and_then(|wire| wire.text());
@@ -114,7 +112,6 @@ fn extra(mut rest: Extra, payload: Option<&Json>, node: &mut Node) {
 
 /// Reads a line behind the first one. A record that belongs to the conversation is a node, but has
 /// no identifier yet.
-#[must_use]
 pub fn read(line: &Json, bare: bool) -> Record {
     if bare {
         return read_bare(line);
@@ -195,7 +192,6 @@ fn opaque(line: &Json) -> Record {
 }
 
 /// Reads an item: a message, or a text of Codex itself for the model. `None` for any other item.
-#[must_use]
 pub fn read_item(item: &Json) -> Option<Record> {
     let message = responses::read(item)?;
     if !twin::is_harness(&message) {
@@ -215,13 +211,11 @@ pub fn items(list: &Json) -> impl Iterator<Item = Record> {
 }
 
 /// Whether a record is an item of the conversation that no message describes.
-#[must_use]
 pub fn is_item(record: &Record) -> bool {
     record.kind == Kind::Opaque && record.node.json(Field::Type).is_some()
 }
 
 /// Returns the settings of a turn with the model of the turn before as a notice.
-#[must_use]
 pub fn repeated(record: Record) -> Record {
     let mut node = record.node;
     let payload = |extra: &Json| extra.member("payload");

@@ -16,9 +16,6 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 
 /// Opens a session for reading.
-///
-/// # Errors
-/// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
     let (history, state) = (History::default(), State::default());
@@ -210,7 +207,6 @@ fn no_meta(value: &Json, line: &Line<'_>) -> Error {
 }
 
 /// Returns the version of a session by its first line.
-#[must_use]
 pub fn version_of(session: &Node, bare: bool) -> u32 {
     let payload = session.json(Field::Extra).and_then(|extra| extra.member("payload"));
     let mode = payload.and_then(|payload| payload.member(wire::HISTORY_MODE)?.text());
@@ -222,9 +218,6 @@ pub fn version_of(session: &Node, bare: bool) -> u32 {
 }
 
 /// Checks that a line is one JSON value, and returns the value.
-///
-/// # Errors
-/// If it is not.
 pub fn value(bytes: &Bytes) -> std::result::Result<Json, crate::json::Fault> {
     let mut cursor = Cursor::new(bytes);
     let span = cursor.skip_value()?;

@@ -25,7 +25,6 @@ struct Seen {
 
 /// Returns the turns of a rollout of this version. Version 1 has no events, by which turns are
 /// taken back.
-#[must_use]
 pub fn turns(version: u32) -> Option<Box<dyn Turns>> {
     (version > 1).then(|| Box::new(Rewind::default()) as _)
 }

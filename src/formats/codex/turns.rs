@@ -19,7 +19,6 @@ pub struct Place {
 
 impl Place {
     /// Whether the turn begins behind the node, and not in a list of messages that it holds.
-    #[must_use]
     pub fn is_behind_node(self) -> bool {
         self.part == Part::Whole
     }
@@ -36,7 +35,6 @@ enum Part {
 }
 
 /// Returns the new history of a compaction.
-#[must_use]
 pub fn new_history(compaction: &Record) -> Option<Json> {
     let payload = compaction.node.json(Field::Extra)?.member("payload")?;
     payload.member("replacement_history").filter(|list| list.as_bytes().starts_with(b"["))
@@ -105,13 +103,11 @@ pub struct Turns {
 
 impl Turns {
     /// Whether the history has no turn yet.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.history.places.is_empty()
     }
 
     /// Returns the number of turns in the history.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.history.places.len()
     }
@@ -119,7 +115,6 @@ impl Turns {
     /// Returns the place to which an event leads that takes back this number of turns, unless it
     /// takes back a compaction before that place, too; the second value is `None` then. `None` if
     /// there are not as many.
-    #[must_use]
     pub fn place_before(&self, turns: usize) -> Option<Option<Place>> {
         let place = |all: &Self| {
             let places = &all.history.places;
@@ -140,27 +135,23 @@ impl Turns {
     }
 
     /// Returns the number of compactions with a new history so far.
-    #[must_use]
     pub fn compactions(&self) -> u32 {
         self.compactions
     }
 
     /// Returns the number of the last compaction whose new history counts; 0 if there is none. Codex
     /// looks for it from the end, and passes over turns that were taken back.
-    #[must_use]
     pub fn base(&self) -> u32 {
         if self.taken_back { self.search() } else { self.compactions }
     }
 
     /// Returns the number of items that count of the last new history, unless all do.
-    #[must_use]
     pub fn items(&self) -> Option<usize> {
         self.history.items
     }
 
     /// Returns the number of messages of the user that count of those that the last compaction
     /// keeps; its summary does not count then. `None` if all do.
-    #[must_use]
     pub fn kept(&self) -> Option<usize> {
         self.history.kept
     }

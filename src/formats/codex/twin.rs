@@ -18,7 +18,6 @@ pub enum Speaker {
 
 /// Returns the speaker and the text of an event, as a part of its payload, if the event repeats an
 /// item.
-#[must_use]
 pub fn of_event(payload: &Json) -> Option<(Speaker, Json)> {
     let text = |name| payload.member(name);
     let (speaker, words) = match payload.member("type")?.text()?.as_str() {
@@ -59,7 +58,6 @@ pub struct Images {
 }
 
 /// Returns the images of an event.
-#[must_use]
 pub fn images(payload: &Json) -> Images {
     let list = |name| payload.member(name).iter().flat_map(Json::elements).collect();
     let mut images = Images { urls: list("images"), paths: list("local_images") };
@@ -72,7 +70,6 @@ pub fn images(payload: &Json) -> Images {
 }
 
 /// Returns the speaker and the text of a message that an event repeats.
-#[must_use]
 pub fn of_message(message: &Node) -> Option<(Speaker, Json)> {
     let blocks = message.nodes(Field::Content)?;
     let speaker = if message.is(Field::Role, "user") { Speaker::User } else { Speaker::Agent };
@@ -87,7 +84,6 @@ pub fn of_message(message: &Node) -> Option<(Speaker, Json)> {
 }
 
 /// Returns the payload with another text.
-#[must_use]
 pub fn with_text(payload: &Json, old: &Json, new: &Json) -> Json {
     let (all, place) = (payload.as_bytes(), payload.place_of(old));
     let before = all.get(..place.start).unwrap_or_default();
@@ -198,7 +194,6 @@ fn one(kind: &str, words: &Json, rest: &str) -> Vec<u8> {
 }
 
 /// Whether a message of role user was written by Codex itself.
-#[must_use]
 pub fn is_harness(message: &Node) -> bool {
     if !message.is(Field::Role, "user") {
         return !["assistant", "tool"].iter().any(|role| message.is(Field::Role, role));

@@ -11,9 +11,6 @@ use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
 
 /// Opens a session for writing.
-///
-/// # Errors
-/// If the part cannot be created.
 pub fn open<'a>(
     sink: &'a mut dyn Sink,
     version: &'static Version,

@@ -16,7 +16,6 @@ pub struct Chain {
 impl Chain {
     /// Makes a chain for the session of this record; the field `time` distinguishes the session
     /// from others of the same agent.
-    #[must_use]
     pub fn of(session: &Node, time: Field, cx: &Cx<'_>) -> Self {
         let of = |field| session.text(field).unwrap_or_default();
         let key = format!("{} {}", of(Field::Agent), of(time));
@@ -24,7 +23,6 @@ impl Chain {
     }
 
     /// Returns the identifier of the last message.
-    #[must_use]
     pub fn last(&self) -> Option<Json> {
         self.last.clone()
     }

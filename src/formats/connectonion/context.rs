@@ -10,7 +10,6 @@ use crate::mapping::Spacing;
 use crate::record::{Field, Kind, Record};
 
 /// Begins a context.
-#[must_use]
 pub fn open(session: &Record) -> Box<dyn Context> {
     let apart = session.node.is(Field::Source, "connectonion@2");
     let prompt = session.node.json(Field::SystemPrompt);

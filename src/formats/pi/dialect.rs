@@ -32,7 +32,6 @@ use crate::record::{Field, Kind, Node, Record, Value};
 
 /// Whether a line is the title slot with which oh-my-pi begins a file. Real pi and its other
 /// relatives take such a line for an entry without an identifier, or discard the file.
-#[must_use]
 pub fn is_slot(line: &[u8]) -> bool {
     if !line.trim_ascii_start().starts_with(b"{\"type\"") {
         return false;
@@ -59,7 +58,6 @@ pub fn set_name(slot: &[u8], session: &mut Node) {
 
 /// Returns the records as real pi reads them: the title slot becomes the last `session_info`, so
 /// that the header is the first line.
-#[must_use]
 pub fn plain(reader: Reader<'_>) -> Reader<'_> {
     Box::new(Plain { reader, name: None, session: None, last: Node::default(), began: false })
 }
@@ -147,7 +145,6 @@ pub struct FileName {
 
 impl FileName {
     /// Reads a name; `None` if none of the programs gives such a name.
-    #[must_use]
     pub fn of(name: &str) -> Option<Self> {
         timed(name).or_else(|| uuid(name))
     }

@@ -40,7 +40,6 @@ const ENDS: &[&str] = &["stop", "length", "toolUse", "error", "aborted", "deferr
 
 impl Foreign {
     /// Creates the state for a session with this record.
-    #[must_use]
     pub fn of(session: &Node) -> Self {
         let told = [Field::Created, Field::Updated].map(|field| session.json(field));
         let time = told.into_iter().flatten().find_map(times::read);
@@ -86,7 +85,6 @@ impl Foreign {
     }
 
     /// Whether an entry is elsewhere in pi's file than in the session.
-    #[must_use]
     pub fn moves(&self, record: &Record) -> bool {
         record.is_aside() || !self.beside.is_empty()
     }
@@ -104,7 +102,6 @@ impl Foreign {
     }
 
     /// Returns a record with an identifier, behind the last entry of the conversation.
-    #[must_use]
     pub fn named(&self, mut record: Record) -> Record {
         let last = self.last.as_ref().map(|last| self.written_above(last, true).clone());
         let after = self.last.as_ref().map(Json::as_bytes).unwrap_or_default();
@@ -126,7 +123,6 @@ impl Foreign {
     }
 
     /// Returns the entry that names the session, behind its leaf; `None` if it has no name.
-    #[must_use]
     pub fn name_entry(&self) -> Option<Record> {
         let name = self.name.clone()?;
         let leaf = self.leaf.as_ref().or(self.last.as_ref());
@@ -141,7 +137,6 @@ impl Foreign {
     /// Returns an entry to be written last, behind the leaf of the session, as pi takes the last
     /// entry for the leaf. pi does not show it. `None` if the leaf is the last entry, or is not in
     /// the file.
-    #[must_use]
     pub fn leaf_entry(&mut self) -> Option<Record> {
         let leaf = self.written_above(self.leaf.as_ref().or(self.last.as_ref())?, true);
         if self.last.as_ref() == Some(leaf) {
@@ -254,7 +249,6 @@ impl Foreign {
 
 /// Whether a message lacks so much that pi cannot have written it: pi requires answers to be lists,
 /// and reads their usage.
-#[must_use]
 pub fn is_bare(record: &Record) -> bool {
     let node = &record.node;
     let lacks =

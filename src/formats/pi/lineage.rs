@@ -42,7 +42,6 @@ pub enum IndexMeaning {
 
 impl IndexMeaning {
     /// The record number of the entry.
-    #[must_use]
     pub fn number(self) -> Option<u64> {
         match self {
             Self::Entry(_, at)
@@ -56,7 +55,6 @@ impl IndexMeaning {
 
 impl Lineage {
     /// Creates the counter for the session whose header has this `id` member.
-    #[must_use]
     pub fn new(session: &[u8], cx: &Cx<'_>) -> Self {
         let session = text::decode(session).unwrap_or_default();
         Self {
@@ -70,7 +68,6 @@ impl Lineage {
     }
 
     /// The number of the next record, the header being 0.
-    #[must_use]
     pub fn records(&self) -> u64 {
         self.records
     }
@@ -82,7 +79,6 @@ impl Lineage {
     }
 
     /// Returns the number of headers after the first.
-    #[must_use]
     pub fn headers(&self) -> usize {
         self.passed.len() - self.others.len()
     }
@@ -109,13 +105,11 @@ impl Lineage {
     }
 
     /// Returns the meaning of an index in the entry that was counted last.
-    #[must_use]
     pub fn first_kept(&self, index: &[u8]) -> IndexMeaning {
         self.first_kept_by(self.records - 1, index)
     }
 
     /// Returns the meaning of an index in the entry that is counted next.
-    #[must_use]
     pub fn next_first_kept(&self, index: &[u8]) -> IndexMeaning {
         self.first_kept_by(self.records, index)
     }
@@ -166,7 +160,6 @@ impl Lineage {
 }
 
 /// Spells an identifier as JSON.
-#[must_use]
 pub fn quoted(id: Id) -> [u8; 10] {
     let mut out = [b'"'; 10];
     if let Some(inner) = out.get_mut(1..9) {

@@ -15,7 +15,6 @@ pub const MIGRATED: &str = "migrated";
 /// Returns the noted index, and the record without the note, if the index still means the first
 /// kept entry of the record, which has record number `number`. `before` has counted the records
 /// before this one.
-#[must_use]
 pub fn index_of(record: &Record, number: Option<u64>, before: &Lineage) -> Option<(Json, Record)> {
     let extra = record.node.json(Field::Extra).filter(|_| record.kind == Kind::Compaction)?;
     let of = |object: &Json, key| Source::new(object.bytes()).peek(key).ok().flatten();
@@ -35,7 +34,6 @@ pub fn index_of(record: &Record, number: Option<u64>, before: &Lineage) -> Optio
 
 /// Returns a compaction of another version without the member by which version 1 names the first
 /// kept entry, if it has this member, which means nothing there.
-#[must_use]
 pub fn without_index(record: &Record, lineage: &Lineage, log: &Log) -> Option<Record> {
     let extra = record.node.json(Field::Extra).filter(|_| record.kind == Kind::Compaction)?;
     let index = wire::FIRST_KEPT_INDEX;

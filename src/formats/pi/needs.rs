@@ -24,7 +24,6 @@ const COST: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total"
 pub const USAGE: &str = r#"{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"totalTokens":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
 
 /// Returns the members that pi needs and an entry lacks, in the order of their places.
-#[must_use]
 pub fn needs(record: &[u8], scan: &Scan) -> Vec<Need> {
     let mut found = Found { record, needs: Vec::new() };
     if scan.is(record, "compaction") && member(record, "tokensBefore").is_none() {
@@ -80,7 +79,6 @@ pub const RESULT: &str = "toolResult";
 
 /// Returns the role of the message of an entry. The result of a tool that another program wrote
 /// without a role, or with the role of other interfaces, has the members of a result.
-#[must_use]
 pub fn role_of(record: &[u8], scan: &Scan) -> Option<String> {
     let role = scan.role.and_then(|role| text::decode(role.of(record)));
     let message = || scan.message.filter(|_| scan.is(record, "message")).map(|m| m.of(record));

@@ -315,7 +315,6 @@ fn moved(fields: &[Field], from: &mut Node, to: &mut Node) {
 }
 
 /// Returns the role of a record, by its canonical name and the version to write.
-#[must_use]
 pub fn role_of(node: &Node, version: u32) -> Option<&'static Role> {
     // Version 3 renamed `hookMessage`; the name before that is the later row.
     let mut fitting = wire::ROLES.iter().filter(|role| node.is(Field::Role, role.name));
@@ -332,9 +331,6 @@ pub struct Header {
 }
 
 /// Reads the header; `None` if pi would not accept the line as a header.
-///
-/// # Errors
-/// If the line is not one JSON value.
 pub fn header(line: &Bytes, format: &str) -> Result<Option<Header>, Fault> {
     let mut source = Source::new(line);
     if !Scan::of(line)?.is_some_and(|scan| scan.is(line, "session")) {

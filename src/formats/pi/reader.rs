@@ -17,17 +17,11 @@ use bytes::Bytes;
 use std::collections::VecDeque;
 
 /// Opens a session for reading.
-///
-/// # Errors
-/// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     Ok(Box::new(Records::open(parts, cx)?))
 }
 
 /// Opens a session at the record at `from`.
-///
-/// # Errors
-/// If the part cannot be opened, or has no header any more.
 pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut records = Records::open(parts, cx)?;
     while !records.reader.has_begun() {
@@ -154,7 +148,6 @@ impl Records<'_> {
 pub const NOT_A_HEADER: &str = "first record is not a session header with a string `id`";
 
 /// Builds the error for a line that is JSON but not an object.
-#[must_use]
 pub fn not_an_object(line: &Line<'_>) -> Error {
     let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
     Error::damaged(found.at(line.at).showing(line.bytes, 0))
@@ -162,7 +155,6 @@ pub fn not_an_object(line: &Line<'_>) -> Error {
 
 /// Builds the finding about a header after the first, with the session and the folder that it
 /// names.
-#[must_use]
 pub fn further_header(line: &Line<'_>) -> Diagnostic {
     let named = |key| member(line.bytes, key).and_then(text::decode);
     let mut message = Code::FurtherHeader.title().to_owned();
@@ -173,7 +165,6 @@ pub fn further_header(line: &Line<'_>) -> Diagnostic {
 }
 
 /// Builds the finding about a version that copyist does not know.
-#[must_use]
 pub fn unknown_version(named: Named) -> Option<Diagnostic> {
     match named {
         Named::Known(_) => None,

@@ -23,7 +23,6 @@ impl Named {
     /// Reads the member's spelling; `None` where the header has none.
     ///
     /// JavaScript decides: `version ?? 1`, then `< 2` and `< 3` after conversion to a number.
-    #[must_use]
     pub fn of(spelling: Option<&[u8]>) -> Self {
         let Some(spelling) = spelling.filter(|s| *s != b"null") else {
             return Self::Known(1);
@@ -46,7 +45,6 @@ impl Named {
     }
 
     /// The version whose shapes the records are read by.
-    #[must_use]
     pub fn read_as(self) -> u32 {
         match self {
             Self::Known(version) => version,

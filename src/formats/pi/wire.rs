@@ -11,7 +11,6 @@ use crate::record::{Field, Kind, block};
 pub const PARENT_KEYS: [&str; 2] = ["branchedFrom", "parentSession"];
 
 /// The key that a version writes.
-#[must_use]
 pub fn parent_key(version: u32) -> &'static str {
     if version < super::version::TREE { "branchedFrom" } else { "parentSession" }
 }

@@ -250,7 +250,6 @@ fn opaque(node: &Node, version: u32, out: &mut Vec<u8>) {
 
 /// Whether the entry of a record holds a field. [`Field::FirstKept`] of version 1 depends on the
 /// other entries, too.
-#[must_use]
 pub fn holds(record: &Record, version: u32, field: Field) -> bool {
     const ALWAYS: &[Field] = &[Field::IdMade, Field::Time, Field::Extra, Field::Layout];
     let node = &record.node;
@@ -282,14 +281,12 @@ pub fn holds(record: &Record, version: u32, field: Field) -> bool {
 }
 
 /// The unnamed members of a record's message.
-#[must_use]
 pub fn message_extra(record: &Record) -> Option<Json> {
     let entry = entry_type(record)?;
     split_extra(record, entry).1
 }
 
 /// Whether a record's extra has a `message` that is not an object, which has no place in a message.
-#[must_use]
 pub fn message_extra_is_lost(record: &Record) -> bool {
     let extra = record.node.json(Field::Extra).filter(|_| record.kind == Kind::Message);
     let inner = extra.and_then(|extra| Source::new(extra.bytes()).peek("message").ok().flatten());

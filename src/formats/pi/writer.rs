@@ -17,9 +17,6 @@ use crate::record::{Field, Kind, Node, Record, block, identity};
 use std::collections::HashMap;
 
 /// Opens a session for writing.
-///
-/// # Errors
-/// If the part cannot be created.
 pub fn open<'a>(
     sink: &'a mut dyn Sink,
     version: &'static Version,

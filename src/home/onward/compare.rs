@@ -28,9 +28,6 @@ pub struct Sides {
 impl Sides {
     /// Compares the session with the other agent's file. `Err` inside is the reason why that is not
     /// possible.
-    ///
-    /// # Errors
-    /// If one of them cannot be read.
     pub fn of(other: &Other, made: &Made<'_>) -> Result<std::result::Result<Self, String>> {
         let file = other.origin.clone();
         let opener = Rc::new(move || {

@@ -56,7 +56,6 @@ pub enum Way {
 
 impl Way {
     /// The word in results.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::New => "new",
@@ -101,9 +100,6 @@ impl From<Error> for Failed {
 }
 
 /// Prepares a session for another agent. Nothing is written to the agents' folders.
-///
-/// # Errors
-/// If the session cannot be read or converted.
 pub fn onward(session: &Listed, recipient: &Recipient<'_>) -> std::result::Result<Onward, Failed> {
     let work = tempfile::tempdir().map_err(|error| Error::io("cannot work", error))?;
     let whole = settled(&session.job, work.path())?;
@@ -221,9 +217,6 @@ fn complete(path: &Path) -> Result<Option<u64>> {
 }
 
 /// Estimates the number of tokens of what a model gets from a session: one for four bytes of text.
-///
-/// # Errors
-/// If the session cannot be read.
 pub fn tokens_of(job: &Job) -> Result<u64> {
     let Opened { found, mut input, .. } = opened(job)?;
     let (options, log) = (summary::options(), Log::default());
@@ -264,7 +257,6 @@ fn format_of(job: &Job) -> Result<&'static Format> {
 }
 
 /// Returns the summary of the session in a file.
-#[must_use]
 fn summary_at(path: &Path, format: &'static Format) -> Summary {
     let job = named(path);
     summary::read(&job, Some(format)).summary.unwrap_or_else(|| Summary::empty(format.name, &job))

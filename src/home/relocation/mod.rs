@@ -46,9 +46,6 @@ pub struct Row {
 }
 
 /// Finds everything that names the folder `old`, in these folders of agents, for its new place.
-///
-/// # Errors
-/// If a file cannot be read.
 pub fn relocation(places: &[Place], old: &str, new: &str) -> Result<Relocation> {
     let work = tempfile::tempdir().map_err(|error| Error::io("cannot work", error))?;
     let maps = [Map::new(old, new)];

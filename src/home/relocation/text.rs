@@ -30,9 +30,6 @@ impl<'p> Paths<'p> {
 
     /// Copies lines, each with its paths moved where it is one JSON value; returns the number of
     /// paths that moved.
-    ///
-    /// # Errors
-    /// If reading or writing fails.
     pub fn copy_lines(&self, from: &mut dyn BufRead, to: &mut dyn Write) -> io::Result<u64> {
         let (mut line, mut count) = (Vec::new(), 0);
         loop {
@@ -47,9 +44,6 @@ impl<'p> Paths<'p> {
 
     /// Copies a text, with its paths moved if it is one JSON value; returns the number of paths that
     /// moved.
-    ///
-    /// # Errors
-    /// If writing fails.
     pub fn copy(&self, text: &Bytes, to: &mut dyn Write) -> io::Result<u64> {
         let (mut edits, mut at) = (Vec::new(), 0);
         if let Some(value) = value(text) {

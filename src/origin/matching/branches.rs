@@ -41,9 +41,6 @@ struct Entries {
 
 /// Whether the new entries of a file are on several paths: a cancelled run has calls that the
 /// session's state leaves out.
-///
-/// # Errors
-/// If the records cannot be read back.
 pub fn forks(now: &mut FileRecords, added: &[u32]) -> Result<bool> {
     let mut parents = HashSet::new();
     for number in added.iter().copied() {
@@ -63,9 +60,6 @@ pub fn forks(now: &mut FileRecords, added: &[u32]) -> Result<bool> {
 /// whether the file has branches of its own, `takes_back` whether the source's agent can take turns
 /// back: then none of them is. Calls that nothing answers are not deleted if they are all that is
 /// left behind: an agent leaves them when it resumes the session.
-///
-/// # Errors
-/// If the records cannot be read back.
 pub fn behind(
     now: &mut FileRecords,
     (outcomes, added): (&mut [Match], &mut Vec<u32>),

@@ -17,9 +17,6 @@ pub struct CallNames {
 
 impl CallNames {
     /// Finds the identifiers that differ between a source and its base.
-    ///
-    /// # Errors
-    /// If a record cannot be read.
     pub fn of(base: &mut Base, stream: &mut dyn Parts, cx: &Cx<'_>) -> Result<Self> {
         let mut names = Self::default();
         let (mut told, mut at) = (Vec::new(), Vec::new());

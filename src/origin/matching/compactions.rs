@@ -14,7 +14,6 @@ use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Returns a node for the place of a record that shows nothing to a model.
-#[must_use]
 pub fn passed(record: &Record) -> Record {
     let mut passed = Record::new(Kind::Extension);
     for field in [Field::Id, Field::Parent, Field::Time] {
@@ -126,9 +125,6 @@ impl Summed {
 
 /// Turns new summaries in a file of the format `file_format`, with the messages that they keep,
 /// into compactions.
-///
-/// # Errors
-/// If the records cannot be read back.
 pub fn find_new(
     now: &mut FileRecords,
     (outcomes, added): (&mut [Match], &mut Vec<u32>),
@@ -185,9 +181,6 @@ pub fn find_new(
 /// Links the entries around new summaries in their order, where a summary begins a tree of its own:
 /// behind an entry without a parent, and with messages before it that now follow it. Returns the
 /// entries with their new parents.
-///
-/// # Errors
-/// If the records cannot be read back.
 pub fn relink(
     now: &mut FileRecords,
     added: &[u32],

@@ -12,9 +12,6 @@ use std::collections::HashMap;
 
 /// Applies new edits of the context to the messages that they name, if the source format has no
 /// such edits.
-///
-/// # Errors
-/// If the records cannot be read back.
 pub fn apply(
     now: &mut FileRecords,
     (outcomes, added): (&mut [Match], &mut Vec<u32>),

@@ -19,9 +19,6 @@ use crate::record::{Field, Kind, Record};
 use std::collections::HashMap;
 
 /// Finds copies in a file that is a tree, and lets what follows them follow the earlier entries.
-///
-/// # Errors
-/// If the records cannot be read back.
 pub fn find(names: &[RecordKey], now: &mut FileRecords, source_format: Option<Spec>) -> Result<()> {
     if now.names.is_empty() {
         return Ok(());

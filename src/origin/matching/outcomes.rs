@@ -75,9 +75,6 @@ pub fn renumbered(names: &[RecordKey], now: &mut FileRecords) -> Result<()> {
 
 /// Matches turns by content where their number changed, as their places have no meaning then. The
 /// turn that shares the most content with an earlier turn is that turn, edited.
-///
-/// # Errors
-/// If the records cannot be read back.
 pub fn match_turns(
     base: &mut Base,
     now: &mut FileRecords,

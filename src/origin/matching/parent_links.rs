@@ -31,9 +31,6 @@ pub struct ParentLinks {
 
 impl ParentLinks {
     /// Collects the parents of these new records of the file.
-    ///
-    /// # Errors
-    /// If the records cannot be read back.
     pub fn of(now: &mut FileRecords, new: &[u32]) -> Result<Self> {
         let mut parent_links = Self::default();
         if now.names.is_empty() {

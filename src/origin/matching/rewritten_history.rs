@@ -34,9 +34,6 @@ pub struct RewrittenHistory {
 impl RewrittenHistory {
     /// Matches repeated messages with the earlier ones, if the source has another format. In its
     /// own format, each of them keeps its place.
-    ///
-    /// # Errors
-    /// If the records cannot be read back.
     pub fn of(
         names: &[RecordKey],
         now: &mut FileRecords,

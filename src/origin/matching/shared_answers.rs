@@ -97,9 +97,6 @@ impl Shares {
 
     /// Returns the blocks of a shared answer that belong to this message of the source; `None` if
     /// the answer is not shared. `line` reads the answer.
-    ///
-    /// # Errors
-    /// If the line cannot be read, or is not a record.
     pub fn take(
         &mut self,
         number: u32,

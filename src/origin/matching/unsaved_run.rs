@@ -13,9 +13,6 @@ use std::collections::BTreeMap;
 
 /// Makes the run behind the leaf a part of the conversation. Returns the record that names the
 /// leaf, without the leaf.
-///
-/// # Errors
-/// If the records cannot be read back.
 pub fn taken(
     now: &mut FileRecords,
     added: &mut Vec<u32>,

@@ -30,9 +30,6 @@ pub struct Repeated {
 
 impl Repeated {
     /// Returns the repeated texts of a turn.
-    ///
-    /// # Errors
-    /// If the file's records cannot be read back.
     pub fn of(&mut self, turn: Turn, now: &mut FileRecords) -> Result<Vec<(Field, Json)>> {
         if self.messages.is_none() {
             self.messages = Some(Self::found(now)?);

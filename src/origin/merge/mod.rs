@@ -167,9 +167,6 @@ impl<'n> Merger<'n> {
     }
 
     /// Merges all items of the source.
-    ///
-    /// # Errors
-    /// If a record cannot be read, or there is no room.
     pub fn all(mut self, stream: &mut dyn Parts, quiet: &Cx<'_>) -> Result<Done> {
         let mut items = self.base.items(canonical::FORMAT.records(stream, quiet)?);
         while let Some(item) = self.base.next(&mut items)? {

@@ -25,7 +25,6 @@ pub struct TakenBack {
 
 impl TakenBack {
     /// Begins for the entries that are left of a session with these turns; `None` if there are none.
-    #[must_use]
     pub fn of(abandoned: BTreeMap<u32, Vec<u32>>, turns: Option<Box<dyn Turns>>) -> Option<Self> {
         let turns = turns.filter(|_| !abandoned.is_empty())?;
         let shown = abandoned.values().flatten().map(|number| (*number, Vec::new())).collect();

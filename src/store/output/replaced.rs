@@ -22,9 +22,6 @@ pub struct Replaced {
 impl Output {
     /// Returns the files that exist at the places of what was written, where the user allows that
     /// they are replaced. Compressed files are not among them.
-    ///
-    /// # Errors
-    /// If a file cannot be opened.
     pub fn replaced(&self) -> Result<Vec<Replaced>> {
         let mut replaced = Vec::new();
         for staged in self.staged.iter().filter(|staged| {

@@ -31,9 +31,6 @@ mod of_system {
     }
 
     /// Gives an unnamed file a name.
-    ///
-    /// # Errors
-    /// If something has it, or the system refuses.
     pub fn link(file: &File, path: &Path) -> io::Result<()> {
         match linkat(file, c"", CWD, path, AtFlags::EMPTY_PATH) {
             // A kernel before 6.10 returns this error where the right to bypass permissions is

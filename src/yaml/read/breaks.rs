@@ -19,7 +19,6 @@ use crate::yaml::Text;
 /// assert_eq!(text, "one\u{2028}two\u{85}\nthree");
 /// assert_eq!(restore_breaks(Text::from("one\u{85}two")), "one two");
 /// ```
-#[must_use]
 pub fn restore_breaks(text: Text<'_>) -> Text<'_> {
     const BREAKS: [char; 3] = ['\u{85}', '\u{2028}', '\u{2029}'];
     let bytes = text.as_bytes();
@@ -61,7 +60,6 @@ pub fn restore_breaks(text: Text<'_>) -> Text<'_> {
 /// use copyist::yaml::{Text, read::end_lines};
 /// assert_eq!(end_lines(Text::from("one\u{85}\ntwo\n")), "one\n\ntwo\n");
 /// ```
-#[must_use]
 pub fn end_lines(text: Text<'_>) -> Text<'_> {
     match text.as_str().filter(|text| text.contains("\u{85}\n")) {
         Some(found) => found.replace("\u{85}\n", "\n\n").into(),

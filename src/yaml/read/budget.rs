@@ -20,13 +20,11 @@ pub struct Budget(u64);
 
 impl Budget {
     /// Makes a budget of this number of bytes, independent of the input.
-    #[must_use]
     pub fn of(bytes: u64) -> Self {
         Self(bytes)
     }
 
     /// Makes the budget for an input of this number of bytes: 200 times its size and 1 GiB.
-    #[must_use]
     pub fn for_input(bytes: u64) -> Self {
         Self(bytes.saturating_mul(200).saturating_add(1 << 30))
     }

@@ -157,7 +157,6 @@ impl<R: Read> Events<R> {
     }
 
     /// Whether the parser had to take over.
-    #[must_use]
     pub fn is_parsed(&self) -> bool {
         matches!(self.way, Way::Parser(_))
     }

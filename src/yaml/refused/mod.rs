@@ -60,18 +60,12 @@ pub struct Wanted {
 /// assert_eq!((found[2].at.line, found[2].new.as_slice()), (3, &b"\"yes\""[..]));
 /// # Ok::<(), copyist::error::Error>(())
 /// ```
-///
-/// # Errors
-/// If reading fails.
 pub fn find(reader: impl Read, wanted: Wanted) -> Result<Vec<Refused>> {
     search(reader, wanted).map(|(found, _)| found)
 }
 
 /// Returns the pieces with characters that are not printable, if the stream can be read but for
 /// these.
-///
-/// # Errors
-/// If reading fails.
 pub fn find_unprintable(reader: impl Read) -> Result<Vec<Refused>> {
     let (mut found, whole) = search(reader, Wanted::default())?;
     found.retain(|found| whole && found.what == UNPRINTABLE);

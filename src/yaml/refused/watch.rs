@@ -43,7 +43,6 @@ impl Places {
 
 impl Seen {
     /// Returns the offset in the stream of an offset in the bytes that the parser gets.
-    #[must_use]
     pub fn source(&self, byte: u64) -> u64 {
         let before = self.longer.partition_point(|(at, _)| *at <= byte);
         let longer = before.checked_sub(1).and_then(|last| self.longer.get(last));
@@ -159,7 +158,6 @@ fn unprintable(text: &[u8]) -> Option<(u8, usize)> {
 }
 
 /// Returns the text with the originals of stand-ins.
-#[must_use]
 pub fn restored(text: &str) -> String {
     let original = |c: char| match u32::from(c).checked_sub(STAND_IN) {
         Some(low @ (0xfe | 0xff)) => char::from_u32(0xff00 + low).unwrap_or(c),
@@ -170,7 +168,6 @@ pub fn restored(text: &str) -> String {
 }
 
 /// Whether PyYAML refuses a character.
-#[must_use]
 pub fn is_unprintable(c: char) -> bool {
     let mut bytes = [0; 4];
     unprintable(c.encode_utf8(&mut bytes).as_bytes()).is_some()

@@ -101,7 +101,6 @@ enum Place {
 
 impl Emitter {
     /// Starts a document.
-    #[must_use]
     pub fn new(style: Style) -> Self {
         Self { pen: Pen::new(), style, open: Vec::new(), begun: None, open_ended: false }
     }
@@ -201,7 +200,6 @@ impl Emitter {
     }
 
     /// Ends the document; returns the content of the buffer.
-    #[must_use]
     pub fn finish(mut self) -> Vec<u8> {
         self.close();
         self.pen.out

@@ -11,7 +11,6 @@ pub const BEGINS: &[&[u8]] =
 
 /// Whether an object is a line, not an object from inside a line. A message inside a printed line
 /// and the result of a tool look like lines of the SDK, but lack the member [`PARENT`].
-#[must_use]
 pub fn recognise(object: &[u8]) -> bool {
     match What::of(object) {
         Ok(What::Assistant(Shape::Classes) | What::User(Shape::Classes)) => has(object, PARENT),
@@ -21,14 +20,12 @@ pub fn recognise(object: &[u8]) -> bool {
 }
 
 /// Restores a line from the complete members of a torn one.
-#[must_use]
 pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     salvage(String::from_utf8_lossy(torn).as_bytes()).filter(|object| recognise(object))
 }
 
 /// Whether a line is text that `claude` and the shell wrote to standard error, which the shell
 /// scripts put into the log, too.
-#[must_use]
 pub fn is_words(line: &[u8], shape: Shape) -> bool {
     let object = matches!(line.first(), Some(b'{' | b'[') | None);
     shape == Shape::Printed && !object && !line.contains(&0)
@@ -37,7 +34,6 @@ pub fn is_words(line: &[u8], shape: Shape) -> bool {
 /// Whether a line contains an identifier that makes it unlike any other line of its session. A time
 /// is not enough, for users make such logs by hand; and the results that a repair adds for two
 /// calls with one identifier are the same.
-#[must_use]
 pub fn is_unlike(what: What, line: &[u8]) -> bool {
     let holds = |name: &[u8]| memchr::memmem::find(line, name).is_some();
     match what {

@@ -52,13 +52,11 @@ pub enum MetadataOutcome {
 
 impl MetadataOutcome {
     /// Whether the metadata are written again.
-    #[must_use]
     pub fn changes(&self) -> bool {
         matches!(self, Self::New { .. })
     }
 
     /// Whether anything is set aside.
-    #[must_use]
     pub fn removes(&self) -> bool {
         matches!(self, Self::New { aside: Some(_), .. })
     }
@@ -66,13 +64,11 @@ impl MetadataOutcome {
 
 impl Metadata {
     /// Whether the file of the metadata exists.
-    #[must_use]
     pub fn is_there(&self) -> bool {
         self.own.is_some()
     }
 
     /// Whether the metadata contain anything of a session.
-    #[must_use]
     pub fn has_content(&self, outcome: &MetadataOutcome) -> bool {
         match outcome {
             MetadataOutcome::Stay => self.own.is_some(),
@@ -86,7 +82,6 @@ impl Metadata {
     }
 
     /// Decides what the repair writes; `room` states whether missing metadata can be created.
-    #[must_use]
     pub fn decide(
         &mut self,
         facts: &Facts,
@@ -137,9 +132,6 @@ impl Metadata {
     }
 
     /// Writes the result of the decision.
-    ///
-    /// # Errors
-    /// If that fails.
     pub fn write(
         &self,
         outcome: MetadataOutcome,

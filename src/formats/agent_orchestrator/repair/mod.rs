@@ -28,9 +28,6 @@ static RECORDS: Records =
     Records { begins: line::BEGINS, recognise: line::recognise, restore: line::restore };
 
 /// Repairs a session: the log first, for it contains facts that the metadata need.
-///
-/// # Errors
-/// If nothing of it is left, or reading or writing fails.
 pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let Files { log, shape, mut metadata } = Files::of(bench, cx)?;
     let mut mend = Log::new(shape, wanted, cx);

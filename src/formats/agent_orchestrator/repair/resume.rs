@@ -32,7 +32,6 @@ struct Call {
 
 impl Resume {
     /// Creates the observer for a log whose lines have this shape.
-    #[must_use]
     pub fn new(shape: Shape) -> Self {
         Self { shape, open: Waiting::default(), put: BTreeMap::new() }
     }
@@ -81,7 +80,6 @@ impl Resume {
     }
 
     /// Returns the number of results that are added.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.put.values().map(|calls| calls.len() as u64).sum()
     }

@@ -23,15 +23,11 @@ pub struct StateMessages {
 
 impl StateMessages {
     /// Creates an empty store.
-    #[must_use]
     pub fn new(spool: Box<dyn Spool>, version: u32) -> Self {
         Self { messages: Room::of(spool).part(), version, count: 0, question: None }
     }
 
     /// Adds a message.
-    ///
-    /// # Errors
-    /// If there is no room.
     pub fn add(&mut self, spelling: &[u8]) -> Result<()> {
         let between: &[u8] = match self.version {
             _ if self.count == 0 => b"",
@@ -50,9 +46,6 @@ impl StateMessages {
     }
 
     /// Writes the state of the session; `state` is its record without the messages.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn write(&mut self, sink: &mut dyn Sink, state: &Node) -> Result<()> {
         let id = state.text(Field::Session).unwrap_or_default();
         let failed = |error| Error::io("cannot write", error);

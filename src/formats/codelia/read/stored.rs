@@ -41,9 +41,6 @@ impl Stores {
 }
 
 /// Opens a whole session for reading: its runs in the order in which they began, and its state.
-///
-/// # Errors
-/// If the parts cannot be opened.
 pub fn open_whole<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     parts.keep()?;
     let (mut runs, mut stores, mut database) = (Vec::new(), Stores::default(), None);
@@ -116,17 +113,11 @@ fn copy(parts: &mut dyn Parts) -> Result<(Box<dyn AsRef<Path>>, PathBuf)> {
 }
 
 /// Reads the session's row in the database.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn row(parts: &mut dyn Parts, session: &str, cx: &Cx<'_>) -> Result<Option<Row>> {
     copy(parts).and_then(|(_folder, file)| rows::read(&file, session, cx.options.max_line))
 }
 
 /// Returns the sessions that have a row in the database.
-///
-/// # Errors
-/// If it cannot be read.
 pub fn roster(parts: &mut dyn Parts) -> Result<Vec<String>> {
     let (_folder, file) = copy(parts)?;
     rows::sessions(&file)
@@ -345,7 +336,6 @@ impl Records<'_> {
 }
 
 /// Returns the bytes of a stored output; `output` is the output's record with all its fields.
-#[must_use]
 pub fn stored_of(output: &Node) -> Option<Vec<u8>> {
     let stored = output.json(Field::Stored)?;
     if let Some(base64) = stored.member("base64").and_then(|data| data.text()) {

@@ -24,9 +24,6 @@ use std::io::Read;
 const LONGEST: usize = 50 << 10;
 
 /// Returns the messages of the last request of a run, its response, and the outputs after it.
-///
-/// # Errors
-/// If the run cannot be read.
 pub fn of(run: Box<dyn Read>, cx: &Cx<'_>) -> Result<Vec<Json>> {
     let (mut history, mut asked, mut open) = (Vec::new(), None, Vec::new());
     let mut lines = Lines::new(run, cx.options.max_line);
@@ -99,7 +96,6 @@ fn result(output: &Json, id: &Json) -> Option<Json> {
 
 /// Returns the messages of a history after the stored ones, which are known by their hashes; `None`
 /// if the history does not begin with them. Only some releases store system messages.
-#[must_use]
 pub fn missing(history: Vec<Json>, stored: &[u64]) -> Option<Vec<Json>> {
     let follows = |history: &[Json]| {
         let begins = history.len() > stored.len();

@@ -40,9 +40,6 @@ fn is_unbegun(names: &[String], pieces: &[Piece], bench: &mut dyn RepairIo) -> R
 }
 
 /// Repairs a session, or one file of it.
-///
-/// # Errors
-/// If nothing of it is left, or reading or writing fails.
 pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let names = bench.parts().names();
     let session = bench.parts().session();

@@ -36,9 +36,6 @@ pub struct State {
 
 impl State {
     /// Looks at a part.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn look(about: &About<'_>, bench: &mut dyn RepairIo) -> Result<Self> {
         let part = bench.parts().open(about.name)?;
         let source = text_of(part, about.cx)?;
@@ -201,9 +198,6 @@ impl State {
     }
 
     /// Writes the repaired state.
-    ///
-    /// # Errors
-    /// If that fails.
     pub fn write(self, name: &str, bench: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<()> {
         let Some(state) = self.state.as_ref().filter(|_| self.changes()) else {
             return bench.keep(name);

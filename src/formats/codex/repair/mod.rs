@@ -61,9 +61,6 @@ fn restore(torn: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Repairs a rollout.
-///
-/// # Errors
-/// If nothing of it is left, or reading or writing fails.
 pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let mut mend = Rollout::new(wanted, cx);
     let mut walk = Walk::new("", &RECORDS, wanted, cx);

@@ -34,9 +34,6 @@ impl Section {
     }
 
     /// Moves the buffered text to the spool if it has at least `size` bytes.
-    ///
-    /// # Errors
-    /// If there is no room for the text.
     pub fn flush(&mut self, size: usize) -> Result<()> {
         let buffer = self.yaml.buffer();
         if buffer.len() >= size {
@@ -49,9 +46,6 @@ impl Section {
 
     /// Moves the buffered text to its place in the file if it has at least `size` bytes. The spool
     /// must be empty.
-    ///
-    /// # Errors
-    /// If the text cannot be written.
     pub fn pour(&mut self, size: usize, to: &mut Out) -> Result<()> {
         let buffer = self.yaml.buffer();
         if buffer.len() >= size {
@@ -62,9 +56,6 @@ impl Section {
     }
 
     /// Copies the whole part to its place in the file.
-    ///
-    /// # Errors
-    /// If the part cannot be read again, or cannot be written.
     pub fn finish(&mut self, to: &mut Out) -> Result<()> {
         let failed = |error| Error::io("cannot read a temporary file", error);
         self.spool.seek(SeekFrom::Start(0)).map_err(failed)?;
@@ -91,9 +82,6 @@ pub struct Out {
 
 impl Out {
     /// Writes text; its last line ending is held back.
-    ///
-    /// # Errors
-    /// If the text cannot be written.
     pub fn put(&mut self, text: &[u8]) -> Result<()> {
         let written = if self.crlf {
             text.split_inclusive(|b| *b == b'\n').try_for_each(|line| self.line(line))
@@ -115,9 +103,6 @@ impl Out {
     }
 
     /// Ends the file; the session record contains whether its last line is ended.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
     pub fn end(mut self, session: &Node) -> Result<()> {
         let file = session.node(Field::File);
         let cut = file.is_some_and(|file| file.json(Field::FinalNewline).is_some());
@@ -145,9 +130,6 @@ pub struct Frame<'f> {
 
 impl Frame<'_> {
     /// Begins the file; the turns come next.
-    ///
-    /// # Errors
-    /// If the file cannot be written, or not in its encoding.
     pub fn begin(&self, to: Box<dyn Write>) -> Result<Out> {
         let none = Node::default();
         let file = self.top.node(Field::File).unwrap_or(&none);

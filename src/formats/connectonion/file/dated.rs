@@ -21,9 +21,6 @@ use crate::yaml::write::Style;
 use std::io::Write;
 
 /// Opens a file for writing.
-///
-/// # Errors
-/// If the part cannot be created, or there is no room for spools.
 pub fn open<'a>(
     sink: &'a mut dyn Sink,
     _version: &'static Version,

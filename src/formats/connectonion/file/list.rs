@@ -25,7 +25,6 @@ pub enum Begin {
 
 impl Begin {
     /// Returns the layout for the turn's record.
-    #[must_use]
     pub fn layout(self) -> Option<Json> {
         match self {
             Self::Whole => None,
@@ -36,7 +35,6 @@ impl Begin {
     }
 
     /// Reads how a turn's list begins from the layout of its record.
-    #[must_use]
     pub fn of(turn: &Record) -> Self {
         match turn.node.text(Field::Layout).as_deref() {
             Some("apart") => Self::System,
@@ -96,13 +94,11 @@ impl List {
     }
 
     /// Whether the list begins with a system message.
-    #[must_use]
     pub fn has_system(&self) -> bool {
         self.system > 1
     }
 
     /// Returns the whole text.
-    #[must_use]
     pub fn text(&self) -> String {
         [&self.text, "]"].concat()
     }
@@ -110,9 +106,6 @@ impl List {
     /// Reads a turn's list and makes it the current one. Returns how the list begins, the messages
     /// that it adds, and whether the list contained numbers that only Python's JSON allows. Such
     /// numbers are read as `null`.
-    ///
-    /// # Errors
-    /// If the text is not a JSON array; the list is then unchanged.
     pub fn read(&mut self, source: &str) -> Result<(Begin, Vec<Record>, bool), Fault> {
         let read = self.read_json(source).map(|(begin, new)| (begin, new, false));
         read.or_else(|fault| {

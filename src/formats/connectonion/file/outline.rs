@@ -7,7 +7,6 @@ use crate::yaml::read::{Events, Limits, What};
 
 /// Returns the outline of the file that begins with `head`; `None` if nothing in it is a turn or a
 /// message.
-#[must_use]
 pub fn outline(head: &str) -> Option<String> {
     // Most YAML files are of other programs, and have none of these words.
     if !["turns", "messages"].iter().any(|word| has_word(head, word)) {

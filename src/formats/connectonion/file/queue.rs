@@ -15,15 +15,11 @@ pub struct Queue {
 
 impl Queue {
     /// Makes an empty queue.
-    #[must_use]
     pub fn new(spool: Box<dyn Spool>) -> Self {
         Self { turns: SpooledList::new(spool), taken: 0 }
     }
 
     /// Adds a turn.
-    ///
-    /// # Errors
-    /// If there is no room for the turn.
     pub fn push(&mut self, turn: &Record) -> Result<()> {
         self.turns.write(|out| {
             KEYED.write(turn, None, out);
@@ -31,9 +27,6 @@ impl Queue {
     }
 
     /// Takes the first turn out.
-    ///
-    /// # Errors
-    /// If the turn cannot be read again.
     pub fn pop(&mut self) -> Result<Option<Record>> {
         if self.taken == self.turns.len() as u64 {
             return Ok(None);

@@ -32,9 +32,6 @@ use std::collections::{HashSet, VecDeque};
 use std::rc::Rc;
 
 /// Opens a file for reading.
-///
-/// # Errors
-/// If the part cannot be opened.
 pub fn open<'a>(
     parts: &'a mut dyn Parts,
     shape: &'static Shape,

@@ -10,7 +10,6 @@ const MARKS: [&str; 7] =
     ["timestamp", "updated", "session_id", "total_cost", "total_tokens", "runs", "model"];
 
 /// Whether a member is one that such files begin with, also with their members sorted by name.
-#[must_use]
 pub fn is_known(name: &str) -> bool {
     MARKS.contains(&name)
         || ["name", "created", "turns", "expected", "messages", "system_prompt"].contains(&name)
@@ -23,7 +22,6 @@ fn has_question(line: &str) -> bool {
 
 /// Returns the shape of the file that begins with `head`; `None` if the file is not one of this
 /// format.
-#[must_use]
 pub fn shape(head: &str) -> Option<&'static Shape> {
     // A file that was written again may have its members in alphabetical order.
     let first = head.strip_prefix("messages:\n  ");
@@ -73,7 +71,6 @@ const SISTERS: [&str; 8] =
 
 /// Returns the shape of a file whose beginning is damaged, recognized by the members of its turns.
 /// Files of other programs do not have these members together.
-#[must_use]
 pub fn shape_of_turns(head: &str) -> Option<&'static Shape> {
     let (mut names, mut own) = (HashSet::new(), None);
     for line in head.lines() {

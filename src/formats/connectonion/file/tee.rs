@@ -17,13 +17,11 @@ pub struct Seen {
 
 impl Seen {
     /// Whether lines end with `\r\n`.
-    #[must_use]
     pub fn crlf(&self) -> bool {
         self.crlf == Some(true)
     }
 
     /// Whether the text ends with a line ending; valid only at its end.
-    #[must_use]
     pub fn is_ended(&self) -> bool {
         self.last == b'\n'
     }
@@ -37,7 +35,6 @@ pub struct Tee {
 
 impl Tee {
     /// Wraps a part, and decodes it; the encoding is detected unless it is named.
-    #[must_use]
     pub fn new(part: Box<dyn Read>, encoding: Option<&'static Encoding>) -> (Self, Rc<Cell<Seen>>) {
         let seen = Rc::<Cell<Seen>>::default();
         (Self { source: Decoder::new(part, encoding), seen: Rc::clone(&seen) }, seen)

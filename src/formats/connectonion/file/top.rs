@@ -114,7 +114,6 @@ pub struct Top {
 
 impl Top {
     /// Makes a top without members.
-    #[must_use]
     pub fn new(shape: &'static Shape) -> Self {
         Self {
             shape,
@@ -152,7 +151,6 @@ impl Top {
     }
 
     /// Returns the session record that the members make up.
-    #[must_use]
     pub fn record(self) -> Record {
         let mut record = Record { kind: Kind::Session, node: self.node };
         record.node.put(Field::Totals, self.totals.finish());
@@ -163,7 +161,6 @@ impl Top {
 
 impl Shape {
     /// Returns the value of [`Field::Source`] for such a file.
-    #[must_use]
     pub fn source(&self) -> String {
         format!("{NAME}@{}", self.version)
     }
@@ -173,7 +170,6 @@ impl Shape {
     }
 
     /// Returns how the reader takes the scalars of a member.
-    #[must_use]
     pub fn scalars_of(&self, name: &str) -> Scalars {
         match self.field(name) {
             Some(field) if field != Field::Totals => Scalars::Text,
@@ -183,7 +179,6 @@ impl Shape {
 
     /// Whether a field of the session record has a place in this kind of file. Members that users
     /// added have a place only if the file is the format's `own`.
-    #[must_use]
     pub fn holds(&self, field: Field, own: bool) -> bool {
         let about_the_file = [Field::Source, Field::File, Field::Layout];
         match field {
@@ -229,7 +224,6 @@ impl Shape {
     }
 
     /// Returns the members that a session record represents as YAML.
-    #[must_use]
     pub fn text(&self, node: &Node, style: Style) -> Vec<u8> {
         let mut json = Vec::new();
         if !self.write(node, &mut json) {

@@ -136,9 +136,6 @@ const TEXTS: &[&str] = &[
 
 impl Table {
     /// Reads a turn, and its messages if the turn contains them as a text.
-    ///
-    /// # Errors
-    /// If the text is not one JSON value.
     pub fn read(&'static self, text: &Bytes) -> Result<(Record, Option<String>), Fault> {
         let mut source = Source::new(text);
         let mut record = Record::new(Kind::Turn);
@@ -255,7 +252,6 @@ impl Table {
     }
 
     /// Whether [`write`](Self::write) writes this field of a turn.
-    #[must_use]
     pub fn holds(&self, field: Field) -> bool {
         const HELD: &[Field] = &[Field::Extra, Field::Layout, Field::Data];
         let has = |wanted| self.rows.iter().any(|row| row.field == wanted);
@@ -265,7 +261,6 @@ impl Table {
 }
 
 /// Returns the earlier runs that the `history` of a turn in a summary contains.
-#[must_use]
 pub fn earlier_runs(history: &Json) -> Vec<Node> {
     let mut cursor = Cursor::new(history.as_bytes());
     let mut runs = Vec::new();
@@ -349,7 +344,6 @@ pub struct Summary {
 }
 
 /// Returns a sum of money as the real software writes it.
-#[must_use]
 pub fn money(sum: f64) -> Json {
     let sum = sum.clamp(f64::MIN, f64::MAX);
     let rounded = (sum * 10_000.0).round() / 10_000.0;
@@ -359,7 +353,6 @@ pub fn money(sum: f64) -> Json {
 
 impl Summary {
     /// Begins a summary with the values of a turn of the source format.
-    #[must_use]
     pub fn of(turn: &Node) -> Self {
         let number = |field| turn.json(field).and_then(Json::float).unwrap_or(0.0);
         let (tokens, cost) = (number(Field::Tokens), number(Field::TotalCost));
@@ -397,7 +390,6 @@ impl Summary {
     }
 
     /// Returns the turn's record.
-    #[must_use]
     pub fn record(self, number: u64) -> Record {
         let mut record = Record::new(Kind::Turn);
         let empty = Json::constant("\"\"");
@@ -435,7 +427,6 @@ impl Summary {
 }
 
 /// Whether a message ends a turn: an assistant's message that calls no tool.
-#[must_use]
 pub fn is_answer(node: &Node) -> bool {
     let blocks = node.nodes(Field::Content).unwrap_or_default();
     let calls = blocks.iter().any(|block| block.is(Field::Type, block::TOOL_CALL));
@@ -443,7 +434,6 @@ pub fn is_answer(node: &Node) -> bool {
 }
 
 /// Returns the texts of a message as one.
-#[must_use]
 pub fn text_of(node: &Node) -> Option<Json> {
     if let Some(text) = node.json(Field::Content) {
         return Some(text.clone()).filter(|text| !text.is_null());

@@ -23,7 +23,6 @@ pub struct TurnTexts {
 
 impl TurnTexts {
     /// Returns the question and the answer that a turn's record holds.
-    #[must_use]
     pub fn of(turn: &Record) -> Self {
         let is_text = |value: &&Json| value.as_bytes().starts_with(b"\"");
         let text = |field| turn.node.json(field).filter(is_text).cloned();
@@ -43,9 +42,6 @@ pub struct Turns {
 
 impl Turns {
     /// Enters a list of turns of a part: the one that counts, counting from 1.
-    ///
-    /// # Errors
-    /// If the part cannot be read.
     pub fn open(
         part: Box<dyn Read>,
         encoding: Option<&'static Encoding>,
@@ -89,9 +85,6 @@ impl Turns {
 
     /// Returns question and answer of turn `number`, counting from 1. The number must not be
     /// smaller than in the call before.
-    ///
-    /// # Errors
-    /// If the part cannot be read.
     pub fn turn_texts(&mut self, number: u64) -> Result<Option<TurnTexts>> {
         while self.inside && self.at < number {
             let first = self.nodes.next(&mut self.events)?;

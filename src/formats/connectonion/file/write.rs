@@ -22,9 +22,6 @@ use std::io::Write;
 mod lists;
 
 /// Opens a file for writing.
-///
-/// # Errors
-/// If the part cannot be created, or there is no room for spools.
 pub fn open<'a>(
     sink: &'a mut dyn Sink,
     shape: &'static Shape,

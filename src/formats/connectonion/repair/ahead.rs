@@ -19,9 +19,6 @@ pub struct Ahead {
 
 impl Ahead {
     /// Scans a file.
-    ///
-    /// # Errors
-    /// If the file cannot be read.
     pub fn of(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Self> {
         let mut ahead = Self::default();
         let mut lines = Clean::over(part, cx)?;

@@ -60,13 +60,11 @@ pub struct Block {
 
 impl Block {
     /// Returns the position of the beginning of the block.
-    #[must_use]
     pub fn at(&self) -> Position {
         self.places.first().map(|(_, at)| *at).unwrap_or_default()
     }
 
     /// Whether the block was put in by repair, so that it has no place in the file.
-    #[must_use]
     pub fn is_put_in(&self) -> bool {
         self.places.is_empty()
     }
@@ -189,9 +187,6 @@ pub struct Blocks {
 
 impl Blocks {
     /// Walks over a part.
-    ///
-    /// # Errors
-    /// If the part cannot be read.
     pub fn over(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Self> {
         let lines = Clean::over(part, cx)?;
         Ok(Self {
@@ -208,9 +203,6 @@ impl Blocks {
     }
 
     /// Returns the next piece, or `None` at the end.
-    ///
-    /// # Errors
-    /// If the part cannot be read.
     pub fn next(&mut self) -> Result<Option<Piece>> {
         loop {
             if let Some(block) = self.merged.pop_front() {

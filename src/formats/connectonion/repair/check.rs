@@ -26,13 +26,11 @@ impl Checked {
     }
 
     /// Makes the result for ranges that stay in their place.
-    #[must_use]
     pub fn of(kept: Vec<Range<usize>>, says: Option<Json>) -> Self {
         Self { staying: kept, content: says, straight: None }
     }
 
     /// Whether all of the block's `length` bytes stay.
-    #[must_use]
     pub fn is_all(&self, length: usize) -> bool {
         matches!(self.staying.as_slice(), [one] if one.len() == length)
     }
@@ -88,7 +86,6 @@ fn is_object(json: &Json) -> bool {
 }
 
 /// Whether a message has all members that its role requires.
-#[must_use]
 pub fn is_complete(message: &Json) -> bool {
     let has = |object: &Json, name| object.member(name).is_some_and(|value| !value.is_null());
     let whole = |call: &Json| {
@@ -225,46 +222,39 @@ fn before_bare<'b>(kind: &Kind, bytes: &'b [u8]) -> Option<&'b [u8]> {
 }
 
 /// Returns the indentation of a block's members.
-#[must_use]
 pub fn members_indent(kind: &Kind, bytes: &[u8]) -> usize {
     let item = matches!(kind, Kind::Turn | Kind::Message);
     spaces(bytes) + if item && begins_with_dash(bytes) { 2 } else { 0 }
 }
 
 /// Whether the first line has the dash of an item.
-#[must_use]
 pub fn begins_with_dash(bytes: &[u8]) -> bool {
     bytes.get(spaces(bytes)) == Some(&b'-')
 }
 
 /// Whether the line with which an item began is lost.
-#[must_use]
 pub fn is_headless(kind: &Kind, bytes: &[u8]) -> bool {
     matches!(kind, Kind::Turn | Kind::Message) && !begins_with_dash(bytes)
 }
 
 /// Returns the indentation of a line.
-#[must_use]
 pub fn spaces(line: &[u8]) -> usize {
     line.iter().take_while(|b| **b == b' ').count()
 }
 
 /// Whether no text follows the name of a member on its line, so that lists may follow.
-#[must_use]
 pub fn is_bare(name: &str, member: &[u8]) -> bool {
     let line = member.split(|b| *b == b'\n').next().unwrap_or_default();
     line.trim_ascii() == format!("{name}:").as_bytes()
 }
 
 /// Whether messages follow the key of a turn, and not the value for no messages.
-#[must_use]
 pub fn opens_messages(key: &[u8]) -> bool {
     let line = key.split(|b| *b == b'\n').next().unwrap_or_default();
     line.trim_ascii_end().ends_with(b":")
 }
 
 /// Whether the key of a turn is beside the place of keys.
-#[must_use]
 pub fn is_askew(key: &[u8]) -> bool {
     spaces(key) != 2
 }
@@ -414,7 +404,6 @@ fn entries(kind: &Kind, bytes: &[u8]) -> Vec<Range<usize>> {
 }
 
 /// Returns the range of a turn's list in its block.
-#[must_use]
 pub fn list_in(turn: &[u8]) -> Range<usize> {
     let list = |entry: &Range<usize>| {
         let text = turn.get(entry.clone()).unwrap_or_default().trim_ascii_start();
@@ -424,7 +413,6 @@ pub fn list_in(turn: &[u8]) -> Range<usize> {
 }
 
 /// Spells a list as the member of a turn.
-#[must_use]
 pub fn list_of(turn: &[u8], list: &Json) -> Vec<u8> {
     let indent = spaces(turn) + 2;
     let text = Json::string(&String::from_utf8_lossy(list.as_bytes()));
@@ -432,7 +420,6 @@ pub fn list_of(turn: &[u8], list: &Json) -> Vec<u8> {
 }
 
 /// Replaces the list of a turn by another.
-#[must_use]
 pub fn relisted(mut turn: Vec<u8>, list: &[u8]) -> Vec<u8> {
     let place = list_in(&turn);
     let indent = spaces(list);
@@ -448,7 +435,6 @@ pub fn relisted(mut turn: Vec<u8>, list: &[u8]) -> Vec<u8> {
 
 /// Returns the text of the parts of a block that stay: the first member that stays gets the item's
 /// `-`, and the last line ends.
-#[must_use]
 pub fn written(kind: &Kind, bytes: &[u8], kept: &[Range<usize>]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len() + 1);
     for range in kept {

@@ -33,9 +33,6 @@ pub struct Clean {
 
 impl Clean {
     /// Walks over a part.
-    ///
-    /// # Errors
-    /// If the part cannot be read.
     pub fn over(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Self> {
         let mut lines = Lines::new(part, cx.options.max_line);
         lines.skip_bom()?;
@@ -43,9 +40,6 @@ impl Clean {
     }
 
     /// Returns the next line, or bytes that belong to none, or `None` at the end.
-    ///
-    /// # Errors
-    /// If the part cannot be read.
     pub fn next(&mut self) -> Result<Option<Found>> {
         let Some((at, mut bytes, terminated)) = self.line()? else {
             let begun = std::mem::take(&mut self.begun);

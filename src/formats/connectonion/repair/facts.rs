@@ -128,7 +128,6 @@ pub struct Facts {
 impl Facts {
     /// Makes facts without blocks, with the indentation of messages. All blocks behind the block
     /// with the number `end`, counted from 1, are removed.
-    #[must_use]
     pub fn new(shape: &'static Shape, resumable: bool, place: Option<usize>, end: u64) -> Self {
         Self {
             shape,
@@ -156,19 +155,16 @@ impl Facts {
     }
 
     /// Returns the kind of the file.
-    #[must_use]
     pub fn shape(&self) -> &'static Shape {
         self.shape
     }
 
     /// Whether no block that stays comes behind the block of this number.
-    #[must_use]
     pub fn ends(&self, block: u64) -> bool {
         block >= self.end
     }
 
     /// Whether a text without quotes is known to be whole.
-    #[must_use]
     pub fn is_known(&self, text: &str) -> bool {
         self.known.contains(text)
     }
@@ -360,25 +356,21 @@ impl Facts {
 
     /// Whether a result is put in between messages, or a message removed, because a model's
     /// interface would refuse the conversation.
-    #[must_use]
     pub fn mends(&self) -> bool {
         self.talk.changes() || self.turns.iter().any(|turn| turn.mends)
     }
 
     /// Returns the indentation of messages that are put in.
-    #[must_use]
     pub fn indent(&self) -> usize {
         self.place.unwrap_or(2)
     }
 
     /// Returns which results are put in between messages and which messages are removed.
-    #[must_use]
     pub fn talk(&self) -> &Resume {
         &self.talk
     }
 
     /// Returns the list of a turn with the results that are put in, if there are any changes.
-    #[must_use]
     pub fn repaired_list(&self, list: &Json, last: bool) -> Option<resume::RepairedList> {
         if self.resumable { resume::repaired_list(list, last) } else { None }
     }
@@ -430,13 +422,11 @@ impl Facts {
     }
 
     /// Returns the numbers of turns that have no messages at all.
-    #[must_use]
     pub fn missing(&self) -> &[u64] {
         &self.missing
     }
 
     /// Whether a member of the top is there and stays.
-    #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.sections.iter().any(|section| section.name == name && section.stays)
     }
@@ -458,7 +448,6 @@ fn recovered(bytes: &[u8]) -> Option<Json> {
 }
 
 /// Returns a text in JSON spelling.
-#[must_use]
 pub fn quoted(value: &str) -> Json {
     let mut out = Vec::new();
     text::quote(value, &mut out);

@@ -1,7 +1,6 @@
 //! Classification of a line of a file of turns by its beginning.
 
 /// Returns the name of the member that begins with this line, and the text behind the name.
-#[must_use]
 pub fn member(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_once(':')?;
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -10,7 +9,6 @@ pub fn member(line: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns the number of the turn whose messages follow, and the text behind the number.
-#[must_use]
 pub fn key(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_once(':')?;
     let bare = name.trim_matches(['\'', '"']);
@@ -19,26 +17,22 @@ pub fn key(line: &str) -> Option<(&str, &str)> {
 }
 
 /// Whether a line begins another document, or ends one.
-#[must_use]
 pub fn is_document(line: &str) -> bool {
     matches!(line, "---" | "...") || line.starts_with("--- ")
 }
 
 /// Whether a turn begins here with the member that the software writes first; in files with sorted
 /// members that is another member.
-#[must_use]
 pub fn is_turn(bare: &str) -> bool {
     bare.starts_with("- input:") || bare.starts_with("- cost:")
 }
 
 /// Whether a message begins here.
-#[must_use]
 pub fn is_message(bare: &str) -> bool {
     bare.starts_with("- role:")
 }
 
 /// Returns the place where a line lost its ending before or behind the name of a list.
-#[must_use]
 pub fn glued(line: &[u8]) -> Option<usize> {
     let text = std::str::from_utf8(line).ok()?.trim_end();
     for name in ["turns:", "messages:"] {

@@ -41,9 +41,6 @@ use wide::{Narrow, is_wide};
 const TEXTS: &[(&str, &[&str])] = &[("", &["system_prompt"]), ("messages/*", message::TEXTS)];
 
 /// Repairs a session file.
-///
-/// # Errors
-/// If nothing of the file is left, or reading or writing fails.
 pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let (made, encoding) = beginning(io.parts(), cx)?;
     // A damaged file may look like one of another version than the user names.

@@ -28,7 +28,6 @@ impl Place {
     }
 
     /// Returns the most frequent indentation; of equals an even one, because indentations are even.
-    #[must_use]
     pub fn most(&self) -> Option<usize> {
         let best = self.0.iter().max_by_key(|(place, lines)| (**lines, **place % 2 == 0));
         best.map(|(place, _)| *place)
@@ -43,7 +42,6 @@ fn is_member(line: &[u8], begins: bool) -> bool {
 }
 
 /// Returns a message with its lines at their `place`, if some are beside it.
-#[must_use]
 pub fn straightened(kind: &Kind, bytes: &[u8], place: usize) -> Option<Vec<u8>> {
     if kind != &Kind::Message {
         return None;

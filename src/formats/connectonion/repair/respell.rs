@@ -9,9 +9,6 @@ use std::io::{self, Read};
 
 /// Gives the refused pieces of a file another spelling; all else stays. What else is wrong is
 /// left to the next repair.
-///
-/// # Errors
-/// If reading or writing fails.
 pub fn respell(
     io: &mut dyn RepairIo,
     state: &State,

@@ -37,7 +37,6 @@ pub struct Put {
 
 impl Put {
     /// Returns the message, in Python's spelling.
-    #[must_use]
     pub fn message(&self) -> Json {
         if let Some(late) = &self.late {
             return late.clone();
@@ -54,7 +53,6 @@ impl Put {
     }
 
     /// Describes the result for a note.
-    #[must_use]
     pub fn what(&self) -> String {
         format!("the result of {}", self.call.text().unwrap_or_default())
     }
@@ -132,25 +130,21 @@ impl Resume {
     }
 
     /// Whether the conversation needs changes.
-    #[must_use]
     pub fn changes(&self) -> bool {
         !(self.put.is_empty() && self.removed.is_empty())
     }
 
     /// Returns why a message is removed, if it is.
-    #[must_use]
     pub fn removed(&self, number: u64) -> Option<Code> {
         self.removed.get(&number).copied()
     }
 
     /// Returns the number of messages that are removed.
-    #[must_use]
     pub fn removed_count(&self) -> u64 {
         self.removed.len() as u64
     }
 
     /// Returns the results that are put in behind a message.
-    #[must_use]
     pub fn behind(&self, number: u64) -> &[Put] {
         self.put.get(&number).map(Vec::as_slice).unwrap_or_default()
     }
@@ -163,7 +157,6 @@ impl Resume {
 
 /// Returns a list of messages with the changes; `None` if there are none. If the list is not the
 /// `last`, another list follows that begins with it, so an empty answer is not its end.
-#[must_use]
 pub fn repaired_list(list: &Json, last: bool) -> Option<RepairedList> {
     let mut resume = Resume::default();
     list.elements().for_each(|message| resume.look(&message));
@@ -184,7 +177,6 @@ pub fn repaired_list(list: &Json, last: bool) -> Option<RepairedList> {
 }
 
 /// Joins messages to a list, in Python's spelling.
-#[must_use]
 pub fn joined(messages: &[Json]) -> Json {
     let messages: Vec<_> = messages.iter().map(Json::as_bytes).collect();
     Json::checked([b"[", messages.join(b", ".as_slice()).as_slice(), b"]"].concat().into())

@@ -18,9 +18,6 @@ use std::io::Write;
 use takes::{Place, Sources, Takes};
 
 /// Repairs a run.
-///
-/// # Errors
-/// If nothing of the run is left, or reading or writing fails.
 pub fn repair(
     io: &mut dyn RepairIo,
     state: &State,

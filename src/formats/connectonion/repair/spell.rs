@@ -17,7 +17,6 @@ impl Notes {
     }
 
     /// Returns the member in YAML; empty if there are no notes.
-    #[must_use]
     pub fn yaml(&self) -> Vec<u8> {
         if self.0.is_empty() {
             return Vec::new();
@@ -38,19 +37,16 @@ impl Notes {
 const NOTES: &str = "copyist:\n  repaired:\n";
 
 /// Returns the part of a member with notes that follows the notes of an earlier repair.
-#[must_use]
 pub fn behind<'n>(notes: &'n [u8], earlier: &[u8]) -> &'n [u8] {
     notes.strip_prefix(NOTES.as_bytes()).filter(|_| !earlier.is_empty()).unwrap_or(notes)
 }
 
 /// Whether a member holds the notes of an earlier repair, so that more notes can follow.
-#[must_use]
 pub fn is_notes(member: &[u8]) -> bool {
     member.strip_prefix(NOTES.as_bytes()).is_some_and(|notes| notes.starts_with(b"  - code: "))
 }
 
 /// Spells a message as an item of a list with this indentation.
-#[must_use]
 pub fn message(message: &Json, indent: usize) -> Vec<u8> {
     let mut yaml = Emitter::new(Style::PyYaml);
     yaml.begin_sequence();
@@ -60,7 +56,6 @@ pub fn message(message: &Json, indent: usize) -> Vec<u8> {
 }
 
 /// Spells a message with a text as an item of such a list.
-#[must_use]
 pub fn message_item(role: &str, content: &Json, indent: usize) -> Vec<u8> {
     let mut yaml = Emitter::new(Style::PyYaml);
     yaml.begin_sequence().begin_mapping().string("role").string(role).string("content");
@@ -70,7 +65,6 @@ pub fn message_item(role: &str, content: &Json, indent: usize) -> Vec<u8> {
 }
 
 /// Spells a member with a text.
-#[must_use]
 pub fn member(key: &str, value: &Json, indent: usize) -> Vec<u8> {
     let mut yaml = Emitter::new(Style::PyYaml);
     yaml.begin_mapping().string(key);

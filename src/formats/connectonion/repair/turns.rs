@@ -28,9 +28,6 @@ use std::io::Write;
 use std::ops::Range;
 
 /// Repairs a file of turns.
-///
-/// # Errors
-/// If nothing of the file is left, or reading or writing fails.
 pub fn repair(
     io: &mut dyn RepairIo,
     shape: &'static Shape,

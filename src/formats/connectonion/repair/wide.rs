@@ -32,9 +32,6 @@ pub struct Narrow<'b> {
 
 impl<'b> Narrow<'b> {
     /// Wraps a text in the encoding that was `found`; `None` if not all of it is in that encoding.
-    ///
-    /// # Errors
-    /// If the text cannot be read.
     pub fn over(io: &'b mut dyn RepairIo, found: &Found) -> Result<Option<Self>> {
         let (encoding, mark) = (found.encoding, found.mark);
         let mut narrow =

@@ -26,9 +26,6 @@ use std::io::Read;
 /// Whether a run has the layout that the real software writes by hand, as far as its first message
 /// shows: one member a line, then a JSON array with one message a line. A run that was cut has this
 /// layout, too.
-///
-/// # Errors
-/// If the part cannot be read.
 pub fn is_by_hand<R: Read>(lines: &mut Lines<R>) -> Result<bool> {
     let mut header = Header::default();
     loop {
@@ -62,9 +59,6 @@ pub fn is_by_hand<R: Read>(lines: &mut Lines<R>) -> Result<bool> {
 }
 
 /// Opens such a run for reading.
-///
-/// # Errors
-/// If the part cannot be opened, or is not a mapping with messages.
 pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let mut walk = Walk::open(parts, encoding, cx)?;
     let mut record = match walk.header() {

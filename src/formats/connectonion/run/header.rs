@@ -32,7 +32,6 @@ enum Target {
 /// that is longer than the head (`whole` is false), a long prompt may hide where the messages
 /// begin; a file that was cut may have no messages. Only files of turns have turns, and such a file
 /// may begin with the time if it lost its first line.
-#[must_use]
 pub fn is_run(head: &str, whole: bool) -> bool {
     let known = |line: &str| LINES.iter().any(|(key, _)| value_of(line, key).is_some());
     head.lines().next().is_some_and(known)
@@ -49,7 +48,6 @@ fn is_cut(head: &str) -> bool {
 
 /// Whether the beginning of a file is that of a run that another program or the user wrote again:
 /// the same members in whatever layout.
-#[must_use]
 pub fn is_edited(head: &str) -> bool {
     let begins = |key: &str| {
         head.lines().any(|line| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':')))
@@ -62,7 +60,6 @@ pub fn is_edited(head: &str) -> bool {
 /// damaged: header lines in the spelling of the real software, and messages behind them. One header
 /// line is not enough evidence, because files of other programs name a model and show messages,
 /// too.
-#[must_use]
 pub fn is_unnamed(head: &str) -> bool {
     let known = |line: &&str| member_of(line).is_some_and(is_known);
     head.lines().any(|line| line.starts_with(super::MESSAGE_START))
@@ -73,7 +70,6 @@ pub fn is_unnamed(head: &str) -> bool {
 /// Whether the beginning of a file consists of lines of messages only: a run that lost its header,
 /// and perhaps a part of its first message. Other programs write such lines, too, but not in YAML
 /// files.
-#[must_use]
 pub fn is_headless(head: &str, whole: bool) -> bool {
     let said = |line: &str| line.starts_with(super::MESSAGE_START);
     let known =
@@ -88,7 +84,6 @@ pub fn is_headless(head: &str, whole: bool) -> bool {
 pub const PROMPT: &str = "system_prompt: |";
 
 /// Returns how the reader takes the scalars of a member.
-#[must_use]
 pub fn scalars_of(key: &str) -> Scalars {
     match LINES.iter().find(|(name, _)| *name == key) {
         Some((_, Target::Text(_))) => Scalars::Text,
@@ -97,14 +92,12 @@ pub fn scalars_of(key: &str) -> Scalars {
 }
 
 /// Returns the name of the member if the line is a header line.
-#[must_use]
 pub fn member_of(line: &str) -> Option<&str> {
     let (name, _) = line.split_once(": ")?;
     (line != PROMPT && Header::default().line(line)).then_some(name)
 }
 
 /// Whether a member is one by which a run is recognized.
-#[must_use]
 pub fn is_known(name: &str) -> bool {
     LINES.iter().any(|(known, _)| *known == name)
 }
@@ -167,7 +160,6 @@ impl Header {
     }
 
     /// Returns the names that came more than once.
-    #[must_use]
     pub fn twice(&self) -> &[String] {
         &self.twice
     }
@@ -191,7 +183,6 @@ impl Header {
     }
 
     /// Returns the session record, and the lines from which it was read.
-    #[must_use]
     pub fn finish(mut self, source: &str) -> (Record, String) {
         self.node.set(Field::Source, Json::string(source));
         self.node.put(Field::Totals, self.totals.finish());
@@ -229,7 +220,6 @@ pub fn write(node: &Node, own: bool, out: &mut Vec<u8>) {
 }
 
 /// Whether a run's header has a line for every total of a session record.
-#[must_use]
 pub fn has_totals(node: &Node) -> bool {
     let is_line = |key: &[u8]| {
         LINES.iter().any(|(name, target)| text::is(key, name) && matches!(target, Target::Total))
@@ -277,7 +267,6 @@ fn ascii(value: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Returns the header as one JSON object, for schema checks.
-#[must_use]
 pub fn piece(node: &Node) -> Vec<u8> {
     let mut out = Vec::new();
     let mut object = Object::open(&mut out);

@@ -19,7 +19,6 @@ use std::io::Read;
 
 /// Returns the path of the summary of the run at a path: `evals/greet.yaml` for
 /// `evals/greet/run_2.yaml`.
-#[must_use]
 pub fn summary_of(path: &str) -> Option<String> {
     let (folder, file) = path.rsplit_once('/')?;
     number(file.strip_suffix(".yaml")?)?;
@@ -32,9 +31,6 @@ fn number(name: &str) -> Option<u64> {
 }
 
 /// Opens a run for reading, together with the turns in its summary.
-///
-/// # Errors
-/// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let open_turns = SummaryTurns::of(parts, cx);
     let records = super::read::open(parts, encoding, cx)?;

@@ -48,7 +48,6 @@ const MESSAGE_START: &str = "    {\"role\": ";
 
 /// Whether a line behind the list is blank or a comment. A line that is indented as the list is
 /// belongs to the list.
-#[must_use]
 pub fn is_remark(line: &[u8]) -> bool {
     let text = std::str::from_utf8(line).map(|line| line.trim_end_matches(['\r', '\n']));
     text.is_ok_and(|text| {
@@ -66,9 +65,6 @@ fn is_of_line(c: char) -> bool {
 
 /// Reads a message. Numbers that only Python's JSON allows are read as `null`; the result contains
 /// whether there were any.
-///
-/// # Errors
-/// If the text is not one JSON value.
 pub fn parse(text: &Bytes) -> Result<(Record, bool), Fault> {
     message::read(text).map(|record| (record, false)).or_else(|fault| {
         let plain = without_nan(text).ok_or(fault)?;

@@ -18,9 +18,6 @@ use bytes::Bytes;
 use std::io::Read;
 
 /// Opens a run for reading.
-///
-/// # Errors
-/// If the part cannot be opened.
 pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     if !edited::is_by_hand(&mut lines(parts, encoding, cx)?)? {
         return edited::open(parts, encoding, cx);
@@ -288,9 +285,6 @@ fn crlf(header: &str, frame: &str) -> bool {
 }
 
 /// Shows the header and the messages as JSON.
-///
-/// # Errors
-/// If the part cannot be read.
 pub fn pieces(parts: &mut dyn Parts, encoding: Found, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };

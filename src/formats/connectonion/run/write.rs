@@ -14,9 +14,6 @@ use crate::yaml::encoding::{Encoder, UTF_8};
 use std::io::Write;
 
 /// Opens a run for writing.
-///
-/// # Errors
-/// If the part cannot be created.
 pub fn open<'a>(
     sink: &'a mut dyn Sink,
     _version: &'static Version,

@@ -39,20 +39,17 @@ pub struct Header {
 
 impl Header {
     /// Whether the header stays where and as it is.
-    #[must_use]
     pub fn stays(&self) -> bool {
         self.own.is_some() && self.fits && self.in_place
     }
 
     /// Whether the header names no version, as only headers of version 1 do.
-    #[must_use]
     pub fn is_bare(&self) -> bool {
         let scan = self.own.as_deref().and_then(|own| Scan::of(own).ok()?);
         scan.is_some_and(|scan| scan.version.is_none())
     }
 
     /// Returns the repair of a header that does not stay as it is.
-    #[must_use]
     pub fn fix(&self) -> Code {
         match (self.fits, self.taken) {
             (true, _) => Code::HeaderMoved,
@@ -62,7 +59,6 @@ impl Header {
     }
 
     /// Whether the session is a list, by the header or its remains; `None` if neither shows it.
-    #[must_use]
     pub fn list(&self) -> Option<bool> {
         if self.no_version {
             return Some(false);
@@ -105,14 +101,12 @@ impl First {
 
     /// Whether the entries are those of a tree, whatever the header contains: version 1 has neither
     /// identifiers nor parents.
-    #[must_use]
     pub fn is_tree(&self) -> bool {
         self.linked && !self.bare
     }
 }
 
 /// Whether the beginning of a record may be that of a header.
-#[must_use]
 pub fn may_be_torn(bytes: &[u8]) -> bool {
     let Some(kind) = bytes.strip_prefix(b"{\"type\":\"") else { return true };
     let own = b"session\"";
@@ -121,7 +115,6 @@ pub fn may_be_torn(bytes: &[u8]) -> bool {
 
 /// Builds a header from the remains of the old one, from the names of the file and its folder, and
 /// from the records.
-#[must_use]
 pub fn rebuild(left: Option<&[u8]>, wanted: &RepairOptions, first: &First, code: Code) -> Vec<u8> {
     let base = left.unwrap_or(b"{\"type\":\"session\"}");
     let Ok(Some(scan)) = Scan::of(base) else { return base.to_vec() };

@@ -33,9 +33,6 @@ static RECORDS: Records =
     Records { begins: record::BEGINS, recognise: record::recognise, restore: record::restore };
 
 /// Repairs a session of pi's.
-///
-/// # Errors
-/// If nothing of it is left, or reading or writing fails.
 pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let mut mend = EntryRepair::new(wanted, cx);
     let mut walk = Walk::new("", &RECORDS, wanted, cx);

@@ -11,7 +11,6 @@ pub const BEGINS: &[&[u8]] = &[b"{\"type\":\""];
 /// Whether an object is a header or an entry. An entry has a type and a time. It also has the
 /// member that its type requires or, from version 2 on, an identifier and a parent. Content blocks,
 /// messages and tool outputs do not have these.
-#[must_use]
 pub fn recognise(object: &[u8]) -> bool {
     let Ok(Some(scan)) = Scan::of(object) else { return false };
     let Some(kind) = scan.kind.and_then(|kind| text::decode(kind.value.of(object))) else {
@@ -35,7 +34,6 @@ pub fn recognise(object: &[u8]) -> bool {
 
 /// Whether a line is a message of pi's: it has a `message`, an object with a role. Streams of other
 /// agents have lines of the type `message` with the role beside it.
-#[must_use]
 pub fn is_message(scan: &Scan, line: &[u8]) -> bool {
     let role = scan.message.and(scan.role);
     scan.is(line, "message") && role.is_some_and(|role| role.of(line).starts_with(b"\""))
@@ -43,7 +41,6 @@ pub fn is_message(scan: &Scan, line: &[u8]) -> bool {
 
 /// Whether a text can be the rest of a record that lost its beginning, cut inside of a string or
 /// not: JSON that closes more than it opens, and does so with its last byte.
-#[must_use]
 pub fn is_rest(bytes: &[u8]) -> bool {
     [false, true].into_iter().any(|within| closes(bytes.trim_ascii_end(), within))
 }
@@ -76,7 +73,6 @@ fn closes(bytes: &[u8], mut within: bool) -> bool {
 
 /// Builds an entry of the complete members of a torn one. A torn answer is marked as aborted: pi
 /// shows it and does not send it.
-#[must_use]
 pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     let object = salvage(&String::from_utf8_lossy(torn).into_owned().into_bytes())?;
     let scan = Scan::of(&object).ok()??;
@@ -123,7 +119,6 @@ pub fn members(object: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 }
 
 /// Returns the member of an object with this key, in its spelling.
-#[must_use]
 pub fn member<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
     members(object).filter(|(name, _)| text::is(name, key)).last().map(|(_, value)| value)
 }

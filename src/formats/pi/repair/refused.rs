@@ -20,14 +20,12 @@ pub struct Refused {
 }
 
 /// Whether an entry has U+0000, which only some interfaces refuse.
-#[must_use]
 pub fn has_nul(entry: &[u8]) -> bool {
     refused_units(entry).any(|(_, unit)| unit == Unit::Nul)
 }
 
 /// Returns the places of an entry that are refused, except in thoughts that carry a signature; with
 /// `nuls` also U+0000.
-#[must_use]
 pub fn refused(entry: &[u8], nuls: bool) -> Vec<Refused> {
     let message = member(entry, "message").unwrap_or(entry);
     let content = member(message, "content").unwrap_or_default();
@@ -95,7 +93,6 @@ fn typed_image(entry: &[u8], block: &[u8]) -> Option<Refused> {
 
 /// Returns the places of identifiers of calls that get new ones: those of an answer by the calls'
 /// numbers in it, or that of a result.
-#[must_use]
 pub fn renamed_calls(entry: &[u8], names: &[(usize, Vec<u8>)]) -> Vec<Refused> {
     let message = member(entry, "message").unwrap_or(entry);
     let code = Code::CallRenamed;

@@ -11,9 +11,6 @@ use crate::position::Located;
 use crate::record::{Field, Kind};
 
 /// Shows the top, the turns and the messages as JSON.
-///
-/// # Errors
-/// If the part cannot be read.
 pub fn pieces(
     parts: &mut dyn Parts,
     shape: &'static Shape,

@@ -73,7 +73,6 @@ pub struct Takes {
 
 impl Takes {
     /// Makes a list without copies.
-    #[must_use]
     pub fn new(wanted: &RepairOptions, state: &State) -> Self {
         let (resumable, unlisted) = (wanted.resumable, state.unlisted);
         Self { resumable, unlisted, ..Self::default() }
@@ -122,9 +121,6 @@ impl Takes {
     }
 
     /// Opens the file for a walk that writes.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn sources(&self, io: &mut dyn RepairIo) -> Result<Sources> {
         let behind = self.best().is_some_and(|take| take.behind);
         let again = behind.then(|| io.parts().main()).transpose()?;

@@ -21,9 +21,6 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// Makes the first walk, which collects the facts.
-///
-/// # Errors
-/// If reading fails.
 pub fn look(
     io: &mut dyn RepairIo,
     shape: &'static Shape,
@@ -112,9 +109,6 @@ pub struct Tried {
 impl Plan<'_> {
     /// Walks without an output. The place for bytes to set aside is needed before anything is
     /// written.
-    ///
-    /// # Errors
-    /// If reading fails.
     pub fn try_out(self, io: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<Tried> {
         let log = Log::default();
         let quiet = Cx { options: cx.options, log: &log };
@@ -126,9 +120,6 @@ impl Plan<'_> {
     }
 
     /// Walks, and writes the repaired file.
-    ///
-    /// # Errors
-    /// If reading or writing fails.
     pub fn carry_out(
         self,
         io: &mut dyn RepairIo,
