@@ -1,6 +1,7 @@
 //! What the documentation shows is what the program does.
 
-use crate::common::{Dir, files, migrated, own, read};
+use crate::common::{files, migrated, read};
+use crate::manual::pages;
 use copyist::diagnostic::Code;
 use copyist::format::Options;
 use copyist::formats::FORMATS;
@@ -19,45 +20,21 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_readme_shows_a_real_before_and_after() {
-    let blocks = blocks(&page("README.md"), "json");
+fn migration_shows_a_real_before_and_after() {
+    let blocks = blocks(&page("docs/migrate.md"), "json");
     let [before, after] = blocks.as_slice() else { panic!("not two examples") };
     let (done, _) = migrated(before.as_bytes(), "pi@3", &Options::default());
     assert_eq!(String::from_utf8(done.expect("a session")).expect("UTF-8"), *after);
-}
-
-/// The jobs of the README, run on a session of our own and its torn beginning.
-#[test]
-fn the_jobs_of_the_readme_print_what_it_says() {
-    let dir = Dir::new();
-    let session = own("pi/v1/feature-work");
-    dir.write("sessions/tides.jsonl", &session);
-    dir.write("torn.jsonl", &session[..6000]);
-    let mut jobs = 0;
-    for block in blocks(&page("README.md"), "console") {
-        let mut lines = block.lines().peekable();
-        while let Some(command) = lines.next() {
-            let args: Vec<&str> = command.split_whitespace().skip(2).collect();
-            let mut expected = String::new();
-            while let Some(line) = lines.next_if(|line| !line.starts_with("$ ")) {
-                expected += &format!("{line}\n");
-            }
-            let done = dir.run(&args);
-            let said = [done.stdout, done.stderr].concat();
-            assert_eq!(String::from_utf8_lossy(&said), expected, "{command}");
-            jobs += 1;
-        }
-    }
-    assert!(jobs >= 5, "{jobs}");
 }
 
 /// A reader who is tired stops at a wall of text.
 #[test]
 fn the_pages_for_users_are_short() {
     assert!(page("README.md").lines().count() <= 150);
-    for name in ["README.md", "docs/guide.md", "docs/promises.md", "docs/origin.md"] {
-        for line in page(name).lines() {
-            assert!(line.chars().count() <= 700, "{name}: {line}");
+    let design = Path::new("docs/design");
+    for (path, text) in pages().into_iter().filter(|(path, _)| !path.starts_with(design)) {
+        for line in text.lines() {
+            assert!(line.chars().count() <= 900, "{}: {line}", path.display());
         }
     }
 }
@@ -86,8 +63,8 @@ fn pages_name_files_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let code = ["src", "tests", "benches", "fuzz/fuzz_targets"];
     let sources: Vec<_> = code.iter().flat_map(|folder| files(&root.join(folder))).collect();
-    for name in ["docs/design.md", "CONTRIBUTING.md", "docs/guide.md", "docs/promises.md"] {
-        let text = page(name);
+    for (path, text) in pages() {
+        let name = path.display();
         let quoted = text.split('`').skip(1).step_by(2);
         for path in quoted.filter(|path| path.ends_with(".rs") && !path.contains(' ')) {
             let there = sources.iter().any(|source| source.ends_with(path));

@@ -5,5 +5,8 @@ mod architecture;
 mod common;
 mod docs;
 mod library;
+#[cfg(unix)]
+mod machine;
+mod manual;
 mod oracle;
 mod words;

@@ -1,6 +1,6 @@
 //! Turns as `inspect` and `diff --by turn` print them.
 
-use crate::common::{Dir, converted, own, read, recognise};
+use crate::common::{Dir, converted, own, recognise};
 use copyist::format::Options;
 use serde_json::Value;
 
@@ -17,20 +17,6 @@ fn runs() -> Dir {
 fn printed(dir: &Dir, args: &[&str]) -> (Option<i32>, String) {
     let done = dir.run(args);
     (done.status.code(), String::from_utf8([done.stdout, done.stderr].concat()).expect("UTF-8"))
-}
-
-#[test]
-fn turns_of_two_runs_are_printed_as_in_the_guide() {
-    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/guide.md");
-    let guide = String::from_utf8(read(guide.as_ref())).expect("UTF-8");
-    let dir = runs();
-    for command in ["diff --by turn before.yaml after.yaml", "inspect --turns before.yaml"] {
-        let (_, after) = guide.split_once(&format!("$ copyist {command}\n")).expect(command);
-        let (shown, _) = after.split_once("```").expect("a block");
-        let (_, said) = printed(&dir, &command.split(' ').collect::<Vec<_>>());
-        let shown = shown.trim_start_matches("…\n").trim_end();
-        assert!(said.contains(shown), "{command} prints\n{said}");
-    }
 }
 
 #[test]
