@@ -3,8 +3,8 @@
 use crate::common::{files, migrated, read};
 use crate::manual::pages;
 use copyist::diagnostic::Code;
-use copyist::format::Options;
-use copyist::formats::FORMATS;
+use copyist::format::{Format, Options};
+use copyist::formats::{FORMATS, canonical};
 use std::path::Path;
 
 fn page(name: &str) -> String {
@@ -40,14 +40,8 @@ fn the_pages_for_users_are_short() {
 }
 
 #[test]
-fn the_readme_lists_every_format_and_its_commands_parse() {
+fn commands_of_the_readme_parse() {
     let readme = page("README.md");
-    for format in FORMATS {
-        for version in format.versions {
-            let row = format!("| `{}` |", format.at(version.number));
-            assert!(readme.contains(&row), "README.md has no row {row}");
-        }
-    }
     for line in blocks(&readme, "sh").join("").lines().filter(|line| line.starts_with("copyist ")) {
         let command = line.split_whitespace().nth(1).expect("a command");
         let help = std::process::Command::new(env!("CARGO_BIN_EXE_copyist"))
@@ -73,6 +67,24 @@ fn pages_name_files_that_exist() {
     }
 }
 
+/// The walk through the smallest format of an agent names paths that exist, and all of its files.
+#[test]
+fn the_walk_is_through_the_smallest_format() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let lines = |format: &&&Format| {
+        let folder = root.join("src/formats").join(format.name.replace('-', "_"));
+        files(&folder).iter().map(|file| read(file).split(|b| *b == b'\n').count()).sum::<usize>()
+    };
+    let agents = FORMATS.iter().filter(|format| **format != &canonical::FORMAT);
+    let smallest = agents.min_by_key(lines).expect("a format");
+    let text = page("docs/add-a-format.md");
+    assert!(text.contains(&format!("the smallest format of an agent, `{}`", smallest.name)));
+    let quoted = text.split('`').skip(1).step_by(2);
+    for path in quoted.filter(|path| path.contains('/') && !path.contains(' ')) {
+        assert!(root.join(path).exists(), "docs/add-a-format.md: {path}");
+    }
+}
+
 #[test]
 fn every_code_is_explained() {
     for code in Code::ALL {
@@ -83,5 +95,23 @@ fn every_code_is_explained() {
         let text = String::from_utf8(run.stdout).expect("UTF-8");
         assert!(run.status.success() && text.starts_with(code.name()), "{text}");
         assert!(text.lines().count() >= 3, "{} has no explanation", code.name());
+    }
+}
+
+/// The promise that nothing is sent.
+#[test]
+fn neither_the_sources_nor_their_crates_use_a_network() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for file in files(&root.join("src")) {
+        let text = String::from_utf8_lossy(&read(&file)).into_owned();
+        for word in ["std::net", "TcpStream", "UdpSocket", "UnixStream", "rustix::net"] {
+            assert!(!text.contains(word), "{}: {word}", file.display());
+        }
+    }
+    let lock = String::from_utf8(read(&root.join("Cargo.lock"))).expect("UTF-8");
+    for name in
+        ["curl", "hyper", "native-tls", "openssl", "reqwest", "rustls", "socket2", "tokio", "ureq"]
+    {
+        assert!(!lock.contains(&format!("name = \"{name}\"")), "Cargo.lock: {name}");
     }
 }

@@ -4,9 +4,12 @@ mod architecture;
 #[path = "../common/mod.rs"]
 mod common;
 mod docs;
+mod format_tables;
 mod library;
 #[cfg(unix)]
 mod machine;
 mod manual;
 mod oracle;
+#[cfg(unix)]
+mod picture;
 mod words;
