@@ -40,19 +40,6 @@ fn the_pages_for_users_are_short() {
 }
 
 #[test]
-fn commands_of_the_readme_parse() {
-    let readme = page("README.md");
-    for line in blocks(&readme, "sh").join("").lines().filter(|line| line.starts_with("copyist ")) {
-        let command = line.split_whitespace().nth(1).expect("a command");
-        let help = std::process::Command::new(env!("CARGO_BIN_EXE_copyist"))
-            .args([command, "--help"])
-            .output()
-            .expect("the program runs");
-        assert!(help.status.success(), "{line}");
-    }
-}
-
-#[test]
 fn pages_name_files_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let code = ["src", "tests", "benches", "fuzz/fuzz_targets"];
