@@ -263,7 +263,7 @@ impl Plan {
 
     /// Returns the marks of an entry.
     pub fn marks(&self, ordinal: u32) -> u32 {
-        self.bone(ordinal).map_or(0, |bone| bone.note & ((1 << marks::BITS) - 1))
+        self.bone(ordinal).map_or(0, |bone| bone.note & ((1 << marks::BITS) - 1) & !marks::FOLLOWS)
     }
 
     /// Returns the parent that an entry gets, `Some(None)` for a root; `None` where it keeps its

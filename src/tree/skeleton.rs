@@ -39,8 +39,10 @@ pub mod marks {
     pub const ORPHAN: u32 = 1 << 10;
     /// The entry was its own ancestor.
     pub const CIRCLE: u32 = 1 << 11;
+    /// The parent of the entry is the entry before it.
+    pub const FOLLOWS: u32 = 1 << 12;
     /// Number of bits of the marks.
-    pub const BITS: u32 = 12;
+    pub const BITS: u32 = 13;
     /// Marks of entries that are not in the output.
     pub const REMOVED: u32 = UNUSABLE | DUPLICATE;
     /// Marks of entries that are not in the tree.
@@ -163,7 +165,11 @@ impl Skeleton {
         if let (Some(id), true) = (seen.id, seen.marks & marks::UNUSABLE != 0) {
             self.torn.insert(id, seen.parent);
         }
-        let note = seen.marks | (seen.content as u32) << marks::BITS;
+        // Most entries follow the one before, so that their parents need no search.
+        let before = self.bones.len().checked_sub(1).and_then(|before| self.bones.get(before));
+        let follows = before.is_some_and(|b| seen.parent == b.id && !b.is(marks::PASSED));
+        let follows = if follows && seen.parent > MISSING { marks::FOLLOWS } else { 0 };
+        let note = seen.marks | follows | (seen.content as u32) << marks::BITS;
         self.bones.push(Bone { id: seen.id.unwrap_or(0), parent: seen.parent, ordinal, note });
     }
 
@@ -207,10 +213,10 @@ impl Skeleton {
     pub fn decide(mut self, maker: Maker) -> Plan {
         self.bones.sort_by_key(|bone| (bone.id, bone.ordinal));
         let before = self.reach();
-        self.find_duplicates();
+        let removed = self.find_duplicates();
         let names = self.rename(&maker);
         let wishes = self.grant();
-        let (missing, firsts) = self.resolve();
+        let (missing, firsts) = self.resolve(&removed);
         let aims = self.aim(&firsts);
         self.bones.sort_by_key(|bone| bone.ordinal);
         Plan::new(self.bones, maker, names, missing, wishes, aims, before)
@@ -241,21 +247,21 @@ impl Skeleton {
 
     /// Returns all places of an identifier.
     fn group(&self, id: u64) -> std::ops::Range<usize> {
-        let count = self.bones.len();
-        let start = self.bones.partition_point(0..count, |bone| bone.id < id);
+        let start = id.checked_sub(1).map_or(0, |below| self.bones.after(below, |bone| bone.id));
         let is = |place| self.bones.get(place).is_some_and(|bone| bone.id == id);
         // Most identifiers have one place, and each search is expensive in so large a table.
         match is(start + 1) {
-            true => start..self.bones.partition_point(start..count, |bone| bone.id == id),
+            true => start..self.bones.after(id, |bone| bone.id),
             false => start..start + usize::from(is(start)),
         }
     }
 
     /// Removes the copies among entries with one identifier; the others except the first get new
-    /// identifiers.
-    fn find_duplicates(&mut self) {
+    /// identifiers. Returns the ordinals of the copies.
+    fn find_duplicates(&mut self) -> Bits {
         /// Maximum number of entries of the same identifier with which each is compared.
         const COMPARED: usize = 64;
+        let mut copies = Bits::default();
         for place in 0..self.bones.len() {
             let Some(bone) = self.bones.get(place) else { break };
             let before = place.checked_sub(1).and_then(|before| self.bones.get(before));
@@ -270,8 +276,12 @@ impl Skeleton {
             }
             let same = |b: Bone| b.content() == bone.content() && b.parent == bone.parent;
             let twice = earlier.take(COMPARED).any(same);
+            if twice {
+                copies.insert(bone.ordinal);
+            }
             self.mark(place, if twice { marks::DUPLICATE } else { marks::RENAMED });
         }
+        copies
     }
 
     /// Finds new identifiers that no entry has. Most follow from the ordinal; the others are
@@ -303,7 +313,9 @@ impl Skeleton {
             for place in self.group(id) {
                 let bone = self.bones.get(place);
                 if let Some(bone) = bone.filter(|bone| bone.parent != parent) {
-                    self.set_parent(place, parent);
+                    self.bones.change(place, |bone| {
+                        (bone.parent, bone.note) = (parent, bone.note & !marks::FOLLOWS);
+                    });
                     granted.insert(bone.ordinal);
                 }
             }
@@ -349,7 +361,7 @@ impl Skeleton {
 
     /// Replaces parents' hashes by ordinals. Returns the hashes of the missing ones, by entry, and
     /// the first entry that had each of them as its parent.
-    fn resolve(&mut self) -> (HashMap<u32, u64>, HashMap<u64, u32>) {
+    fn resolve(&mut self, removed: &Bits) -> (HashMap<u32, u64>, HashMap<u64, u32>) {
         let (mut missing, mut firsts) = (HashMap::new(), HashMap::<u64, u32>::new());
         for place in 0..self.bones.len() {
             let Some(bone) = self.bones.get(place) else { break };
@@ -357,7 +369,9 @@ impl Skeleton {
                 continue;
             }
             let own = bone.ordinal;
-            if let Some(found) = self.nearest(bone.parent, own) {
+            let before = own.checked_sub(1).filter(|before| !removed.contains(*before));
+            let before = before.filter(|_| bone.is(marks::FOLLOWS));
+            if let Some(found) = before.or_else(|| self.nearest(bone.parent, own)) {
                 self.set_parent(place, FIRST + u64::from(found));
                 continue;
             }
