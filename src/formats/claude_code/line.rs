@@ -5,7 +5,7 @@ use super::wire;
 use crate::dialect::anthropic::block::{self, Types};
 use crate::dialect::anthropic::context::COMPACT_SUMMARY;
 use crate::dialect::anthropic::split;
-use crate::json::{Fault, Json, Span, text};
+use crate::json::{Cursor, Fault, Json, Span, text};
 use crate::mapping::{self, Extra, Object, Source, template};
 use crate::record::{Field, Kind, Node, Record, Value};
 use bytes::Bytes;
@@ -15,17 +15,58 @@ use bytes::Bytes;
 /// # Errors
 /// If it is not one JSON value.
 pub fn read(line: &Bytes) -> Result<Vec<Record>, Fault> {
+    if let Some(role) = usual_role(line) {
+        let (record, is_usual) = spoken(line, role)?;
+        if is_usual {
+            return Ok(spoken_records(record, role));
+        }
+    }
     let Some(members) = Members::of(line) else { return Ok(vec![whole(line, None)?]) };
     let wire = members.kind.and_then(|kind| text::decoded(kind.of(line)));
     let has_message = members.message(line).is_some();
     match wire.as_deref() {
-        Some("user") if has_message => Ok(named(spoken(line, "user")?)),
+        Some("user") if has_message => Ok(spoken_records(spoken(line, "user")?.0, "user")),
         // An error of the interface takes the place of an answer, and is not sent again.
         Some("assistant") if has_message && !members.is_failed(line) => {
-            Ok(vec![spoken(line, "assistant")?])
+            Ok(vec![spoken(line, "assistant")?.0])
         }
         wire => Ok(vec![whole(line, wire)?]),
     }
+}
+
+fn spoken_records(record: Record, role: &str) -> Vec<Record> {
+    if role == "user" { named(record) } else { vec![record] }
+}
+
+/// Returns the role of a line that seems to be a message, from its first members: those behind the
+/// type and the message were not looked at.
+fn usual_role(line: &[u8]) -> Option<&'static str> {
+    simdutf8::basic::from_utf8(line).ok()?;
+    let mut cursor = Cursor::new(line);
+    let (mut role, mut has_message) = (None, false);
+    cursor.begin_object().ok()?;
+    while let Some(key) = cursor.next_key().ok()? {
+        match key.of(line) {
+            br#""type""# => {
+                role = Some(match cursor.skip_value().ok()?.of(line) {
+                    br#""user""# => "user",
+                    br#""assistant""# => "assistant",
+                    _ => return None,
+                });
+            }
+            br#""message""# if cursor.peek() == Some(b'{') => {
+                has_message = true;
+                if role.is_none() {
+                    cursor.skip_value().ok()?;
+                }
+            }
+            _ => drop(cursor.skip_value().ok()?),
+        }
+        if has_message && role.is_some() {
+            return role;
+        }
+    }
+    None
 }
 
 /// Keeps a line whole, in its place in the chain.
@@ -45,15 +86,23 @@ fn whole(line: &Bytes, wire: Option<&str>) -> Result<Record, Fault> {
     Ok(record)
 }
 
-/// Reads the members of a line's object, those of its message included.
-fn members(line: &Bytes, node: &mut Node, role: &str) -> Result<(), Fault> {
+/// Reads the members of a line's object, those of its message included. Returns whether its type
+/// and its message occur once, and it is no error of the interface.
+fn members(line: &Bytes, node: &mut Node, role: &str) -> Result<bool, Fault> {
     let (mut extra, mut message_content, mut inner) = (Extra::default(), None, Node::default());
+    let (mut types, mut messages, mut failed) = (0, 0, false);
     let mut source = Source::new(line);
     template::read(&mut source, wire::CHAIN, node, &mut extra, &mut |source, key, extra| {
         if text::is(source.spelling(key), "type") {
+            types += 1;
             return place_if(source, key, role, extra);
         }
+        if text::is(source.spelling(key), wire::API_ERROR) {
+            failed = role == "assistant" && source.cursor.peek() == Some(b't');
+            return Ok(false);
+        }
         let inside = text::is(source.spelling(key), "message");
+        messages += u32::from(inside);
         let inside = inside && source.cursor.peek() == Some(b'{');
         if inside {
             let template = message(source, role, &mut inner, &mut message_content)?;
@@ -67,7 +116,7 @@ fn members(line: &Bytes, node: &mut Node, role: &str) -> Result<(), Fault> {
     }
     node.put(Field::Content, message_content);
     extra.put(node);
-    Ok(())
+    Ok(types == 1 && messages == 1 && !failed)
 }
 
 /// Reads the message inside a line; returns its template.
@@ -118,10 +167,11 @@ pub fn is_set(record: &Node, name: &str) -> bool {
     value.is_some_and(|value| value.as_bytes() == b"true")
 }
 
-fn spoken(line: &Bytes, role: &'static str) -> Result<Record, Fault> {
+/// Reads a message, and returns whether it [is one by its members](members).
+fn spoken(line: &Bytes, role: &'static str) -> Result<(Record, bool), Fault> {
     let mut record = Record::new(Kind::Message);
     record.node.set(Field::Role, Json::string(role));
-    members(line, &mut record.node, role)?;
+    let is_usual = members(line, &mut record.node, role)?;
     let node = &mut record.node;
     if role == "assistant" {
         // The lines of one answer share its identifier.
@@ -131,7 +181,7 @@ fn spoken(line: &Bytes, role: &'static str) -> Result<Record, Fault> {
     if is_set(node, wire::SUMMARY) {
         node.set(Field::Subtype, Json::string(COMPACT_SUMMARY));
     }
-    Ok(record)
+    Ok((record, is_usual))
 }
 
 /// Makes each result of a tool a record of its own; the last one has the line's identifier, which

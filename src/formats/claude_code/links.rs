@@ -3,7 +3,7 @@
 use super::members::Members;
 use super::preserved::Segments;
 use super::wire;
-use crate::ids::hash;
+use crate::ids::{fingerprint, hash};
 use crate::json::{Cursor, Json};
 use bytes::Bytes;
 use std::collections::HashMap;
@@ -77,7 +77,7 @@ pub struct Lines {
 
 /// Facts in a message: the answer's identifier, the first call, and the first result's call.
 #[derive(Debug, Default)]
-struct Facts {
+pub struct Facts {
     group: u32,
     call: u32,
     more: Vec<u32>,
@@ -86,21 +86,25 @@ struct Facts {
 }
 
 impl Facts {
-    fn of(message: &[u8]) -> Option<Self> {
-        let (mut cursor, mut facts) = (Cursor::new(message), Self::default());
+    /// Reads the message that begins here; `None` if the text is not JSON.
+    pub fn of(text: &[u8], cursor: &mut Cursor<'_>) -> Option<Self> {
+        let mut facts = Self::default();
+        if cursor.peek() != Some(b'{') {
+            cursor.skip_value().ok()?;
+            return Some(facts);
+        }
         cursor.begin_object().ok()?;
         while let Some(name) = cursor.next_key().ok()? {
-            match name.of(message) {
+            match name.of(text) {
                 br#""content""# if cursor.peek() == Some(b'[') => {
                     cursor.begin_array().ok()?;
                     while cursor.next_element().ok()? {
-                        let block = cursor.skip_value().ok()?.of(message);
-                        facts.block(block);
+                        facts.block(text, cursor)?;
                         facts.blocks += 1;
                     }
                 }
                 br#""id""# => {
-                    let id = cursor.skip_value().ok()?.of(message);
+                    let id = cursor.skip_value().ok()?.of(text);
                     facts.group = if matches!(id, b"null" | b"\"\"") { NO_KEY } else { half(id) };
                 }
                 _ => drop(cursor.skip_value().ok()?),
@@ -109,23 +113,27 @@ impl Facts {
         Some(facts)
     }
 
-    fn block(&mut self, block: &[u8]) -> Option<()> {
-        let mut cursor = Cursor::new(block);
+    fn block(&mut self, text: &[u8], cursor: &mut Cursor<'_>) -> Option<()> {
+        if cursor.peek() != Some(b'{') {
+            return cursor.skip_value().ok().map(drop);
+        }
         let (mut kind, mut id, mut call) = (None, None, None);
         cursor.begin_object().ok()?;
         while let Some(name) = cursor.next_key().ok()? {
             let value = cursor.skip_value().ok()?;
-            match name.of(block) {
-                br#""type""# => kind = Some(value.of(block)),
-                br#""id""# => id = Some(value.of(block)),
-                br#""tool_use_id""# => call = Some(value.of(block)),
+            match name.of(text) {
+                br#""type""# => kind = Some(value.of(text)),
+                br#""id""# => id = Some(value.of(text)),
+                br#""tool_use_id""# => call = Some(value.of(text)),
                 _ => {}
             }
         }
-        match kind? {
-            br#""tool_use""# if self.call == NO_KEY => self.call = half(id?),
-            br#""tool_use""# => self.more.push(half(id?)),
-            br#""tool_result""# if self.answers == NO_KEY => self.answers = half(call?),
+        match (kind, id, call) {
+            (Some(br#""tool_use""#), Some(id), _) if self.call == NO_KEY => self.call = half(id),
+            (Some(br#""tool_use""#), Some(id), _) => self.more.push(half(id)),
+            (Some(br#""tool_result""#), _, Some(call)) if self.answers == NO_KEY => {
+                self.answers = half(call);
+            }
             _ => {}
         }
         Some(())
@@ -164,6 +172,13 @@ impl Lines {
 
     /// Notes a line, if it is in the chain.
     pub fn note(&mut self, line: &[u8], members: &Members) {
+        let message = members.message(line);
+        let facts = message.and_then(|message| Facts::of(message, &mut Cursor::new(message)));
+        self.note_with(line, members, facts.unwrap_or_default());
+    }
+
+    /// Notes a line whose message has these facts, if it is in the chain.
+    pub fn note_with(&mut self, line: &[u8], members: &Members, facts: Facts) {
         self.segments.note(line);
         let kind = members.kind(line);
         let uuid = members.uuid(line).filter(|_| wire::CHAINED.contains(&&*kind));
@@ -172,7 +187,6 @@ impl Lines {
             return self.skip();
         }
         let message = members.message(line);
-        let facts = message.and_then(Facts::of).unwrap_or_default();
         let sort = match (&*kind, message) {
             ("assistant", Some(_)) if !members.is_failed(line) => Sort::Answer,
             ("user", Some(_)) if facts.answers != NO_KEY => Sort::Result,
@@ -184,7 +198,8 @@ impl Lines {
         let parent = members.parent.map(|parent| parent.of(line));
         let parent = parent.filter(|parent| parent.starts_with(b"\"")).map_or(NONE, key);
         let call = if sort == Sort::Answer { facts.call } else { facts.answers };
-        let content = hash(message.unwrap_or_default()) ^ hash(kind.as_bytes()).rotate_left(1);
+        let content =
+            fingerprint(message.unwrap_or_default()) ^ hash(kind.as_bytes()).rotate_left(1);
         let at = self.links.len() as u32;
         if !facts.more.is_empty() {
             self.calls.insert(at, facts.more);

@@ -35,17 +35,31 @@ impl Members {
     /// Finds the members of a line; `None` if it is not one JSON object in UTF-8.
     #[must_use]
     pub fn of(line: &[u8]) -> Option<Self> {
+        Self::showing(line, &mut |cursor| cursor.skip_value().ok().map(drop))
+    }
+
+    /// Finds the members of a line, and shows the message, which `message` must pass, on the way.
+    pub fn showing(
+        line: &[u8],
+        message: &mut impl FnMut(&mut Cursor<'_>) -> Option<()>,
+    ) -> Option<Self> {
         let text = std::str::from_utf8(line).ok()?;
         let (mut cursor, mut members) = (Cursor::new(line), Self::default());
         cursor.begin_object().ok()?;
         while let Some(key) = cursor.next_key().ok()? {
-            let value = cursor.skip_value().ok()?;
             let name = text.get(key.start + 1..key.end.saturating_sub(1)).unwrap_or_default();
-            let place = match name.contains('\\') {
-                false => members.place(name),
-                true => text::decoded(key.of(line)).and_then(|name| members.place(&name)),
+            let name = match name.contains('\\') {
+                false => Cow::Borrowed(name),
+                true => text::decoded(key.of(line)).unwrap_or_default(),
             };
-            place.into_iter().for_each(|place| *place = Some(value));
+            cursor.peek();
+            let start = cursor.at();
+            match &*name {
+                "message" => message(&mut cursor)?,
+                _ => drop(cursor.skip_value().ok()?),
+            }
+            let value = Span { start, end: cursor.at() };
+            members.place(&name).into_iter().for_each(|place| *place = Some(value));
         }
         cursor.end().ok()?;
         Some(members)

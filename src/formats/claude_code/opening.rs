@@ -3,7 +3,7 @@
 use super::about::{About, FIRST, SECOND};
 use super::chain::Chain;
 use super::files;
-use super::links::Lines;
+use super::links::{Facts, Lines};
 use super::members::Members;
 use super::older::Older;
 use crate::error::Result;
@@ -109,7 +109,12 @@ impl Looking {
     fn line(&mut self, line: &[u8], at: u64) {
         let in_head = at + line.len() as u64 <= About::HEAD;
         let line = line.trim_ascii();
-        let Some(members) = Members::of(line) else { return };
+        let mut facts = Facts::default();
+        let members = Members::showing(line, &mut |cursor| {
+            facts = Facts::of(line, cursor)?;
+            Some(())
+        });
+        let Some(members) = members else { return };
         if in_head {
             self.about.line(line, &members);
             self.links.agent = self.about.agent;
@@ -119,6 +124,6 @@ impl Looking {
         if self.is_new != Some(true) {
             self.older.line(line, &members);
         }
-        self.links.note(line, &members);
+        self.links.note_with(line, &members, facts);
     }
 }
