@@ -1,26 +1,73 @@
 //! Validation of a session by the demands of its format and version: each record by its schema, and
 //! all of them as a tree.
 
+mod outline;
+mod rules;
+
 use crate::context;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts, Piece, Version};
 use crate::json::{Cursor, text};
-use crate::lines::{Line, Lines, utf8};
+use crate::lines::Lines;
 use crate::position::Position;
 use crate::record::{Field, Kind, Record};
 use jsonschema::Validator;
+use outline::Outline;
+use rules::Rules;
 use serde_json::Value;
 use std::ops::ControlFlow;
+use std::sync::OnceLock;
 
-/// Compiles the schema of a version.
-///
-/// # Errors
-/// If the schema itself is wrong, which a test rules out for the formats of the table.
-pub fn compile(version: &Version) -> Result<Validator> {
-    let wrong = |error: String| Error::request(Code::Schema, format!("schema: {error}"));
-    let schema = serde_json::from_str(version.schema).map_err(|error| wrong(error.to_string()))?;
-    jsonschema::validator_for(&schema).map_err(|error| wrong(error.to_string()))
+/// The schema of a version.
+#[derive(Debug)]
+pub struct Schema {
+    schema: Value,
+    rules: Rules,
+    /// The validator, compiled at its first use: most sessions need none.
+    validator: OnceLock<Validator>,
+}
+
+impl Schema {
+    /// Reads the schema of a version.
+    ///
+    /// # Errors
+    /// If it is not JSON, which a test rules out for the formats of the table.
+    pub fn of(version: &Version) -> Result<Self> {
+        let schema: Value = serde_json::from_str(version.schema).map_err(wrong)?;
+        Ok(Self { rules: Rules::of(&schema), schema, validator: OnceLock::new() })
+    }
+
+    /// Returns the validator, which decides about every value and names its faults.
+    ///
+    /// # Errors
+    /// If the schema itself is wrong, which a test rules out for the formats of the table.
+    pub fn validator(&self) -> Result<&Validator> {
+        if let Some(known) = self.validator.get() {
+            return Ok(known);
+        }
+        let new = jsonschema::validator_for(&self.schema).map_err(wrong)?;
+        Ok(self.validator.get_or_init(|| new))
+    }
+
+    /// Whether a JSON text follows the schema; `None` if only the validator can decide that.
+    ///
+    /// ```
+    /// use copyist::{formats::pi, validate::Schema};
+    /// let schema = Schema::of(&pi::FORMAT.versions[2])?;
+    /// let entry = br#"{"type":"label","id":"b","parentId":"a","timestamp":"t","targetId":"a"}"#;
+    /// assert_eq!(schema.quickly(entry), Some(true));
+    /// assert_eq!(schema.quickly(br#"{"type":"label","id":7}"#), Some(false));
+    /// # Ok::<(), copyist::error::Error>(())
+    /// ```
+    #[must_use]
+    pub fn quickly(&self, text: &[u8]) -> Option<bool> {
+        self.rules.hold(text, &mut Outline::default())
+    }
+}
+
+fn wrong(error: impl std::fmt::Display) -> Error {
+    Error::request(Code::Schema, format!("schema: {error}"))
 }
 
 /// Numbers that were found on the way.
@@ -40,7 +87,7 @@ pub struct Judged {
 /// reported, and the rest is checked, also where the options would stop at it.
 pub fn run(
     format: &'static Format,
-    schema: &Validator,
+    schema: &Schema,
     parts: &mut dyn Parts,
     max_errors: usize,
     cx: &Cx<'_>,
@@ -57,11 +104,18 @@ pub fn run(
         count += u64::from(!is_blank(&item.value) && !lead);
     })?;
     opened.session.report_cycles(cx);
+    let mut outline = Outline::default();
     let mut check = |at: Position, piece: &[u8]| {
         if at.line == 1 && leads(piece) {
             return ControlFlow::Continue(());
         }
-        record(schema, piece, at, max_errors, cx);
+        if schema.rules.hold(piece, &mut outline) != Some(true) {
+            if !is_whole(piece) {
+                // The reader has reported it.
+                return ControlFlow::Continue(());
+            }
+            record(schema, piece, at, max_errors, cx);
+        }
         for path in format.lacks.map(|lacks| lacks(piece)).unwrap_or_default() {
             let message = format!("{}: `{path}`", Code::MemberMissing.title());
             cx.report(Diagnostic::new(Code::MemberMissing, message).at(at));
@@ -89,32 +143,33 @@ fn is_blank(record: &Record) -> bool {
     record.kind == Kind::Opaque && text().is_some_and(|text| text.trim().is_empty())
 }
 
-/// Shows the lines of a session that are whole JSON values.
+/// Shows the lines of a session.
 fn lines(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
     let mut lines = Lines::new(parts.main()?, cx.options.max_line);
     lines.skip_bom()?;
     loop {
         match lines.next() {
             Ok(None) => return Ok(()),
-            Ok(Some(line)) if is_whole(&line) => {
+            Ok(Some(line)) if line.is_blank() => {}
+            Ok(Some(line)) => {
                 if show(line.at, line.bytes).is_break() {
                     return Ok(());
                 }
             }
             // The reader has reported it.
-            Ok(Some(_)) => {}
             Err(error) if error.is_recoverable() => {}
             Err(error) => return Err(error),
         }
     }
 }
 
-fn is_whole(line: &Line<'_>) -> bool {
-    let mut cursor = Cursor::new(line.bytes);
-    !line.is_blank() && utf8(line).is_ok() && cursor.skip_value().is_ok() && cursor.end().is_ok()
+/// Whether a piece is one JSON value.
+fn is_whole(piece: &[u8]) -> bool {
+    let mut cursor = Cursor::new(piece);
+    simdutf8::basic::from_utf8(piece).is_ok() && cursor.skip_value().is_ok() && cursor.end().is_ok()
 }
 
-fn record(schema: &Validator, piece: &[u8], at: Position, max_errors: usize, cx: &Cx<'_>) {
+fn record(schema: &Schema, piece: &[u8], at: Position, max_errors: usize, cx: &Cx<'_>) {
     let value = match value(piece) {
         Ok(value) => value,
         Err(error) => {
@@ -122,6 +177,10 @@ fn record(schema: &Validator, piece: &[u8], at: Position, max_errors: usize, cx:
             cx.report(Diagnostic::new(Code::Unchecked, message).at(at));
             return;
         }
+    };
+    let schema = match schema.validator() {
+        Ok(schema) => schema,
+        Err(error) => return cx.report(error.into_diagnostic()),
     };
     // Collecting errors takes several times as long, also where there are none.
     if schema.is_valid(&value) {

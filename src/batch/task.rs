@@ -22,8 +22,8 @@ use crate::store::{
     Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, check_no_pipe,
     is_alone, mend, origin_of,
 };
-use crate::{convert, inspect, join, migrate, parts, validate};
-use jsonschema::Validator;
+use crate::validate::Schema;
+use crate::{convert, inspect, join, migrate, parts};
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub struct Task {
     /// The additional condition for exit code 1.
     pub fail_on: Option<FailOn>,
     /// The schemas, compiled at their first use.
-    pub schemas: Mutex<HashMap<(&'static str, u32), Arc<Validator>>>,
+    pub schemas: Mutex<HashMap<(&'static str, u32), Arc<Schema>>>,
     /// The progress of the work.
     pub meter: Meter,
     /// Opens standard output for a view.
@@ -277,7 +277,7 @@ impl Task {
         true
     }
 
-    pub(super) fn schema(&self, found: &Found) -> Result<Arc<Validator>> {
+    pub(super) fn schema(&self, found: &Found) -> Result<Arc<Schema>> {
         let number = found.sniffed.version;
         let Some(version) = found.format.version(number) else {
             return Err(Error::request(Code::WrongVersion, lacks(found.format, number)));
@@ -287,7 +287,7 @@ impl Task {
         if let Some(schema) = schemas.get(&key) {
             return Ok(schema.clone());
         }
-        let schema = Arc::new(validate::compile(version)?);
+        let schema = Arc::new(Schema::of(version)?);
         schemas.insert(key, schema.clone());
         Ok(schema)
     }

@@ -15,6 +15,7 @@ mod corpus;
 mod golden;
 mod json;
 mod pi;
+mod rules;
 mod scanner;
 mod schemas;
 mod styles;

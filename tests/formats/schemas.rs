@@ -6,8 +6,7 @@ use copyist::format::{Cx, Format, Options, Version};
 use copyist::formats::{FORMATS, Spec, canonical, pi};
 use copyist::memory::{Buffer, Bytes};
 use copyist::record::{BLOCKS, COMMON, Field, GROUPS, Kind, Shape, block};
-use copyist::validate;
-use jsonschema::Validator;
+use copyist::validate::{self, Schema};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -18,8 +17,8 @@ static CANONICAL: &Version = &canonical::FORMAT.versions[0];
 static SCHEMA: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(CANONICAL.schema).expect("the schema is JSON"));
 
-static VALIDATOR: LazyLock<Validator> =
-    LazyLock::new(|| validate::compile(CANONICAL).expect("the schema compiles"));
+static VALIDATOR: LazyLock<Schema> =
+    LazyLock::new(|| Schema::of(CANONICAL).expect("the schema is JSON"));
 
 // The schema and the tables.
 
@@ -27,7 +26,8 @@ static VALIDATOR: LazyLock<Validator> =
 fn every_schema_compiles() {
     for format in FORMATS {
         for version in format.versions {
-            if let Err(error) = validate::compile(version) {
+            let schema = Schema::of(version).expect("the schema is JSON");
+            if let Err(error) = schema.validator() {
                 panic!("{}: {error}", format.at(version.number));
             }
         }
@@ -455,7 +455,7 @@ fn read(lines: &str) -> Vec<Result<(), Error>> {
 /// What the canonical schema says of a line: place and message, without the value.
 fn schema_findings(line: &str) -> Vec<String> {
     let value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
-    let errors = VALIDATOR.iter_errors(&value);
+    let errors = VALIDATOR.validator().expect("the schema compiles").iter_errors(&value);
     errors.map(|error| format!("{}: {}", error.instance_path(), error.masked())).collect()
 }
 
@@ -533,7 +533,7 @@ fn case(root: &Path, path: PathBuf) -> Option<Case> {
 fn validated(format: &'static Format, version: &Version, bytes: &[u8], case: &Case) -> u64 {
     let (options, log) = (Options::default(), Log::default());
     let cx = Cx { options: &options, log: &log };
-    let schema = validate::compile(version).expect("another test");
+    let schema = Schema::of(version).expect("another test");
     let records = validate::run(format, &schema, &mut Bytes::new(bytes), usize::MAX, &cx);
     let records = records.unwrap_or_else(|error| panic!("{case}: {error}")).records;
     let findings = log.into_findings();

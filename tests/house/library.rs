@@ -6,6 +6,7 @@ use copyist::formats::{canonical, pi};
 use copyist::json::Json;
 use copyist::memory::Bytes;
 use copyist::session::Session;
+use copyist::validate::Schema;
 use copyist::{diff, migrate, validate};
 use std::path::Path;
 
@@ -38,7 +39,7 @@ fn validation_says_everything_with_default_options() {
     let (options, log) = (Options::default(), Log::default());
     let cx = Cx { options: &options, log: &log };
     let file = FILE.replace('\n', "\n{\"type\":\n");
-    let schema = validate::compile(&pi::FORMAT.versions[2]).expect("a schema");
+    let schema = Schema::of(&pi::FORMAT.versions[2]).expect("a schema");
     let done = validate::run(&pi::FORMAT, &schema, &mut Bytes::new(file), 10, &cx);
     assert!(done.is_ok(), "{done:?}");
     let damaged: u64 = log.into_findings().counts.values().sum();

@@ -11,7 +11,7 @@ use copyist::ids::Choice;
 use copyist::inspect;
 use copyist::memory::Buffer;
 use copyist::repair;
-use copyist::validate;
+use copyist::validate::{self, Schema};
 use std::path::{Path, PathBuf};
 
 /// Sizes of the memory for an index: nearly nothing, so that all tables are in files, and enough for
@@ -38,7 +38,7 @@ fn index_in_files_gives_the_same_findings_and_contexts() {
         let source = session(&file);
         let Some((format, version)) = recognise(&source) else { continue };
         let Some(version) = format.version(version) else { continue };
-        let schema = validate::compile(version).expect("a schema");
+        let schema = Schema::of(version).expect("a schema");
         same(&file, "findings", |options| {
             let log = Log::default();
             let cx = Cx { options, log: &log };

@@ -6,7 +6,7 @@ use copyist::diagnostic::{Code, Findings, Log};
 use copyist::format::{Cx, Format, OnError, Options};
 use copyist::formats::{FORMATS, Spec, canonical};
 use copyist::ids::Choice;
-use copyist::validate;
+use copyist::validate::{self, Schema};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -30,14 +30,14 @@ fn keep() -> Options {
 
 /// The schemas of formats, which take long to compile.
 #[derive(Default)]
-struct Schemas(HashMap<String, jsonschema::Validator>);
+struct Schemas(HashMap<String, Schema>);
 
 impl Schemas {
     /// The findings because of which a session is not valid.
     fn faults(&mut self, text: &[u8], format: &'static Format, version: u32) -> Vec<String> {
         let schema = self.0.entry(format.at(version)).or_insert_with(|| {
             let version = format.version(version).expect("a version");
-            validate::compile(version).expect("a schema")
+            Schema::of(version).expect("a schema")
         });
         let (options, log) = (keep(), Log::default());
         let cx = &Cx { options: &options, log: &log };

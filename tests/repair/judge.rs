@@ -7,7 +7,7 @@ use copyist::json::Cursor;
 use copyist::json::text::from_base64;
 use copyist::memory::Buffer;
 use copyist::repair::{self, QUARANTINE, literal_backslashes};
-use copyist::validate;
+use copyist::validate::{self, Schema};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 
@@ -410,7 +410,7 @@ fn once_is_enough(format: &Format, done: &Done, wanted: &RepairOptions, what: &s
 /// The codes that say that a session is not valid.
 pub fn invalid(session: &[u8]) -> Vec<Code> {
     let (format, version) = recognise(session).expect("a session");
-    let schema = validate::compile(format.version(version).expect("a version")).expect("a schema");
+    let schema = Schema::of(format.version(version).expect("a version")).expect("a schema");
     let options = Options { on_error: OnError::Keep, ..Options::default() };
     let log = Log::default();
     let cx = Cx { options: &options, log: &log };
