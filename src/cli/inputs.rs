@@ -83,10 +83,12 @@ impl Sessions {
     pub fn one(&self, path: Option<PathBuf>, command: &str) -> Result<Inputs, Stop> {
         if let Some(path) = &path
             && self.session.is_none()
-            && let Some(found) = machine::named(path)?
         {
-            let gather = Gather { session: found.id, ..self.gather() };
-            return Ok(Inputs { paths: vec![found.path], gather, ..self.only() });
+            if let Some(found) = machine::named(path)? {
+                let gather = Gather { session: found.id, ..self.gather() };
+                return Ok(Inputs { paths: vec![found.path], gather, ..self.only() });
+            }
+            machine::check_word(path)?;
         }
         let paths = path.map_or_else(homes, |path| Ok(vec![path]))?;
         if paths.iter().any(|path| path.is_dir()) && self.session.is_none() {

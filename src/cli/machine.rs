@@ -62,6 +62,19 @@ pub fn named(path: &Path) -> Result<Option<Session>, Stop> {
     }
 }
 
+/// Refuses a word that names neither a file nor a session.
+///
+/// # Errors
+/// If it has no character that only paths have, and no file has this path.
+pub fn check_word(path: &Path) -> Result<(), Stop> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let word = path.to_str().filter(|word| *word != "-" && word.chars().all(fits));
+    match word {
+        Some(word) if path.symlink_metadata().is_err() => Err(Stop { code: 3, ..nothing(word) }),
+        _ => Ok(()),
+    }
+}
+
 impl Session {
     fn of(one: &Listed) -> Self {
         match &one.job.source {
@@ -152,11 +165,16 @@ pub fn one(name: Option<&Path>, among: Among) -> Result<Listed, Stop> {
                 }
             }
         }
-        Search::Nothing => Err(Stop::usage(format!(
-            "{}: no file has this path, and no session this identifier; `copyist list` prints those that are there",
-            shown()
-        ))),
+        Search::Nothing => Err(nothing(&shown())),
     }
+}
+
+/// Returns the error for an argument that is neither a file nor a session.
+fn nothing(name: &str) -> Stop {
+    Stop::usage(format!(
+        "{name}: no file has this path, and no session this identifier, of which six characters are \
+         enough; `copyist list` prints those that are there"
+    ))
 }
 
 /// Returns the words of the command that resumes a session.

@@ -40,6 +40,20 @@ fn names_count_without_regard_to_case_and_similar_ones_are_suggested() {
 }
 
 #[test]
+fn word_that_is_no_session_is_refused_with_what_names_one() {
+    let dir = Dir::new();
+    for command in ["show", "inspect", "context"] {
+        for word in ["c4a7e", "c4a7e910"] {
+            let (code, said) = dir.exit(&[command, word]);
+            assert_eq!(code, 3, "{command} {word}: {said}");
+            assert!(said.contains("six characters"), "{command} {word}: {said}");
+        }
+        let (_, said) = dir.exit(&[command, "c4a7e.jsonl"]);
+        assert!(said.contains("cannot open"), "{command}: {said}");
+    }
+}
+
+#[test]
 fn stream_goes_to_a_pipe_and_other_formats_need_a_name() {
     let dir = Dir::new();
     let path = dir.write("s.jsonl", &own(SESSION));
