@@ -3,13 +3,15 @@
 
 usage: converters.py COPYIST [FOLDER]
 
-COPYIST is a release build. FOLDER has the other programs (`pip install session-migrate panagent`);
-without it they are looked for in PATH, and those that are not installed are left out. The work is
+COPYIST is a release build. FOLDER has the other programs (`pip install session-migrate panagent
+harness-convert`); without it they are looked for in PATH, and those that are not installed are left
+out. The work is
 that of a user who continues a session of Claude Code in Codex and comes back: one transcript of
 10 MB (`gen_claude_code.py`), and those of `testdata/`. Times are processor seconds, the least of
 three runs; memory is the highest of them."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +21,7 @@ HERE = pathlib.Path(__file__).parent
 ROUNDS = 3
 
 # Arguments to convert a file to Codex and back, beside the number of formats that the program's own
-# help names.
+# help names. A program without `{in}` reads and writes the home folders of the agents.
 OTHERS = {
     "session-migrate": (
         "18 / 18",
@@ -31,11 +33,48 @@ OTHERS = {
         ["convert", "--quiet", "--to", "codex", "-o", "{out}", "{in}"],
         ["convert", "--quiet", "--to", "claude-code", "-o", "{out}", "{in}"],
     ),
+    "hc": (
+        "5 / 4",
+        ["convert", "{id}", "--from", "claude", "--to", "codex", "--write", "--no-interactive"],
+        ["convert", "{id}", "--from", "codex", "--to", "claude", "--write", "--no-interactive"],
+    ),
 }
+NAMES = {"hc": "harness-convert"}
+ID = re.compile(r'"(?:sessionId|id)": ?"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"')
+HOMES = {
+    "claude": ".claude/projects/{folder}/{id}.jsonl",
+    "codex": ".codex/sessions/2026/01/01/rollout-2026-01-01T00-00-00-{id}.jsonl",
+}
+
+
+def at_home(program, words, source, target):
+    """Runs a command that works in home folders; returns what `run` does."""
+    agent, other = words[words.index("--from") + 1], words[words.index("--to") + 1]
+    session = ID.search(source.read_text())[1]
+    # The same path each time, because sessions name it.
+    home = pathlib.Path(tempfile.gettempdir(), f"converters-{os.getpid()}")
+    place = HOMES[agent].replace("{id}", session)
+    place = home / place.replace("{folder}", re.sub("[^A-Za-z0-9]", "-", str(home)))
+    place.parent.mkdir(parents=True)
+    shutil.copy(source, place)
+    words = [word.replace("{id}", session) for word in words]
+    with open(os.devnull, "w") as nothing:
+        child = subprocess.Popen([program, *words], cwd=home, env={**os.environ, "HOME": str(home)},
+                                 stdin=nothing, stdout=nothing, stderr=nothing)
+        _, status, used = os.wait4(child.pid, 0)
+    written = sorted((home / f".{other}").glob("*/**/*.jsonl"))
+    if written and not status:
+        shutil.copy(written[0], target)
+    shutil.rmtree(home)
+    if status or not written:
+        return None
+    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def run(program, words, source, target):
     """Runs a command; returns its processor seconds and MiB, or None if it fails."""
+    if "{in}" not in words:
+        return at_home(program, words, source, target)
     words = [word.replace("{in}", str(source)).replace("{out}", str(target)) for word in words]
     with open(os.devnull, "w") as nothing:
         child = subprocess.Popen([program, *words], stdout=nothing, stderr=nothing)
@@ -46,6 +85,8 @@ def run(program, words, source, target):
 
 def least(program, words, source, folder):
     """Returns the least time and the highest memory of some runs."""
+    if not source.is_file():
+        return "–"
     runs = [run(program, words, source, folder / f"{i}.jsonl") for i in range(ROUNDS)]
     if None in runs:
         return "refuses"
@@ -61,6 +102,13 @@ def same(program, there, back, sources):
             steps = run(program, there, source, other) and run(program, back, other, again)
             count += bool(steps) and again.read_bytes() == source.read_bytes()
     return f"{count} of {len(sources)}"
+
+
+def installed(program, name):
+    """Returns the version of a package of Python beside whose interpreter a program is."""
+    ask = "import importlib.metadata as m, sys; print(m.version(sys.argv[1]))"
+    python = pathlib.Path(program).with_name("python3")
+    return subprocess.run([python, "-c", ask, name], capture_output=True, text=True).stdout.strip()
 
 
 def main():
@@ -84,7 +132,8 @@ def main():
                 number = len({line.split('"format":')[1].split(",")[0] for line in listed.stdout.splitlines()})
                 formats = f"{number} / {number}"
             version = subprocess.run([program, "--version"], capture_output=True, text=True)
-            version = version.stdout.split()[-1]
+            name = NAMES.get(name, name)
+            version = (version.stdout.split() or [installed(program, name)])[-1]
             work = pathlib.Path(folder, name)
             (work / "there").mkdir(parents=True)
             (work / "back").mkdir()
