@@ -26,7 +26,7 @@ const PROJECTS: &[(&str, &str)] = &[
     ("/srv/orrery", "/home/ada/orrery"),
 ];
 
-/// What stands between the outputs of two commands.
+/// Separates the outputs of two commands.
 const END: &str = "\u{1}";
 
 /// A home folder whose path is as long as [`HOME`], so that tables and byte numbers are the same.

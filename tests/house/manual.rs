@@ -22,7 +22,7 @@ pub fn pages() -> Vec<(PathBuf, String)> {
     all.map(text).collect()
 }
 
-/// A line that stands for any lines.
+/// A line in the place of any number of lines.
 const ANY: &str = "…";
 
 /// A command of an example and what it prints.
