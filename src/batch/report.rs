@@ -53,15 +53,17 @@ pub enum Outcome {
     Done,
     /// The original was restored.
     Restored,
-    /// A file that the run had added was removed.
+    /// A file that a run had added, or an original that it had kept, was removed.
     Removed,
+    /// An original was kept, for the reason in the findings.
+    Kept,
     /// Failed, without an output.
     Failed,
 }
 
 impl Outcome {
     /// Every outcome, in the order of the closing summary.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Migrated,
         Self::Converted,
         Self::Unchanged,
@@ -81,6 +83,7 @@ impl Outcome {
         Self::Done,
         Self::Restored,
         Self::Removed,
+        Self::Kept,
         Self::Failed,
     ];
 
@@ -106,6 +109,7 @@ impl Outcome {
             Self::Done => "done",
             Self::Restored => "restored",
             Self::Removed => "removed",
+            Self::Kept => "kept",
             Self::Failed => "failed",
         }
     }
@@ -170,6 +174,9 @@ pub struct FileReport {
     /// The changes that repair made or would make.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repair: Option<Repaired>,
+    /// Size in bytes of an original that was removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub freed: Option<u64>,
     /// Number of bytes that were read.
     #[serde(skip)]
     pub bytes: u64,
@@ -219,6 +226,7 @@ impl FileReport {
             records: 0,
             inspection: None,
             repair: None,
+            freed: None,
             bytes: 0,
             pipe_closed: false,
             disk_full: false,
@@ -312,7 +320,11 @@ impl FileReport {
             Outcome::Failed if found.counts.contains_key(&Code::OutputName) => 2,
             Outcome::Failed if found.counts.contains_key(&Code::NoQuarantine) => 4,
             Outcome::Failed => 3,
-            Outcome::Invalid | Outcome::Repairable | Outcome::Beyond | Outcome::Refused => 1,
+            Outcome::Invalid
+            | Outcome::Repairable
+            | Outcome::Beyond
+            | Outcome::Refused
+            | Outcome::Kept => 1,
             Outcome::Empty | Outcome::Skipped | Outcome::Part => 0,
             Outcome::Done => self.earlier,
             // `inspect` has the verdict of `validate`.
@@ -394,6 +406,9 @@ pub struct Summary {
     pub warnings: u64,
     /// Number of errors.
     pub errors: u64,
+    /// Size in bytes of all originals that were removed, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub freed: Option<u64>,
     /// Number of secrets of each kind that were masked, if that was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub masked: Option<BTreeMap<String, u64>>,
@@ -405,6 +420,7 @@ impl Summary {
         *self.outcomes.entry(report.outcome.name()).or_default() += 1;
         self.records += report.records;
         self.bytes += report.bytes;
+        report.freed.iter().for_each(|size| *self.freed.get_or_insert_default() += size);
         self.others += u64::from(report.skip == Skip::OtherFormat);
         if let Some(masked) = &report.findings.masked {
             let all = self.masked.get_or_insert_default();

@@ -16,6 +16,12 @@ pub struct ReportedPath {
 }
 
 impl ReportedPath {
+    /// Returns the path itself.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Whether the path is `path`, in the same spelling.
     pub fn is(&self, path: &Path) -> bool {
         self.path.as_os_str() == path.as_os_str()

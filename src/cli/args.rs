@@ -278,6 +278,9 @@ pub struct Telling {
     /// Print the outcome for each input
     #[arg(short, long)]
     pub verbose: bool,
+    /// Whether findings are printed as SARIF.
+    #[arg(skip)]
+    pub sarif: bool,
     /// The width of drawings in columns.
     #[arg(skip)]
     pub width: Option<u16>,

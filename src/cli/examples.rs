@@ -66,6 +66,13 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "clean",
+        &[
+            ("clean -n run.log", "print which originals would be removed"),
+            ("clean run.log", "remove the originals that a good run kept"),
+        ],
+    ),
+    (
         "show",
         &[
             ("show latest", "read the newest session, page by page"),

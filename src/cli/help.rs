@@ -8,7 +8,7 @@ use std::fmt::Write;
 const COMMANDS: &[(&str, &[&str])] = &[
     ("Find and read", &["list", "show", "inspect", "context", "diff", "usage"]),
     ("Go on elsewhere", &["continue", "move", "append", "fork", "label"]),
-    ("Change files", &["migrate", "convert", "repair", "undo"]),
+    ("Change files", &["migrate", "convert", "repair", "undo", "clean"]),
     ("Check", &["validate", "detect", "status", "result"]),
     ("Look up", &["formats", "schema", "explain", "config", "completions", "man"]),
 ];
@@ -65,7 +65,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ),
     ("Damage", &["repair", "quarantine", "on_error", "fail_on", "salvage", "relink", "resumable"]),
     ("Long runs", &["jobs", "journal", "resume"]),
-    ("Display", &["json", "report", "quiet", "verbose", "progress", "color", "width"]),
+    ("Display", &["json", "sarif", "report", "quiet", "verbose", "progress", "color", "width"]),
 ];
 
 /// The options that `-h` shows of commands with many.
@@ -93,7 +93,7 @@ const SHORT: &[(&str, &[&str])] = &[
         "repair",
         &["in_place", "out_dir", "output", "dry_run", "resumable", "salvage", "journal", "force"],
     ),
-    ("validate", &["from", "fail_on", "max_errors", "include", "json", "verbose"]),
+    ("validate", &["from", "fail_on", "max_errors", "include", "json", "sarif", "verbose"]),
     ("detect", &["from", "include", "exclude", "json"]),
     ("show", &["form", "output", "tools", "turns", "branch", "redact", "no_redact", "force"]),
     ("inspect", &["turns", "session", "whole", "from", "full", "json"]),
@@ -106,6 +106,7 @@ const SHORT: &[(&str, &[&str])] = &[
     ("continue", &["agent", "cwd", "run", "dry_run", "json"]),
     ("append", &["text", "role", "after", "new"]),
     ("undo", &["dry_run", "json"]),
+    ("clean", &["dry_run", "json"]),
 ];
 
 /// Arranges the help of all commands. `long` states whether the long help is wanted: groups have

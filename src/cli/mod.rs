@@ -3,6 +3,7 @@
 mod append;
 mod args;
 mod changes;
+mod clean;
 mod completions;
 mod config;
 mod context;
@@ -20,6 +21,7 @@ mod inputs;
 mod inspect;
 mod interrupt;
 mod journal;
+mod journaled;
 mod list;
 mod list_named;
 mod list_table;
@@ -31,11 +33,13 @@ mod pager;
 mod pick;
 mod progress;
 mod reading;
+mod regions;
 mod relocate;
 mod repair;
 mod repairs;
 mod result;
 mod run;
+mod sarif;
 mod schema;
 mod sessions;
 mod show;
@@ -78,6 +82,7 @@ enum Command {
     Convert(convert::Args),
     Repair(repair::Args),
     Undo(undo::Args),
+    Clean(clean::Args),
     Show(view::Args),
     Inspect(inspect::Args),
     Diff(diff::Args),
@@ -207,6 +212,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
         Command::Convert(args) => args.run(),
         Command::Repair(args) => args.run(),
         Command::Undo(args) => args.run(),
+        Command::Clean(args) => args.run(),
         Command::Show(args) => args.run(),
         Command::Inspect(args) => args.run(),
         Command::Diff(args) => args.run(),

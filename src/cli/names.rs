@@ -1,5 +1,6 @@
 //! Parsers for values that are names from the program's tables, which shells can complete.
 
+use super::schema::{DOCUMENTS, Schema};
 use crate::diagnostic::Code;
 use crate::format::Format;
 use crate::formats::{FORMATS, Spec};
@@ -97,6 +98,30 @@ pub fn target() -> impl TypedValueParser<Value = Target> {
             let parsed = Spec::parse(name).map(Target::Session);
             parsed.map_err(|why| with_similar(name, more(why), &views))
         }
+    };
+    Offered { parser, names }
+}
+
+/// Returns the parser for the name of a schema: a format, or a document of copyist.
+pub fn schema() -> impl TypedValueParser<Value = Schema> {
+    let names = || {
+        let sessions = format();
+        let sessions = sessions.possible_values().into_iter().flatten();
+        let documents = DOCUMENTS.iter();
+        let documents = documents.map(|it| PossibleValue::new(it.name).help(it.about));
+        sessions.chain(documents).collect()
+    };
+    let parser = |name: &str| {
+        let document = DOCUMENTS.iter().find(|document| document.name == name);
+        let names: Vec<_> = DOCUMENTS.iter().map(|document| document.name).collect();
+        document.map_or_else(
+            || {
+                let parsed = Spec::parse(name).map(Schema::Records);
+                let more = |why| format!("{why}; also: {}", names.join(", "));
+                parsed.map_err(|why| with_similar(name, more(why), &names))
+            },
+            |document| Ok(Schema::Document(document)),
+        )
     };
     Offered { parser, names }
 }

@@ -83,11 +83,12 @@ pub fn run_accountably(
         None => skipped += 1,
     };
     workers.each(planned, work, || begun(shift.commit.finish()), tell);
-    let Reporter { show, summary, reports: kept, exit, closed, made, views, .. } = reporter;
+    let Reporter { mut show, summary, reports: kept, exit, closed, made, views, .. } = reporter;
     let ended = shift.ended().filter(|_| skipped > 0 || shift.interrupt.code().is_some());
     let exit = ended.map_or(exit, |(code, _)| code.max(exit));
     drop(progress);
     if !closed {
+        show.end(ended.is_none());
         show.summary(&summary, started.elapsed());
         if let (Action::Convert(_), [(output, format)]) = (&task.action, made.as_slice()) {
             show.place(output, machine::resume_at(Path::new(output), format)?.as_deref());

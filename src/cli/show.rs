@@ -4,6 +4,7 @@ use super::args::Telling;
 use super::drawing;
 use super::progress::Progress;
 use super::repairs;
+use super::sarif::Sarif;
 use super::style::{Paint, write};
 use crate::batch::{FileReport, Outcome, Passed, Skip, Summary};
 pub use crate::diagnostic::printable;
@@ -26,6 +27,8 @@ const LONG: Duration = Duration::from_secs(1);
 /// Prints the outcomes of the inputs.
 pub struct Show {
     json: bool,
+    /// The log of findings, if they are printed as SARIF.
+    sarif: Option<Sarif>,
     quiet: bool,
     verbose: bool,
     /// Whether standard output carries the sessions themselves.
@@ -64,7 +67,8 @@ impl Show {
         let results =
             if data_on_stdout { findings } else { Paint::new(telling.color, &io::stdout()) };
         Self {
-            json: telling.json,
+            json: telling.json || telling.sarif,
+            sarif: telling.sarif.then(Sarif::new),
             quiet: telling.quiet,
             verbose: telling.verbose,
             data_on_stdout,
@@ -86,6 +90,10 @@ impl Show {
 
     /// Prints the outcome of one input.
     pub fn file(&mut self, report: &FileReport, progress: &Progress) {
+        if let Some(sarif) = &mut self.sarif {
+            let results = sarif.results(report);
+            return self.write(&results, progress);
+        }
         if self.json {
             let told = !matches!(report.outcome, Outcome::Skipped | Outcome::Part | Outcome::Done);
             let noted = !report.findings.diagnostics.is_empty();
@@ -294,16 +302,17 @@ impl Show {
         resume.iter().for_each(|line| self.print_text(&format!("resume: {}\n", printable(line))));
     }
 
-    /// Prints the totals for all files of an undo.
-    pub fn undone(&self, summary: &Summary) {
+    /// Prints the totals for the files of a journal; `none` if there are no such files.
+    pub fn worked(&self, summary: &Summary, none: &str) {
         if self.json || self.quiet {
             return;
         }
         let counts = self.counts(summary);
-        let none = "the journal contains no change that can be undone";
         let counts = if counts.is_empty() { none } else { &counts };
+        let freed =
+            summary.freed.map_or(String::new(), |freed| format!("; {}", size(freed as f64)));
         let nothing = if self.dry_run { ", nothing written" } else { "" };
-        self.print_text(&format!("{counts}{nothing}\n"));
+        self.print_text(&format!("{counts}{freed}{nothing}\n"));
     }
 
     /// Formats the number of inputs for each outcome, and the number of warnings.
@@ -351,14 +360,24 @@ impl Show {
         let _ = write(io::stderr(), text);
     }
 
+    /// Completes a log of findings. `complete` states whether every input was checked.
+    pub fn end(&mut self, complete: bool) {
+        if let Some(sarif) = self.sarif.take() {
+            self.result(&sarif.end(complete), &Progress::none());
+        }
+    }
+
     fn result(&mut self, line: &str, progress: &Progress) {
-        let line = format!("{line}\n");
+        self.write(&format!("{line}\n"), progress);
+    }
+
+    fn write(&mut self, text: &str, progress: &Progress) {
         let written = if self.data_on_stdout {
-            progress.aside(|| write(io::stderr(), &line))
+            progress.aside(|| write(io::stderr(), text))
         } else if io::stdout().is_terminal() {
-            progress.aside(|| write(io::stdout(), &line))
+            progress.aside(|| write(io::stdout(), text))
         } else {
-            write(io::stdout(), &line)
+            write(io::stdout(), text)
         };
         // The reader of the results may have closed the pipe, which is not a failure.
         if let Err(error) = written

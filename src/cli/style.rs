@@ -51,7 +51,9 @@ impl Paint {
                 Outcome::Invalid | Outcome::Failed | Outcome::Beyond | Outcome::Unreadable => {
                     AnsiColor::Red.on_default()
                 }
-                Outcome::Repairable | Outcome::Refused => AnsiColor::Yellow.on_default(),
+                Outcome::Repairable | Outcome::Refused | Outcome::Kept => {
+                    AnsiColor::Yellow.on_default()
+                }
                 Outcome::Healthy
                 | Outcome::Unchanged
                 | Outcome::Empty

@@ -19,6 +19,13 @@ pub struct Args {
     /// Maximum number of schema errors that are printed for each input; all are counted
     #[arg(long, value_name = "N", default_value_t = 100)]
     max_errors: usize,
+    /// Print findings as SARIF 2.1.0, for editors and code hosts
+    ///
+    /// Each finding has its code as the rule, with the text of `copyist explain`, and the place as
+    /// line, column, byte and length up to the end of the line. Paths are relative to the current
+    /// folder. Findings above `--max-errors` are only counted.
+    #[arg(long, conflicts_with_all = ["json", "quiet", "verbose"])]
+    sarif: bool,
     #[command(flatten)]
     batch: Batch,
     #[command(flatten)]
@@ -36,6 +43,7 @@ impl Args {
         let task =
             Task::looking(Action::Validate(self.max_errors), options, &self.reading.source.from)
                 .failing(self.strictness.fail_on());
-        run("validate", task, &inputs, &self.telling)
+        let telling = Telling { sarif: self.sarif, ..self.telling };
+        run("validate", task, &inputs, &telling)
     }
 }

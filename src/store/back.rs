@@ -19,7 +19,7 @@ use std::path::{Component, Path, PathBuf};
 pub enum Back {
     /// The original is there again.
     Restored,
-    /// The file that the run had added was removed.
+    /// The file that the run had added, or the original that it had kept, was removed.
     Removed,
     /// There is nothing left to do: an earlier undo did it, or the run ended before it wrote the
     /// file.
@@ -54,16 +54,8 @@ impl Restorer {
     /// Restores the original that `written` took the place of and that `read` describes.
     pub fn restore(&mut self, read: &State, written: &State) -> Result<Back> {
         let target = self.target(written)?;
-        let backup =
-            written.backup.as_ref().map(|backup| self.inside(&backup.path())).transpose()?;
-        if backup.as_ref().is_some_and(|backup| !is_backup_of(backup, &target)) {
-            return Err(outside(&target));
-        }
-        if is_missing(&target) {
-            let message =
-                format!("it is gone, removed or renamed{}", backup_hint(backup.as_deref()));
-            return Err(Error::request(Code::NotAsWritten, message));
-        }
+        let backup = self.backup(written, &target)?;
+        check_present(&target, backup.as_deref())?;
         check_in_place(&target)?;
         let before = Fingerprint::of(&target)?;
         if !has_hash(&target, written)? {
@@ -95,11 +87,8 @@ impl Restorer {
         if is_missing(&target) && !is_missing(&old) {
             return Ok(Back::There);
         }
-        let backup =
-            written.backup.as_ref().map(|backup| self.inside(&backup.path())).transpose()?;
-        if let (true, Some(backup)) = (is_missing(&target) && !self.dry, &backup)
-            && is_backup_of(backup, &target)
-        {
+        let backup = self.backup(written, &target)?;
+        if let (true, Some(backup)) = (is_missing(&target) && !self.dry, &backup) {
             // A run that was killed in time moved the original and wrote nothing.
             check_backup(backup, read)?;
             create_folder(folder_of(&old))?;
@@ -116,12 +105,7 @@ impl Restorer {
             let message = "it was changed since the run moved it";
             return Err(Error::request(Code::NotAsWritten, message));
         }
-        if let Some(backup) = &backup {
-            if !is_backup_of(backup, &target) {
-                return Err(outside(&target));
-            }
-            check_backup(backup, read)?;
-        }
+        backup.iter().try_for_each(|backup| check_backup(backup, read))?;
         if !self.dry {
             let failed = |error| Error::io("cannot restore the original", error);
             create_folder(folder_of(&old))?;
@@ -158,6 +142,50 @@ impl Restorer {
             self.folders.insert(folder_of(&target).to_owned());
         }
         Ok(Back::Removed)
+    }
+
+    /// Removes the original that the run kept of a file. The file must still be as `written`
+    /// describes it if that is its `newest` state in the journal.
+    ///
+    /// # Errors
+    /// If the file or its original is not what it was, or is elsewhere.
+    pub fn discard(&mut self, read: &State, written: &State, newest: bool) -> Result<Back> {
+        let target = self.target(written)?;
+        let Some(backup) = self.backup(written, &target)?.filter(|backup| !is_missing(backup))
+        else {
+            return Ok(Back::There);
+        };
+        check_present(&target, Some(&backup))?;
+        check_in_place(&target)?;
+        let before = Fingerprint::of(&target)?;
+        if newest && !has_hash(&target, written)? {
+            let message = "the file is not what the run wrote";
+            return Err(Error::request(Code::NotAsWritten, message));
+        }
+        check_backup(&backup, read)?;
+        if !self.dry {
+            before.holds(&target)?;
+            let removed = fs::remove_file(&backup);
+            removed.map_err(|error| Error::io("cannot remove the original", error))?;
+            self.folders.insert(folder_of(&backup).to_owned());
+        }
+        Ok(Back::Removed)
+    }
+
+    /// Whether a file is there and is what the run wrote.
+    ///
+    /// # Errors
+    /// If the file is elsewhere, or cannot be read.
+    pub fn is_as_written(&self, written: &State) -> Result<bool> {
+        let target = self.inside(&written.path.path())?;
+        Ok(target.is_file() && has_hash(&target, written)?)
+    }
+
+    /// Returns the path of the original that the run kept of `target`.
+    fn backup(&self, written: &State, target: &Path) -> Result<Option<PathBuf>> {
+        let Some(backup) = &written.backup else { return Ok(None) };
+        let backup = self.inside(&backup.path())?;
+        if is_backup_of(&backup, target) { Ok(Some(backup)) } else { Err(outside(target)) }
     }
 
     /// Returns the path of a file that the run wrote. Temporary files that a killed run left beside
@@ -211,6 +239,15 @@ fn is_missing(path: &Path) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
+/// Checks that a file that the run wrote is there.
+fn check_present(target: &Path, backup: Option<&Path>) -> Result<()> {
+    if !is_missing(target) {
+        return Ok(());
+    }
+    let message = format!("it is gone, removed or renamed{}", backup_hint(backup));
+    Err(Error::request(Code::NotAsWritten, message))
+}
+
 /// Describes for an error message where the original is. Empty if there is no backup.
 fn backup_hint(backup: Option<&Path>) -> String {
     let backup = backup.filter(|backup| backup.is_file());
@@ -242,7 +279,7 @@ fn check_backup(backup: &Path, read: &State) -> Result<()> {
                  the journal does not show whether its contents are the same"
             ),
         },
-        _ => format!("its original {name} is gone"),
+        _ => format!("its original {name} is gone; `copyist clean` or a user removed it"),
     };
     Err(Error::request(Code::NotAsWritten, why))
 }

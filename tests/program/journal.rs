@@ -525,3 +525,150 @@ fn a_torn_last_line_is_told_by_undo_and_by_a_run_that_goes_on() {
     dir.write("j", &whole);
     assert!(!dir.exit(&["undo", "-n", "j"]).1.contains("torn"));
 }
+
+/// Names of the files of a folder that are originals which a run kept.
+fn originals(dir: &Dir) -> Vec<String> {
+    dir.names().into_iter().filter(|name| name.contains(".bak")).collect()
+}
+
+#[test]
+fn clean_removes_the_originals_of_a_good_run_and_undo_reports_that() {
+    let dir = Dir::new();
+    three(&dir);
+    dir.write("in/notes.jsonl.bak", b"another program's");
+    assert_eq!(dir.exit(&migrate("j", &["--in-place", "in"])).0, 0);
+    assert_eq!(originals(&dir).len(), 4);
+    // The same again after an undo has originals of the same names.
+    assert_eq!(dir.exit(&["undo", "j"]).0, 0);
+    assert_eq!(dir.exit(&migrate("j", &["--in-place", "in", "--resume"])).0, 0);
+    assert_eq!(originals(&dir).len(), 4);
+    let journal = read(&dir.path("j"));
+    let (code, said) = dir.exit(&["clean", "-n", "j"]);
+    let size = 3 * own(OLD).len();
+    let size = format!("{} kB", size.div_ceil(1000));
+    assert!(code == 0 && said.contains("would be removed"), "{said}");
+    assert!(said.ends_with(&format!("3 removed; {size}, nothing written\n")), "{said} {size}");
+    assert_eq!(originals(&dir).len(), 4);
+    let (code, said) = dir.exit(&["clean", "j", "--report", "r.json"]);
+    assert!(code == 0 && said.ends_with(&format!("3 removed; {size}\n")), "{said}");
+    let report: Value = serde_json::from_slice(&read(&dir.path("r.json"))).expect("JSON");
+    assert_eq!(report["summary"]["freed"], 3 * own(OLD).len());
+    assert_eq!(report["inputs"][0]["freed"], own(OLD).len());
+    assert_eq!(originals(&dir), ["in/notes.jsonl.bak"]);
+    assert_eq!(read(&dir.path("j")), journal);
+    let (code, said) = dir.exit(&["clean", "j"]);
+    assert!(code == 0 && said.ends_with("3 done\n"), "{said}");
+    let (code, said) = dir.exit(&["undo", "j"]);
+    assert!(code == 3 && said.contains("3 failed"), "{said}");
+    let gone = "a.jsonl.bak is gone; `copyist clean` or a user removed it";
+    assert!(said.contains(gone), "{said}");
+    assert!(dir.exit(&migrate("j", &["--in-place", "in", "--resume"])).1.contains("3 done"));
+}
+
+#[test]
+fn clean_keeps_every_original_that_may_be_needed() {
+    let dir = Dir::new();
+    for name in ["a", "b", "c", "d"] {
+        dir.copy(OLD, &format!("in/{name}.jsonl"));
+    }
+    assert_eq!(dir.exit(&migrate("j", &["--in-place", "in"])).0, 0);
+    let longer = [read(&dir.path("in/a.jsonl")), b"{}\n".to_vec()].concat();
+    dir.write("in/a.jsonl", &longer);
+    dir.write("in/b.jsonl.bak", b"a person's");
+    fs::remove_file(dir.path("in/c.jsonl")).expect("it is there");
+    let (code, said) = dir.exit(&["clean", "j"]);
+    assert!(code == 1 && said.contains("1 removed, 3 kept"), "{said}");
+    assert_eq!(said.matches("CY0732").count(), 3, "{said}");
+    assert_eq!(originals(&dir), ["in/a.jsonl.bak", "in/b.jsonl.bak", "in/c.jsonl.bak"]);
+    assert_eq!(read(&dir.path("in/a.jsonl")), longer);
+    // A run with findings keeps the original of the file that has them.
+    let dir = Dir::new();
+    let lines = [own(OLD), b"{\"type\":\n".to_vec()].concat();
+    dir.write("in/a.jsonl", &lines);
+    dir.copy(OLD, "in/b.jsonl");
+    let args = migrate("j", &["--in-place", "--on-error", "keep", "in"]);
+    assert_eq!(dir.exit(&args).0, 1);
+    let (code, said) = dir.exit(&["clean", "j"]);
+    assert!(code == 1 && said.contains("1 removed, 1 kept"), "{said}");
+    assert!(said.contains("the run had findings for the file"), "{said}");
+    assert_eq!(originals(&dir), ["in/a.jsonl.bak"]);
+    // A run that writes elsewhere, or keeps nothing, has no originals.
+    assert_eq!(dir.exit(&migrate("k", &["--out-dir", "out", "--on-error", "keep", "in"])).0, 1);
+    let (code, said) = dir.exit(&["clean", "k"]);
+    assert!(code == 2 && said.contains("kept no originals"), "{said}");
+    let dir = Dir::new();
+    three(&dir);
+    assert_eq!(dir.exit(&migrate("j", &["--in-place", "--no-backup", "in"])).0, 0);
+    let (code, said) = dir.exit(&["clean", "j"]);
+    assert!(code == 0 && said.contains("names no original"), "{said}");
+}
+
+#[test]
+fn clean_follows_a_file_that_the_run_changed_twice() {
+    let twice = |dir: &Dir| {
+        dir.copy(OLD, "in/a.jsonl");
+        for to in ["pi@2", "pi@3"] {
+            let args = ["migrate", "--to", to, "--in-place", "--journal", to, "in"];
+            assert_eq!(dir.exit(&args).0, 0);
+        }
+        let (two, three) = (read(&dir.path("pi@2")), read(&dir.path("pi@3")));
+        let second = three.iter().position(|b| *b == b'\n').expect("a line") + 1;
+        dir.write("j", &[&two[..], &three[second..]].concat());
+    };
+    let dir = Dir::new();
+    twice(&dir);
+    let (code, said) = dir.exit(&["clean", "j"]);
+    assert!(code == 0 && said.contains("2 removed"), "{said}");
+    assert!(originals(&dir).is_empty());
+    // A command that was killed in the middle had removed the last original.
+    let dir = Dir::new();
+    twice(&dir);
+    fs::remove_file(dir.path("in/a.jsonl.bak.2")).expect("it is there");
+    let (code, said) = dir.exit(&["clean", "j"]);
+    assert!(code == 0 && said.contains("1 removed, 1 done") || said.contains("1 done, 1 removed"));
+    assert!(originals(&dir).is_empty());
+    // The same, but the file was changed since.
+    let dir = Dir::new();
+    twice(&dir);
+    fs::remove_file(dir.path("in/a.jsonl.bak.2")).expect("it is there");
+    dir.write("in/a.jsonl", b"a person's");
+    let (code, said) = dir.exit(&["clean", "j"]);
+    assert!(code == 1 && said.contains("1 kept"), "{said}");
+    assert_eq!(originals(&dir), ["in/a.jsonl.bak"]);
+    // A user changed the file between both changes.
+    let dir = Dir::new();
+    twice(&dir);
+    let journal = String::from_utf8(read(&dir.path("j"))).expect("UTF-8");
+    let mut lines: Vec<Value> =
+        journal.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    lines[1]["outputs"][0]["size"] = 7.into();
+    let edited: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+    let header = journal.lines().next().expect("a header");
+    dir.write("j", [&[format!("{header}\n")], &edited[1..]].concat().concat().as_bytes());
+    let (code, said) = dir.exit(&["clean", "j"]);
+    assert!(code == 1 && said.contains("1 removed, 1 kept"), "{said}");
+    assert_eq!(originals(&dir), ["in/a.jsonl.bak"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn clean_does_not_leave_the_folder_of_the_run() {
+    let dir = Dir::new();
+    dir.copy(OLD, "in/a.jsonl");
+    assert_eq!(dir.exit(&migrate("j", &["--in-place", "in/a.jsonl"])).0, 0);
+    dir.write("out/a.jsonl", &read(&dir.path("in/a.jsonl")));
+    fs::rename(dir.path("in/a.jsonl.bak"), dir.path("out/a.jsonl.bak")).expect("a name");
+    std::os::unix::fs::symlink(dir.path("out"), dir.path("in/link")).expect("a link");
+    let journal = String::from_utf8(read(&dir.path("j"))).expect("UTF-8");
+    for path in ["../out/a.jsonl", "link/a.jsonl"] {
+        dir.write("k", journal.replace("\"a.jsonl", &format!("\"{path}")).as_bytes());
+        let (code, said) = dir.exit(&["clean", "k"]);
+        assert!(code == 3 && said.contains("CY0713"), "{path}: {said}");
+    }
+    // An original has the name of its file, with an ending.
+    dir.write("in/precious.jsonl", &own(OLD));
+    dir.write("k", journal.replace("a.jsonl.bak", "precious.jsonl").as_bytes());
+    let (code, said) = dir.exit(&["clean", "k"]);
+    assert!(code == 3 && said.contains("CY0713"), "{said}");
+    assert!(dir.path("in/precious.jsonl").exists() && dir.path("out/a.jsonl.bak").exists());
+}

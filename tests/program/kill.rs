@@ -40,6 +40,11 @@ fn killed_five_times_and_resumed_in_a_new_folder() {
 }
 
 #[test]
+fn clean_killed_five_times_and_run_again() {
+    println!("{}", cleaned(&Dir::in_memory(), &sessions(FILES), 5));
+}
+
+#[test]
 #[ignore = "takes minutes on a slow disk"]
 fn killed_fifty_times_resumed_and_taken_back() {
     println!("{}", journaled(&Dir::new(), &sessions(MANY), 50));
@@ -232,6 +237,35 @@ fn journaled(dir: &Dir, sessions: &Sessions, times: u32) -> String {
         }
     }
     met.summary("--journal", times, whole)
+}
+
+/// Originals are removed by a command that is killed, and by the next one.
+fn cleaned(dir: &Dir, sessions: &Sessions, times: u32) -> String {
+    let folder = dir.path("in");
+    let clean = ["clean", "j"];
+    let prepare = || {
+        fill(&folder, sessions);
+        let _ = fs::remove_file(dir.path("j"));
+        let migrate = ["migrate", "--in-place", "--journal", "j", "in"];
+        assert_eq!(dir.exit(&migrate).0, 0);
+    };
+    let whole = whole_run(dir, &clean, prepare);
+    let mut met = Met::default();
+    for i in 0..times {
+        prepare();
+        met.killed += u32::from(kill_after(dir, &clean, moment(whole, i, times)));
+        for (name, (old, new)) in sessions {
+            let path = folder.join(name);
+            assert!(read(&path) == *new, "{} is not whole", name.display());
+            let backup = backup(&path);
+            met.backups += usize::from(backup.is_some());
+            assert!(backup.is_none_or(|backup| backup == *old), "{}", name.display());
+        }
+        let (code, said) = dir.exit(&clean);
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(files(&folder).len(), sessions.len(), "more than the files");
+    }
+    met.summary("clean", times, whole)
 }
 
 /// Killed on the way to a new folder, then resumed: what is there already is in the journal.
