@@ -165,6 +165,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("validate session.jsonl", "check one session"),
             ("validate --include '2025-*' sessions", "check only files with these names"),
+            ("validate --sarif sessions", "findings for editors and code hosts"),
         ],
     ),
     (
@@ -183,7 +184,11 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     ),
     (
         "schema",
-        &[("schema pi@3", "the records of pi@3"), ("schema canonical", "the canonical stream")],
+        &[
+            ("schema pi@3", "the records of pi@3"),
+            ("schema json", "the lines that `--json` prints"),
+            ("schema --all schemas", "all schemas, as files"),
+        ],
     ),
     (
         "explain",

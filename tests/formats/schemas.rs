@@ -35,6 +35,65 @@ fn every_schema_compiles() {
 }
 
 #[test]
+fn every_schema_and_every_member_of_it_is_described() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
+    let mut addresses = BTreeSet::new();
+    for file in walkdir::WalkDir::new(&folder).into_iter().map(|file| file.expect("readable")) {
+        if file.file_type().is_dir() {
+            continue;
+        }
+        let text = std::fs::read_to_string(file.path()).expect("UTF-8");
+        let schema: Value = serde_json::from_str(&text).expect("JSON");
+        let below = file.path().strip_prefix(&folder).expect("below").display().to_string();
+        for member in ["title", "description"] {
+            assert!(schema[member].is_string(), "{below}: {member}");
+        }
+        assert_eq!(schema["$id"], format!("https://copyist.dev/schemas/{below}"));
+        assert!(addresses.insert(schema["title"].to_string()), "{below}: the title of another");
+        let mut missing = Vec::new();
+        undescribed(&schema, &schema, &BTreeSet::new(), "", &mut missing);
+        for (name, definition) in schema["$defs"].as_object().into_iter().flatten() {
+            undescribed(&schema, definition, &BTreeSet::new(), name, &mut missing);
+        }
+        assert!(missing.is_empty(), "{below}: {missing:?}");
+    }
+}
+
+/// Collects the members that neither have a description nor refer to one. Members that an
+/// enclosing schema describes, by the names in `known`, may be described by it alone.
+fn undescribed(
+    document: &Value,
+    schema: &Value,
+    known: &BTreeSet<String>,
+    path: &str,
+    missing: &mut Vec<String>,
+) {
+    let mut known = known.clone();
+    for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{path}.{name}");
+        if !known.contains(name) && *member != json!(false) && !is_described(document, member) {
+            missing.push(path.clone());
+        }
+        undescribed(document, member, &BTreeSet::new(), &path, missing);
+        known.insert(name.clone());
+    }
+    for key in ["allOf", "anyOf", "oneOf"] {
+        for choice in schema[key].as_array().into_iter().flatten() {
+            undescribed(document, choice, &known, path, missing);
+        }
+    }
+    for key in ["then", "else"] {
+        undescribed(document, &schema[key], &known, path, missing);
+    }
+    undescribed(document, &schema["items"], &BTreeSet::new(), path, missing);
+}
+
+fn is_described(document: &Value, schema: &Value) -> bool {
+    let target = || schema["$ref"].as_str()?.strip_prefix('#').and_then(|at| document.pointer(at));
+    schema["description"].is_string() || target().is_some_and(|it| is_described(document, it))
+}
+
+#[test]
 fn the_definitions_are_those_of_the_tables() {
     let found: BTreeSet<_> = object(&SCHEMA["$defs"], "$defs").keys().cloned().collect();
     let kinds = Kind::ALL.iter().map(|kind| format!("kind_{}", kind.name()));

@@ -237,6 +237,33 @@ fn onward(law: &mut Law, home: &Dir) {
 }
 
 #[test]
+fn schema_all_writes_the_schemas_and_their_list() {
+    let dir = Dir::new();
+    let (code, said) = dir.said(&["schema", "--all", "new/schemas"]);
+    assert!(code == 0 && said.contains("schemastore.json"), "{said}");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas");
+    let mut names = dir.names();
+    names.retain(|name| name != "new/schemas/schemastore.json");
+    assert_eq!(names.len(), common::all_files(&own).len());
+    for name in &names {
+        let below = name.strip_prefix("new/schemas/").expect("below");
+        assert_eq!(common::read(&dir.path(name)), common::read(&own.join(below)), "{name}");
+    }
+    let list = common::read(&dir.path("new/schemas/schemastore.json"));
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("dist/schemastore.json");
+    assert_eq!(
+        String::from_utf8(list).ok(),
+        fs::read_to_string(kept).ok(),
+        "dist/schemastore.json"
+    );
+    assert_ne!(dir.said(&["schema", "--all", "new/schemas"]).0, 0);
+    assert_eq!(dir.said(&["schema", "--all", "new/schemas", "--force"]).0, 0);
+    assert_eq!(dir.said(&["schema"]).0, 2);
+    let (code, said) = dir.said(&["schema", "reprot"]);
+    assert!(code == 2 && said.contains("did you mean `report`?"), "{said}");
+}
+
+#[test]
 fn the_schema_of_lines_promises_to_stay() {
     let home = Dir::new();
     home.write("project/x", b"");
