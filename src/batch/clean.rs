@@ -12,9 +12,6 @@ use std::path::{Path, PathBuf};
 /// without findings for its file and the file is still what the run wrote. With `dry`, only checks
 /// which ones those are. `moved` is the present path of the folder that the run worked in; `None`
 /// if the folder was not moved.
-///
-/// # Errors
-/// If the journal cannot be used.
 pub fn clean(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<JournalWork> {
     let nothing = "the run did not change its inputs, so it kept no originals";
     let past = match Past::open(journal, moved, nothing)? {

@@ -36,9 +36,6 @@ impl Past {
     /// Opens a journal. `moved` is the present path of the folder that the run worked in; `None` if
     /// the folder was not moved. `nothing` is the error message for a run that kept no originals.
     /// Returns the result instead if the journal describes nothing.
-    ///
-    /// # Errors
-    /// If the journal cannot be used.
     pub fn open(
         journal: &Path,
         moved: Option<&Path>,

@@ -146,9 +146,6 @@ impl Restorer {
 
     /// Removes the original that the run kept of a file. The file must still be as `written`
     /// describes it if that is its `newest` state in the journal.
-    ///
-    /// # Errors
-    /// If the file or its original is not what it was, or is elsewhere.
     pub fn discard(&mut self, read: &State, written: &State, newest: bool) -> Result<Back> {
         let target = self.target(written)?;
         let Some(backup) = self.backup(written, &target)?.filter(|backup| !is_missing(backup))
@@ -173,9 +170,6 @@ impl Restorer {
     }
 
     /// Whether a file is there and is what the run wrote.
-    ///
-    /// # Errors
-    /// If the file is elsewhere, or cannot be read.
     pub fn is_as_written(&self, written: &State) -> Result<bool> {
         let target = self.inside(&written.path.path())?;
         Ok(target.is_file() && has_hash(&target, written)?)
