@@ -38,7 +38,11 @@ impl Args {
                 }
             }
             if !self.json {
-                let _ = writeln!(out, "{:<20} {}; source: {}", "", format.summary, format.source);
+                let (summary, source) = (format.summary, format.source);
+                let aliases = format.aliases.join(", ");
+                let aliases =
+                    if aliases.is_empty() { aliases } else { format!("; also {aliases}") };
+                let _ = writeln!(out, "{:<20} {summary}{aliases}; source: {source}", "");
             }
         }
         print(&out)

@@ -153,7 +153,7 @@ fn save(path: &Path, text: &[u8], force: bool) -> Result<(), Stop> {
 fn parsed(args: Vec<OsString>) -> Result<Cli, Stop> {
     let args = if args.len() > 1 { args } else { vec!["copyist".into(), "-h".into()] };
     let long = args.iter().any(|arg| arg == "--help" || arg == "help");
-    let mut command = without_empty(program(long));
+    let mut command = in_any_case(without_empty(program(long)));
     if config::is_needed(args.iter().cloned()) {
         command = config::with_defaults(command, config::settings()?)?;
     }
@@ -195,6 +195,16 @@ fn without_empty(command: clap::Command) -> clap::Command {
             false => arg,
         })
         .mut_subcommands(without_empty)
+}
+
+/// Changes the command so that values with names may be in capitals.
+fn in_any_case(command: clap::Command) -> clap::Command {
+    command
+        .mut_args(|arg| match arg.get_action().takes_values() {
+            true => arg.ignore_case(true),
+            false => arg,
+        })
+        .mut_subcommands(in_any_case)
 }
 
 /// Runs the program. Its exit codes are listed in `copyist --help`.

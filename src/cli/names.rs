@@ -90,15 +90,16 @@ pub fn target() -> impl TypedValueParser<Value = Target> {
         let views = VIEWS.iter().map(|(form, help)| PossibleValue::new(form.name()).help(*help));
         sessions.chain(views).collect()
     };
-    let parser = |name: &str| match VIEWS.iter().find(|(form, _)| form.name() == name) {
-        Some((form, _)) => Ok(Target::View(*form)),
-        None => {
-            let views: Vec<_> = VIEWS.iter().map(|(form, _)| form.name()).collect();
-            let more = |error| format!("{error}; views: {}", views.join(", "));
-            let parsed = Spec::parse(name).map(Target::Session);
-            parsed.map_err(|why| with_similar(name, more(why), &views))
-        }
-    };
+    let parser =
+        |name: &str| match VIEWS.iter().find(|(form, _)| name.eq_ignore_ascii_case(form.name())) {
+            Some((form, _)) => Ok(Target::View(*form)),
+            None => {
+                let views: Vec<_> = VIEWS.iter().map(|(form, _)| form.name()).collect();
+                let more = |error| format!("{error}; views: {}", views.join(", "));
+                let parsed = Spec::parse(name).map(Target::Session);
+                parsed.map_err(|why| with_similar(name, more(why), &views))
+            }
+        };
     Offered { parser, names }
 }
 
@@ -112,7 +113,7 @@ pub fn schema() -> impl TypedValueParser<Value = Schema> {
         sessions.chain(documents).collect()
     };
     let parser = |name: &str| {
-        let document = DOCUMENTS.iter().find(|document| document.name == name);
+        let document = DOCUMENTS.iter().find(|document| name.eq_ignore_ascii_case(document.name));
         let names: Vec<_> = DOCUMENTS.iter().map(|document| document.name).collect();
         document.map_or_else(
             || {
@@ -132,7 +133,9 @@ pub fn dialect() -> impl TypedValueParser<Value = &'static Format> {
     let names = || dialects().map(|format| PossibleValue::new(format.name)).collect();
     let parser = |name: &str| {
         let known = || dialects().map(|format| format.name).collect::<Vec<_>>().join(", ");
-        dialects().find(|format| format.name == name).ok_or_else(|| format!("known is {}", known()))
+        dialects()
+            .find(|format| name.eq_ignore_ascii_case(format.name))
+            .ok_or_else(|| format!("known is {}", known()))
     };
     Offered { parser, names }
 }

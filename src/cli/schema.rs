@@ -36,9 +36,9 @@ pub struct Args {
 /// A schema that has a name.
 #[derive(Clone, Copy, Debug)]
 pub enum Schema {
-    /// That of a format's records.
+    /// Schema of a format's records.
     Records(Spec),
-    /// That of a document of copyist.
+    /// Schema of a document of copyist.
     Document(&'static Document),
 }
 

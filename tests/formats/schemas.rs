@@ -68,6 +68,9 @@ fn undescribed(
     path: &str,
     missing: &mut Vec<String>,
 ) {
+    if !schema.is_object() {
+        return;
+    }
     let mut known = known.clone();
     for (name, member) in schema["properties"].as_object().into_iter().flatten() {
         let path = format!("{path}.{name}");

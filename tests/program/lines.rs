@@ -174,7 +174,8 @@ fn every_line_of_every_command_fits_the_schema_and_every_member_occurs() {
     }
     let commands = law.schema["$defs"].as_object().expect("definitions").keys();
     let commands = commands.filter(|name| !name.contains(['_', '.']));
-    let mut missing = Vec::new();
+    let (mut missing, mut reports) = (Vec::new(), BTreeSet::new());
+    named(&law.schema, &law.schema["$defs"]["validate"], "", &mut reports);
     for command in commands {
         let of = if REPORTING.contains(&command.as_str()) { "input" } else { command };
         let mut names = BTreeSet::new();
@@ -184,6 +185,7 @@ fn every_line_of_every_command_fits_the_schema_and_every_member_occurs() {
         let seen = law.seen.get(of).unwrap_or_else(|| panic!("{command} printed nothing"));
         let is_seen = |name: &&String| seen.contains(*name) || inputs.contains(*name);
         for name in names.iter().filter(|name| !is_seen(name)) {
+            let of = if reports.contains(name) { "input" } else { of };
             missing.push(format!("{of}{name}"));
         }
     }
@@ -197,6 +199,7 @@ fn differences(law: &mut Law, home: &Dir) {
     let pi = common::inputs_below(&testdata().join("pi/v3"));
     let yaml = common::inputs_below(&testdata().join("connectonion"));
     law.run(home, &["diff", &text(&pi[0]), &text(&pi[1])]);
+    law.run(home, &["diff", "--by", "turn", "data/torn.jsonl", "data/torn.jsonl"]);
     let v1 = common::inputs_below(&testdata().join("pi/v1"));
     law.run(home, &["diff", &text(&v1[0]), "data/torn.jsonl"]);
     let edited =

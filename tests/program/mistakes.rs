@@ -34,6 +34,14 @@ fn names_count_without_regard_to_case_and_similar_ones_are_suggested() {
     let (code, said) = dir.exit(&["convert", "-t", "zebra", "-o", "u.jsonl", &path]);
     assert_eq!(code, 2);
     assert!(!said.contains("did you mean"), "{said}");
+    for any in
+        [&["schema", "Report"][..], &["schema", "PI@3"], &["inspect", "--color", "NEVER", &path]]
+    {
+        let (code, said) = dir.exit(any);
+        assert_eq!(code, 0, "{any:?}: {said}");
+    }
+    let (_, said) = dir.exit(&["convert", "--out-drr", "x", "-t", "pi", &path]);
+    assert!(said.contains("a similar argument exists: '--out-dir'"), "{said}");
     // No option is meant as a path.
     let (_, said) = dir.exit(&["convert", "--in-place", "-t", "pi", &path]);
     assert!(said.contains("--in-place") && !said.contains("-- --in-place"), "{said}");
