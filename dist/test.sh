@@ -33,6 +33,18 @@ works tarball "$folder/copyist"
 [ "$(ls "$folder"/man/*.1 | wc -l)" -gt 20 ] && [ -s "$folder/completions/_copyist" ]
 ldd "$folder/copyist" 2>&1 | grep -q 'statically linked\|not a dynamic' || { echo "not static"; exit 1; }
 
+other=$(ls "$files"/copyist-*-aarch64-unknown-linux-musl.tar.gz 2>/dev/null || true)
+if [ -n "$other" ] && [ "$(uname -m)" != aarch64 ]; then
+  if command -v qemu-aarch64 >/dev/null; then
+    tar -C "$work" -xzf "$other"
+    printf '#!/bin/sh\nexec qemu-aarch64 %s "$@"\n' "$work/$(basename "$other" .tar.gz)/copyist" >"$work/emulated"
+    chmod +x "$work/emulated"
+    works "tarball for aarch64, emulated" "$work/emulated"
+  else
+    skip "tarball for aarch64" "no qemu-aarch64"
+  fi
+fi
+
 bare env COPYIST_RELEASES="$files" sh "$files/install.sh" >/dev/null
 works install.sh "$work/home/.local/bin/copyist"
 cp -r "$files" "$work/broken"
