@@ -182,7 +182,13 @@ fn assert_members(what: &str, name: &str, decides: Option<&str>, fields: &[Field
     let found = definition(&place);
     let field = |field: &Field| (field.name().to_owned(), refers_to(&field_definition(*field)));
     let mut expected: BTreeMap<_, _> = fields.iter().map(field).collect();
-    expected.extend(decides.map(|decides| (decides.to_owned(), json!({ "const": name }))));
+    expected.extend(decides.map(|decides| {
+        let about = match decides {
+            "kind" => "Kind of the record, which decides on the other members.",
+            _ => "Type of the block, which decides on its other members.",
+        };
+        (decides.to_owned(), json!({ "description": about, "const": name }))
+    }));
     let properties = object(&found["properties"], &place);
     for (member, value) in &expected {
         assert_eq!(properties.get(member), Some(value), "{what} `{name}`: member `{member}`");
