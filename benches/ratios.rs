@@ -136,11 +136,11 @@ impl Sink for Nowhere {
         true
     }
 
-    fn mark(&mut self) -> bool {
+    fn checkpoint(&mut self) -> bool {
         true
     }
 
-    fn forgets(&self) -> bool {
+    fn can_roll_back(&self) -> bool {
         true
     }
 

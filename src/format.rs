@@ -24,7 +24,9 @@ pub use map::Map;
 pub use member::Member;
 pub use named::Named;
 pub use options::{Cx, OnError, Options};
-pub use repair::{FoundRecord, Mend, Reach, Records, RepairFn, RepairIo, RepairOptions, Repaired};
+pub use repair::{
+    FoundRecord, LineRepair, Reach, Records, RepairFn, RepairIo, RepairOptions, Repaired,
+};
 pub use rewind::{Back, Marks, Turns};
 pub use totals::Totals;
 pub use version::{Step, Version};
@@ -104,9 +106,6 @@ pub struct Format {
     pub settle: Option<SettleFn>,
     /// Opens a session for reading.
     pub read: ReadFn,
-    /// Opens a session at a record that an earlier reading returned, without the records before it.
-    /// `None` where records can be understood only after those before them.
-    pub resume: Option<ResumeFn>,
     /// Opens a session for writing in a version of [`versions`](Self::versions).
     pub write: WriteFn,
     /// Opens a session to which records are added as lines. `None` where a further record changes
@@ -182,8 +181,6 @@ pub struct Format {
 pub type SettleFn = fn(&mut dyn Parts, usize) -> Result<u32>;
 /// Opens a session for reading.
 pub type ReadFn = for<'a> fn(&'a mut dyn Parts, &'a Cx<'a>) -> Result<Reader<'a>>;
-/// Opens a session for reading from the record at this position on.
-pub type ResumeFn = for<'a> fn(&'a mut dyn Parts, Position, &'a Cx<'a>) -> Result<Reader<'a>>;
 /// Returns the members that the software needs and a line lacks, by their names.
 pub type LacksFn = fn(&[u8]) -> Vec<&'static str>;
 /// Opens a session for writing.
@@ -364,7 +361,6 @@ impl Format {
             stem: str::to_owned,
             sniff,
             read,
-            resume: None,
             write,
             append: None,
             plane: None,
@@ -458,16 +454,6 @@ impl Format {
 pub fn no_session(at: Position) -> Error {
     let message = "the stream does not begin with a session";
     Error::unfit(Diagnostic::new(Code::BadRecord, message).at(at))
-}
-
-/// Returns a reader that skips the records before `from`: the [`resume`](Format::resume) of a format
-/// whose records can be understood only after those before them.
-#[must_use]
-pub fn skip_to(reader: Reader<'_>, from: Position) -> Reader<'_> {
-    let before = move |item: &Result<Located<Record>>| {
-        item.as_ref().is_ok_and(|located| located.at.byte < from.byte)
-    };
-    Box::new(reader.skip_while(before))
 }
 
 /// Returns the error for a file whose first record is not the one that its format demands.

@@ -8,12 +8,12 @@
 
 mod extra;
 mod look;
-mod place;
 pub mod template;
+mod unmodelled;
 
 pub use extra::{Extra, misfit, without};
 pub use look::Finder;
-pub use place::Putting;
+pub use unmodelled::Putting;
 
 use crate::json::{Cursor, Fault, Json, Span, text};
 use crate::record::{Field, Kind, Node, Record, Value, block};
@@ -41,13 +41,13 @@ pub enum How {
     Blocks(&'static [BlockType]),
     /// An object whose members are fields of the node itself. Members that no row names go to the
     /// row's field; if the row has none, to the unnamed members, under the object's name.
-    Within(&'static [Row]),
+    Inline(&'static [Row]),
     /// A value that is always the same and therefore no field. Another value is an unnamed member.
-    Fixed(&'static str),
+    Constant(&'static str),
     /// A value without a field: an unnamed member that has a place among the others.
-    Kept,
+    Unmodelled,
     /// A value that the caller reads and writes.
-    Apart,
+    Custom,
 }
 
 /// A type of content block.
@@ -83,22 +83,22 @@ pub const fn within(key: &'static str, rest: Option<Field>, rows: &'static [Row]
         Some(field) => field,
         None => Field::Extra,
     };
-    Row { key, field, how: How::Within(rows) }
+    Row { key, field, how: How::Inline(rows) }
 }
 
 /// Returns a row for a value that is always the same.
 pub const fn fixed(key: &'static str, value: &'static str) -> Row {
-    Row { key, field: Field::Extra, how: How::Fixed(value) }
+    Row { key, field: Field::Extra, how: How::Constant(value) }
 }
 
 /// Returns a row for a value without a field.
 pub const fn kept(key: &'static str) -> Row {
-    Row { key, field: Field::Extra, how: How::Kept }
+    Row { key, field: Field::Extra, how: How::Unmodelled }
 }
 
 /// Returns a row for a value that the caller reads and writes.
 pub const fn apart(key: &'static str) -> Row {
-    Row { key, field: Field::Extra, how: How::Apart }
+    Row { key, field: Field::Extra, how: How::Custom }
 }
 
 /// Function that reads a member in a way of its own; returns whether it did.
@@ -165,7 +165,7 @@ impl<'a> Source<'a> {
     ) -> Result<(), Fault> {
         let first = self.cursor.peek().unwrap_or_default();
         let value: Value = match (&row.how, first) {
-            (How::Within(_) | How::Fixed(_) | How::Kept | How::Apart, _) => {
+            (How::Inline(_) | How::Constant(_) | How::Unmodelled | How::Custom, _) => {
                 return self.placed(key, row, node, extra);
             }
             _ if !row.field.shape().admits(first) => {

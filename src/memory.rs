@@ -202,16 +202,16 @@ impl Sink for Buffer {
         None
     }
 
-    fn mark(&mut self) -> bool {
+    fn checkpoint(&mut self) -> bool {
         self.mark = Some((self.parts.clone(), self.origin.clone()));
         true
     }
 
-    fn forgets(&self) -> bool {
+    fn can_roll_back(&self) -> bool {
         self.mark.is_some()
     }
 
-    fn forget(&mut self) {
+    fn roll_back(&mut self) {
         if let Some((parts, origin)) = self.mark.take() {
             (self.parts, self.origin) = (parts, origin);
         }

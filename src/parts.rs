@@ -265,18 +265,18 @@ pub trait Sink {
     /// Returns the name of the output, without folder and ending; `None` where it has no name.
     fn stem(&self) -> Option<String>;
 
-    /// Remembers the parts created so far, so that later ones can be forgotten; returns false where
-    /// bytes are final as soon as they are written.
-    fn mark(&mut self) -> bool {
+    /// Sets a checkpoint, to which [`roll_back`](Self::roll_back) leads; returns false where bytes are
+    /// final as soon as they are written.
+    fn checkpoint(&mut self) -> bool {
         false
     }
 
-    /// Forgets the parts created since the mark. All their writers must have finished.
-    fn forget(&mut self) {}
+    /// Removes the parts created since the checkpoint. All their writers must have finished.
+    fn roll_back(&mut self) {}
 
-    /// Whether there is a mark. A writer may then rely on an order that most records have, and
+    /// Whether there is a checkpoint. A writer may then rely on an order that most records have, and
     /// [give up](crate::diagnostic::Log::give_up) where they do not have it.
-    fn forgets(&self) -> bool {
+    fn can_roll_back(&self) -> bool {
         false
     }
 

@@ -1,12 +1,12 @@
-//! A session that can be queried: its header, the links of its entries, and the content of each
-//! entry, which is read when it is requested.
+//! A session that can be queried: its header, the links of its entries, and its records, which are
+//! read again when they are requested.
 
-use crate::diagnostic::{Code, Log};
+use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Options, Parts, Reader};
 use crate::formats;
 use crate::json::Json;
-use crate::position::{Located, Position};
+use crate::position::Located;
 use crate::record::{Field, Kind, Record};
 use crate::tree::{Path, Shape, Tree};
 use std::collections::HashMap;
@@ -30,10 +30,11 @@ use std::fmt;
 /// let mut session = Session::open(&pi::FORMAT, &mut parts, &cx)?;
 /// assert_eq!(session.header().node.text(Field::Cwd).as_deref(), Some("/w"));
 /// assert_eq!(session.leaf(), Some(&Json::string("b")));
-/// let a = session.entry(&Json::string("a"))?.expect("an entry");
+/// assert_eq!(session.path(None)?.len(), 2);
+/// let (_, label) = session.labels().next().expect("a label");
+/// assert_eq!(label.text().as_deref(), Some("start"));
+/// let a = session.records(&cx)?.nth(1).expect("a record")?;
 /// assert_eq!(a.value.node.text(Field::Content).as_deref(), Some("Hello"));
-/// assert_eq!(session.label(&Json::string("a")).and_then(Json::text).as_deref(), Some("start"));
-/// assert_eq!(session.children(Some(&Json::string("a")))?[0].at.line, 3);
 /// # Ok::<(), copyist::error::Error>(())
 /// ```
 pub struct Session<'s> {
@@ -42,7 +43,6 @@ pub struct Session<'s> {
     options: Options,
     header: Record,
     tree: Tree,
-    places: Places,
     entries: u64,
     leaf: Option<Json>,
     name: Option<Json>,
@@ -103,7 +103,6 @@ impl<'s> Session<'s> {
             options: cx.options.clone(),
             header,
             tree,
-            places: first.places,
             entries: first.entries,
             leaf,
             name: first.name,
@@ -157,12 +156,6 @@ impl<'s> Session<'s> {
     #[must_use]
     pub fn name(&self) -> Option<&Json> {
         self.name.as_ref().or(self.header.node.json(Field::Name))
-    }
-
-    /// Returns the user's label on an entry.
-    #[must_use]
-    pub fn label(&self, id: &Json) -> Option<&Json> {
-        self.labels.get(id)
     }
 
     /// Returns all labels, by their entries, in no order.
@@ -226,58 +219,6 @@ impl<'s> Session<'s> {
             }
         }
     }
-
-    /// Reads one entry.
-    ///
-    /// # Errors
-    /// If the session cannot be read any more.
-    pub fn entry(&mut self, id: &Json) -> Result<Option<Located<Record>>> {
-        match self.tree.ordinal(id) {
-            Some(ordinal) => Ok(self.nodes(&[ordinal])?.pop()),
-            None => Ok(None),
-        }
-    }
-
-    /// Reads the entries whose parent is `id`, or the roots, in source order.
-    ///
-    /// # Errors
-    /// If the session cannot be read any more.
-    pub fn children(&mut self, id: Option<&Json>) -> Result<Vec<Located<Record>>> {
-        let ordinals = self.tree.children(id);
-        self.nodes(&ordinals)
-    }
-
-    /// Reads the nodes of these ordinals, which must be sorted.
-    fn nodes(&mut self, ordinals: &[u32]) -> Result<Vec<Located<Record>>> {
-        let mut found = Vec::with_capacity(ordinals.len());
-        let mut wanted = ordinals.iter().copied().peekable();
-        let (places, log) = (&self.places, Log::default());
-        let cx = Cx { options: &self.options, log: &log };
-        while let Some(first) = wanted.next() {
-            let (mut next, place) = places.before(first);
-            let mut target = Some(first);
-            let reader = match place {
-                Some(place) => formats::resume(self.format, self.parts, place, &cx)?,
-                None => formats::records(self.format, self.parts, &cx)?,
-            };
-            for located in reader {
-                let located = located?;
-                if !located.value.is_node() {
-                    continue;
-                }
-                if target == Some(next) {
-                    found.push(located);
-                    // A node far off is nearer to a later place.
-                    target = wanted.next_if(|wanted| places.before(*wanted).0 <= next);
-                    if target.is_none() {
-                        break;
-                    }
-                }
-                next += 1;
-            }
-        }
-        Ok(found)
-    }
 }
 
 /// Whether a record is an entry of the session, not a header, a blank line or a damaged line.
@@ -296,7 +237,6 @@ pub fn is_entry(record: &Record) -> bool {
 #[derive(Default)]
 struct Gathering {
     shape: Shape,
-    places: Places,
     header: Option<Record>,
     entries: u64,
     last: Option<Json>,
@@ -307,9 +247,6 @@ struct Gathering {
 impl Gathering {
     fn record(&mut self, located: &Located<Record>) {
         let node = &located.value.node;
-        if located.value.is_node() {
-            self.places.note(self.shape.len() as u32, located.at);
-        }
         self.shape.record(located);
         if is_entry(&located.value) {
             self.entries += 1;
@@ -346,52 +283,6 @@ impl Gathering {
                     header.node.set(field, value.clone());
                 }
             }
-        }
-    }
-}
-
-/// Places of some of the nodes, so that reading can begin near any of them. Their number is
-/// limited, however long the session is.
-struct Places {
-    /// Ordinals, ascending, with their positions.
-    list: Vec<(u32, Position)>,
-    /// Minimum number of nodes between two places.
-    every: u32,
-}
-
-impl Default for Places {
-    fn default() -> Self {
-        Self { list: Vec::new(), every: 1 }
-    }
-}
-
-impl Places {
-    const MOST: usize = 1 << 14;
-
-    fn note(&mut self, ordinal: u32, at: Position) {
-        if let Some((last, place)) = self.list.last()
-            // Reading begins with the first of several nodes at one place.
-            && (place.byte == at.byte || ordinal - last < self.every)
-        {
-            return;
-        }
-        if self.list.len() == Self::MOST {
-            let mut keep = false;
-            self.list.retain(|_| {
-                keep = !keep;
-                keep
-            });
-            self.every *= 2;
-        }
-        self.list.push((ordinal, at));
-    }
-
-    /// Returns the last place that is not behind the node of this ordinal.
-    fn before(&self, ordinal: u32) -> (u32, Option<Position>) {
-        let after = self.list.partition_point(|(noted, _)| *noted <= ordinal);
-        match after.checked_sub(1).and_then(|place| self.list.get(place)) {
-            Some((noted, at)) => (*noted, Some(*at)),
-            None => (0, None),
         }
     }
 }

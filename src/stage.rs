@@ -234,21 +234,21 @@ impl Sink for Stage<'_> {
         self.like.as_ref().map_or_else(|| self.sink.stem(), |like| like.stem.clone())
     }
 
-    fn mark(&mut self) -> bool {
+    fn checkpoint(&mut self) -> bool {
         // Shared parts were added to the sink already, unless they wait here.
         let mark = [self.parts.len(), self.changes.len(), self.adds.len()];
         self.mark = self.waits.then_some(mark);
-        self.forgets()
+        self.can_roll_back()
     }
 
-    fn forget(&mut self) {
+    fn roll_back(&mut self) {
         let Some([parts, changes, adds]) = self.mark.take() else { return };
         self.parts.truncate(parts);
         self.changes.truncate(changes);
         self.adds.truncate(adds);
     }
 
-    fn forgets(&self) -> bool {
+    fn can_roll_back(&self) -> bool {
         self.mark.is_some()
     }
 

@@ -25,7 +25,7 @@ pub fn read(time: &Json) -> Option<Timestamp> {
 ///
 /// ```
 /// use copyist::{json::Json, times};
-/// let time = |number| times::of_number(&Json::worked_out(number)).map(times::with_millis);
+/// let time = |number| times::of_number(&Json::from_f64(number)).map(times::with_millis);
 /// assert_eq!(time(1788339600000.0).as_deref(), Some("2026-09-02T09:00:00.000Z"));
 /// assert_eq!(time(1788339600.5).as_deref(), Some("2026-09-02T09:00:00.500Z"));
 /// assert_eq!(times::of_number(&Json::string("1788339600")), None);

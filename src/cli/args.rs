@@ -1,10 +1,11 @@
 //! Options that several commands share.
 
 use super::Stop;
-use super::inputs::Inputs;
+use super::inputs::{Inputs, Sessions};
 use super::journal::Journaling;
+use super::reading::{Reading, Strictness, Tolerance, Warned};
 use super::run::run_accountably;
-use crate::batch::{Place, RepairSettings, Task};
+use crate::batch::{Action, Place, RepairSettings, Task};
 use crate::format::Options;
 use crate::formats::{FORMATS, Spec};
 use crate::ids::Choice;
@@ -198,14 +199,52 @@ fn seed() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
-/// Evaluates `--repair` and `--quarantine` for commands other than `repair`.
-pub fn repair_settings(
-    repair: bool,
+/// Options of a command that looks at one session.
+#[derive(Debug, Args)]
+pub struct Looking {
+    #[command(flatten)]
+    pub sessions: Sessions,
+    #[command(flatten)]
+    pub reading: Reading,
+    #[command(flatten)]
+    tolerance: Tolerance,
+    #[command(flatten)]
+    pub strictness: Strictness<Warned>,
+}
+
+impl Looking {
+    /// Returns the options for the library. Sessions of versions that are not known are read, too.
+    pub fn options(&self) -> Options {
+        Options { force_version: true, ..self.tolerance.options(self.reading.options()) }
+    }
+
+    /// Returns the task of looking with these options.
+    pub fn task(&self, action: Action, options: Options) -> Task {
+        let task = Task::looking(action, options, &self.reading.source.from);
+        task.failing(self.strictness.fail_on())
+    }
+}
+
+/// Options for repair before another command's work.
+#[derive(Debug, Args)]
+pub struct RepairFirst {
+    /// Repair damaged sessions first
+    ///
+    /// Lines that do not belong to a session go to a quarantine file.
+    #[arg(long)]
+    pub repair: bool,
+    /// Write the quarantine to this file; for one input
+    #[arg(long, value_name = "FILE", requires = "repair")]
     quarantine: Option<PathBuf>,
-    inputs: &Inputs,
-) -> Result<Option<RepairSettings>, Stop> {
-    check_quarantine(quarantine.as_deref(), inputs)?;
-    Ok(repair.then(|| RepairSettings { quarantine, ..RepairSettings::default() }))
+}
+
+impl RepairFirst {
+    /// Returns the settings of the repair, if the user wants one.
+    pub fn settings(self, inputs: &Inputs) -> Result<Option<RepairSettings>, Stop> {
+        check_quarantine(self.quarantine.as_deref(), inputs)?;
+        let quarantine = self.quarantine;
+        Ok(self.repair.then(|| RepairSettings { quarantine, ..RepairSettings::default() }))
+    }
 }
 
 /// Checks that the quarantine file can be written where the user wants it.

@@ -1,9 +1,7 @@
 //! The command `copyist context`.
 
 use super::Stop;
-use super::args::{Ids, Telling};
-use super::inputs::Sessions;
-use super::reading::{Reading, Strictness, Tolerance, Warned};
+use super::args::{Ids, Looking, Telling};
 use super::run::run;
 use crate::batch::{Action, Place, Task};
 use crate::context::{Form, Request};
@@ -46,13 +44,7 @@ pub struct Args {
     #[arg(long, value_name = "HOW", value_enum, default_value = "derived")]
     ids: Ids,
     #[command(flatten)]
-    sessions: Sessions,
-    #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    tolerance: Tolerance,
-    #[command(flatten)]
-    strictness: Strictness<Warned>,
+    looking: Looking,
     #[command(flatten)]
     telling: Telling,
 }
@@ -82,11 +74,7 @@ impl From<Option<Shape>> for Form {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let options = Options {
-            ids: self.ids.choice(),
-            force_version: true,
-            ..self.tolerance.options(self.reading.options())
-        };
+        let options = Options { ids: self.ids.choice(), ..self.looking.options() };
         let request = Request {
             leaf: self.leaf,
             details: self.details,
@@ -97,9 +85,8 @@ impl Args {
         };
         let task = Task {
             place: Place::One("-".into()),
-            ..Task::looking(Action::Context(request), options, &self.reading.source.from)
+            ..self.looking.task(Action::Context(request), options)
         };
-        let task = task.failing(self.strictness.fail_on());
-        run("context", task, &self.sessions.one(self.path, "context")?, &self.telling)
+        run("context", task, &self.looking.sessions.one(self.path, "context")?, &self.telling)
     }
 }

@@ -1,6 +1,6 @@
 //! The command `copyist convert`.
 
-use super::args::{Keeping, Layout, Masking, Telling, Writing, repair_settings};
+use super::args::{Keeping, Layout, Masking, RepairFirst, Telling, Writing};
 use super::inputs::{Batch, Inputs};
 use super::names::Target;
 use super::reading::{Losing, Reading, Strictness, Tolerance};
@@ -11,7 +11,6 @@ use crate::formats::{Spec, canonical};
 use crate::show::{Form, Request};
 use clap::ValueEnum;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
 
 /// Write sessions in another format, or an older version of their own
 ///
@@ -25,7 +24,7 @@ pub struct Args {
     #[arg(short = 't', long = "to", value_name = "FORMAT", value_parser = names::target(), hide_possible_values = true)]
     to: Target,
     /// Write several sessions as one
-    #[arg(long, value_name = "WHAT", value_enum, conflicts_with = "redact")]
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["redact", "repair"])]
     join: Option<Join>,
     /// Replace the folder OLD by NEW in the paths that agents use to find sessions, also in paths
     /// below OLD; messages are not changed
@@ -38,14 +37,8 @@ pub struct Args {
     /// the input in a layout of its own; both programs read the output
     #[arg(long, value_name = "NAME", value_parser = names::dialect(), hide_possible_values = true)]
     dialect: Option<&'static Format>,
-    /// Repair damaged sessions first
-    ///
-    /// Lines that do not belong to a session go to a quarantine file.
-    #[arg(long, conflicts_with = "join")]
-    repair: bool,
-    /// Write the quarantine to this file; for one input
-    #[arg(long, value_name = "FILE", requires = "repair")]
-    quarantine: Option<PathBuf>,
+    #[command(flatten)]
+    repair_first: RepairFirst,
     #[command(flatten)]
     batch: Batch,
     #[command(flatten)]
@@ -121,7 +114,7 @@ impl Args {
             ("--map-path", !self.map_path.is_empty()),
             ("--cwd", self.cwd.is_some()),
             ("--dialect", self.dialect.is_some()),
-            ("--repair", self.repair),
+            ("--repair", self.repair_first.repair),
             ("--origin", self.keeping.origin.is_some()),
             ("--layout native", self.writing.layout == Layout::Native),
         ];
@@ -173,7 +166,7 @@ impl Args {
         }
         let action = Action::Convert(to);
         let task = Task {
-            repair_first: repair_settings(self.repair, self.quarantine, &inputs)?,
+            repair_first: self.repair_first.settings(&inputs)?,
             place,
             policy: self.writing.policy(),
             origin,

@@ -1,10 +1,9 @@
 //! The command `copyist diff`.
 
-use super::args::Telling;
+use super::args::{Looking, Telling};
 use super::changes::Printer;
-use super::inputs::Sessions;
 use super::progress::Progress;
-use super::reading::{Reading, Source, Strictness, Tolerance, Warned};
+use super::reading::Source;
 use super::run::{check_report, write_report};
 use super::show::{Show, width};
 use super::turn_changes;
@@ -46,13 +45,7 @@ pub struct Args {
     #[arg(long, value_name = "COLUMNS", env = "COPYIST_WIDTH")]
     pub width: Option<u16>,
     #[command(flatten)]
-    sessions: Sessions,
-    #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    tolerance: Tolerance,
-    #[command(flatten)]
-    strictness: Strictness<Warned>,
+    looking: Looking,
     #[command(flatten)]
     pub telling: Telling,
 }
@@ -79,12 +72,11 @@ impl Args {
         if let Some(report) = &self.telling.report {
             check_report(report, &[])?;
         }
-        let options =
-            Options { force_version: true, ..self.tolerance.options(self.reading.options()) };
+        let options = self.looking.options();
         let logs = [Log::default(), Log::default()];
         let [log_a, log_b] = &logs;
-        let mut a = Opened::new(&job_a, &self.reading.source, log_a);
-        let mut b = Opened::new(&job_b, &self.reading.source, log_b);
+        let mut a = Opened::new(&job_a, &self.looking.reading.source, log_a);
+        let mut b = Opened::new(&job_b, &self.looking.reading.source, log_b);
         let same = match self.by {
             Some(By::Turn) => self.compare_turns([&mut a, &mut b], logs.each_ref(), &options)?,
             None => self.compare(&mut a, &mut b, logs.each_ref(), &options),
@@ -94,7 +86,7 @@ impl Args {
         let mut reports = Vec::new();
         for (mut report, log) in [a.report, b.report].into_iter().zip(logs) {
             report.findings = log.into_findings();
-            exit = exit.max(report.exit_code(self.strictness.fail_on()));
+            exit = exit.max(report.exit_code(self.looking.strictness.fail_on()));
             summary.add(&report);
             show.file(&report, &Progress::none());
             reports.push(report);
@@ -117,7 +109,7 @@ impl Args {
             return Err(Stop::usage("standard input cannot be both sessions"));
         }
         let one = |path: &PathBuf| {
-            let inputs = self.sessions.one(Some(path.clone()), "diff")?;
+            let inputs = self.looking.sessions.one(Some(path.clone()), "diff")?;
             inputs
                 .list(&Written::default())?
                 .jobs

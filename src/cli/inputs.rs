@@ -75,8 +75,8 @@ impl Sessions {
     }
 
     /// Selects this session, if there is one.
-    pub fn or(self, session: Option<String>) -> Self {
-        Self { session: self.session.or(session), ..self }
+    pub fn or(&self, session: Option<String>) -> Self {
+        Self { session: self.session.clone().or(session), ..*self }
     }
 
     /// Returns the session at `path` as the input of a command that takes one.

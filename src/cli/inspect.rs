@@ -1,12 +1,9 @@
 //! The command `copyist inspect`.
 
 use super::Stop;
-use super::args::Telling;
-use super::inputs::Sessions;
-use super::reading::{Reading, Strictness, Tolerance, Warned};
+use super::args::{Looking, Telling};
 use super::run::run;
-use crate::batch::{Action, Task};
-use crate::format::Options;
+use crate::batch::Action;
 use crate::inspect::Request;
 use std::path::PathBuf;
 
@@ -34,25 +31,16 @@ pub struct Args {
     #[arg(long, value_name = "COLUMNS", env = "COPYIST_WIDTH")]
     width: Option<u16>,
     #[command(flatten)]
-    sessions: Sessions,
-    #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    tolerance: Tolerance,
-    #[command(flatten)]
-    strictness: Strictness<Warned>,
+    looking: Looking,
     #[command(flatten)]
     telling: Telling,
 }
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let inputs = self.sessions.one(self.path, "inspect")?;
-        let options =
-            Options { force_version: true, ..self.tolerance.options(self.reading.options()) };
+        let inputs = self.looking.sessions.one(self.path, "inspect")?;
         let request = Request { full: self.full, rows: self.rows };
-        let task = Task::looking(Action::Inspect(request), options, &self.reading.source.from)
-            .failing(self.strictness.fail_on());
+        let task = self.looking.task(Action::Inspect(request), self.looking.options());
         let telling = Telling { width: self.width, all_turns: self.turns, ..self.telling };
         run("inspect", task, &inputs, &telling)
     }

@@ -1,6 +1,6 @@
 //! The command `copyist migrate`.
 
-use super::args::{InPlace, Layout, Telling, Writing, repair_settings};
+use super::args::{InPlace, Layout, RepairFirst, Telling, Writing};
 use super::inputs::Batch;
 use super::reading::{Losing, Reading, Strictness, Tolerance};
 use super::{Stop, names};
@@ -29,14 +29,8 @@ pub struct Args {
     /// default is that of its first command, else `/`
     #[arg(long, value_name = "DIR", value_parser = folder)]
     cwd: Option<String>,
-    /// Repair damaged sessions first
-    ///
-    /// Lines that do not belong to a session go to a quarantine file.
-    #[arg(long)]
-    repair: bool,
-    /// Write the quarantine to this file; for one input
-    #[arg(long, value_name = "FILE", requires = "repair")]
-    quarantine: Option<PathBuf>,
+    #[command(flatten)]
+    repair_first: RepairFirst,
     #[command(flatten)]
     batch: Batch,
     #[command(flatten)]
@@ -80,7 +74,7 @@ impl Args {
         };
         let action = Action::Migrate(self.to);
         let task = Task {
-            repair_first: repair_settings(self.repair, self.quarantine, &inputs)?,
+            repair_first: self.repair_first.settings(&inputs)?,
             place,
             policy: self.writing.policy(),
             ..Task::looking(action, options, &self.reading.source.from)

@@ -1,13 +1,10 @@
 //! The command `copyist show`.
 
-use super::args::{Masking, Telling, When};
-use super::inputs::Sessions;
+use super::args::{Looking, Masking, Telling, When};
 use super::machine::{self, Among};
-use super::reading::{Reading, Strictness, Tolerance, Warned};
 use super::run::run;
 use super::{Stop, pager, show, style};
 use crate::batch::{Action, JobSource, Place, Task};
-use crate::format::Options;
 use crate::show::{Branches, Form, Request, Tools};
 use crate::store::Policy;
 use clap::ValueEnum;
@@ -58,13 +55,7 @@ pub struct Args {
     #[arg(long, value_name = "COLUMNS", env = "COPYIST_WIDTH")]
     width: Option<u16>,
     #[command(flatten)]
-    sessions: Sessions,
-    #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    tolerance: Tolerance,
-    #[command(flatten)]
-    strictness: Strictness<Warned>,
+    looking: Looking,
     #[command(flatten)]
     masking: Masking,
     #[command(flatten)]
@@ -128,11 +119,11 @@ fn branches(text: &str) -> Result<Branches, String> {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let (path, session) = match (self.path, &self.sessions) {
+        let (path, session) = match (self.path, &self.looking.sessions) {
             (None, sessions) if !sessions.is_named() => chosen(!self.telling.json)?,
             (path, _) => (path, None),
         };
-        let inputs = self.sessions.or(session).one(path, "show")?;
+        let inputs = self.looking.sessions.or(session).one(path, "show")?;
         let output = self.output.unwrap_or_else(|| "-".into());
         let to_screen = output.as_os_str() == "-";
         let text = self.form == Shape::Text;
@@ -156,19 +147,16 @@ impl Args {
                 Shape::Yaml => Form::Yaml,
             },
         };
-        let options =
-            Options { force_version: true, ..self.tolerance.options(self.reading.options()) };
         let for_others = matches!(self.form, Shape::Markdown | Shape::Html);
-        let options = self.masking.options(options, for_others)?;
+        let options = self.masking.options(self.looking.options(), for_others)?;
         let screen =
             if stdout().is_terminal() { pager::open } else { || Box::new(stdout()) as Box<_> };
         let task = Task {
             place: Place::One(output),
             policy: Policy { force: self.force, dry: false },
             screen,
-            ..Task::looking(Action::View(request), options, &self.reading.source.from)
+            ..self.looking.task(Action::View(request), options)
         };
-        let task = task.failing(self.strictness.fail_on());
         // The pager has the screen.
         let progress = if to_screen { When::Never } else { self.telling.progress };
         run("show", task, &inputs, &Telling { progress, ..self.telling })

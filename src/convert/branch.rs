@@ -82,10 +82,10 @@ impl Branch {
         let tree = std::mem::take(&mut survey.shape).finish();
         // A file of the target's own format had the same faults; the user may have edited a stream.
         let stream = from.name == canonical::FORMAT.name
-            && (home == SourceKind::Elsewhere || to.version().tree);
+            && (home == SourceKind::OtherFormat || to.version().tree);
         let leaf = survey.leaf.as_ref().filter(|_| stream);
         report_faults(&tree, leaf, (stream && to.version().tree, fits), cx);
-        if fits || home == SourceKind::There {
+        if fits || home == SourceKind::Same {
             return Ok(None);
         }
         Self::chosen(&tree, survey, (from, parts), to, (cx, &quiet))

@@ -3,7 +3,7 @@
 //! lost.
 
 use super::plainly;
-use super::stream::{are_same, closed, linked, missing};
+use super::stream::{are_same, missing, relinked, renumbered};
 use super::work::Work;
 use crate::convert;
 use crate::diagnostic::Log;
@@ -62,14 +62,14 @@ pub fn edited(
             let before = missing(&mut edit.before, &quiet)?;
             lost.retain(|parent| !before.contains(parent));
         }
-        if let Some(linked) = linked(&lost, &mut edit.after, sink, &quiet)? {
-            edit.after = linked;
+        if let Some(relinked) = relinked(&lost, &mut edit.after, sink, &quiet)? {
+            edit.after = relinked;
         }
         // Turns that were in order before are to be so again.
-        if closed(home, &mut edit.before, sink, &quiet)?.is_none()
-            && let Some(closed) = closed(home, &mut edit.after, sink, &quiet)?
+        if renumbered(home, &mut edit.before, sink, &quiet)?.is_none()
+            && let Some(renumbered) = renumbered(home, &mut edit.after, sink, &quiet)?
         {
-            edit.after = closed;
+            edit.after = renumbered;
         }
     }
     let mut before = Stage::trial(sink);

@@ -45,8 +45,8 @@ pub fn write(
         }
     };
     if speaks(parts, cx) && !has_content_of(to, parts, &mut stage, &inner)? {
-        let mut linked = linked(&missing(parts, cx)?, parts, &mut stage, cx)?;
-        let parts = linked.as_mut().map_or(parts, |linked| linked);
+        let mut relinked = relinked(&missing(parts, cx)?, parts, &mut stage, cx)?;
+        let parts = relinked.as_mut().map_or(parts, |relinked| relinked);
         if !has_content_of(to, parts, &mut stage, &inner)? {
             let made = stage.whole()?;
             drop(stage);
@@ -77,7 +77,7 @@ fn adapted(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
-    for simpler in [straight, closed] {
+    for simpler in [on_branch, renumbered] {
         let findings = Log::default();
         let simpler = simpler(to, parts, sink, &Cx { options: cx.options, log: &findings })?;
         if let Some(mut simpler) = simpler
@@ -122,7 +122,7 @@ fn finish_if_same(
 
 /// Returns the stream without the messages beside its branch, where it has some and a file of the
 /// format has only one path.
-fn straight(
+fn on_branch(
     to: Spec,
     parts: &mut dyn Parts,
     sink: &mut dyn Sink,
@@ -135,7 +135,7 @@ fn straight(
     }
     let log = Log::default();
     let mut node = 0;
-    let straight = rewritten(parts, sink, &Cx { options: cx.options, log: &log }, &mut |record| {
+    let on_branch = rewritten(parts, sink, &Cx { options: cx.options, log: &log }, &mut |record| {
         let gone = record.is_node() && beside.binary_search(&node).is_ok();
         node += u32::from(record.is_node());
         if gone {
@@ -144,12 +144,12 @@ fn straight(
         !gone
     });
     report_losses(to, cx);
-    straight.map(Some)
+    on_branch.map(Some)
 }
 
 /// Returns the stream with its turns numbered from the beginning, where turns, or all messages in
 /// them, were removed.
-pub fn closed(
+pub fn renumbered(
     to: Spec,
     parts: &mut dyn Parts,
     sink: &mut dyn Sink,
@@ -192,7 +192,7 @@ fn print(id: &Json) -> u64 {
 
 /// Returns the stream in which each entry with one of these parents, which are missing, follows the
 /// entry before it: a user who deletes an entry means no other entry.
-pub fn linked(
+pub fn relinked(
     missing: &HashSet<u64>,
     parts: &mut dyn Parts,
     sink: &mut dyn Sink,
@@ -204,7 +204,7 @@ pub fn linked(
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let mut last = Json::constant("null");
-    let linked = rewritten(parts, sink, &quiet, &mut |record| {
+    let relinked = rewritten(parts, sink, &quiet, &mut |record| {
         if record.is_node() {
             let parent = record.node.json(Field::Parent);
             if parent.is_some_and(|parent| missing.contains(&print(parent))) {
@@ -214,7 +214,7 @@ pub fn linked(
         }
         true
     });
-    linked.map(Some)
+    relinked.map(Some)
 }
 
 /// Returns the stream with some records changed, or left out where `change` returns false.
@@ -242,21 +242,21 @@ fn rewritten(
 /// Returns the numbers of the turns that have messages; `None` if those are all turns, and they are
 /// numbered in order.
 fn places(reader: Reader<'_>) -> Result<Option<BTreeMap<u64, u64>>> {
-    let (mut turns, mut findings) = (Vec::<u64>::new(), BTreeSet::new());
+    let (mut turns, mut with_messages) = (Vec::<u64>::new(), BTreeSet::new());
     for item in reader {
         let record = item?.value;
         match record.kind {
             Kind::Turn => turns.push(number(&record, Field::Number).unwrap_or_default()),
-            Kind::Message => findings.extend(number(&record, Field::Turn)),
+            Kind::Message => with_messages.extend(number(&record, Field::Turn)),
             _ => {}
         }
     }
     let sorted = !turns.is_empty() && turns.is_sorted_by(|a, b| a < b);
-    if !sorted || findings.iter().any(|turn| turns.binary_search(turn).is_err()) {
+    if !sorted || with_messages.iter().any(|turn| turns.binary_search(turn).is_err()) {
         return Ok(None);
     }
     let places: BTreeMap<_, _> =
-        turns.iter().copied().filter(|t| findings.contains(t)).zip(1..).collect();
+        turns.iter().copied().filter(|t| with_messages.contains(t)).zip(1..).collect();
     let same = places.len() == turns.len() && places.iter().all(|(turn, place)| turn == place);
     Ok((!same).then_some(places))
 }

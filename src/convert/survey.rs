@@ -16,12 +16,12 @@ use std::ops::ControlFlow;
 pub enum SourceKind {
     /// Another format, or none.
     #[default]
-    Elsewhere,
+    OtherFormat,
     /// Another version of the target's format.
-    Near,
+    OtherVersion,
     /// The target itself, or another linear version of its format: the target has a place for all
     /// of it.
-    There,
+    Same,
 }
 
 impl SourceKind {
@@ -30,9 +30,9 @@ impl SourceKind {
         let linear = source.version.is_some_and(|version| !version.tree);
         let same = source.version.is_some_and(|version| version.number == to.version().number);
         match source.format.name == to.format.name {
-            true if linear || same => Self::There,
-            true => Self::Near,
-            false => Self::Elsewhere,
+            true if linear || same => Self::Same,
+            true => Self::OtherVersion,
+            false => Self::OtherFormat,
         }
     }
 }
@@ -89,8 +89,8 @@ impl Survey {
         } else if *kind == Kind::Session {
             self.source = SourceKind::of(node, to);
             match (self.source, to.version().tree) {
-                (SourceKind::There, true) => return ControlFlow::Continue(()),
-                (SourceKind::There, false) => return ControlFlow::Break(()),
+                (SourceKind::Same, true) => return ControlFlow::Continue(()),
+                (SourceKind::Same, false) => return ControlFlow::Break(()),
                 _ => {}
             }
             let leaf = node.json(Field::Leaf).map(|leaf| (leaf.clone(), located.at));

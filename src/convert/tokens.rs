@@ -78,7 +78,7 @@ impl Tokens {
             && counts.iter().any(|(_, count)| *count > 0.0)
         {
             let mut usage = Node::default();
-            counts.iter().for_each(|(field, count)| usage.set(*field, Json::worked_out(*count)));
+            counts.iter().for_each(|(field, count)| usage.set(*field, Json::from_f64(*count)));
             answer.value.node.set(Field::Usage, usage);
         }
         true

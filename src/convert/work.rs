@@ -150,7 +150,7 @@ impl<'a> Work<'a> {
         let from = from.format;
         let log = Log::default();
         let inner = Cx { options: cx.options, log: &log };
-        if let Some(mut ahead) = Work::ahead(from, to, &inner).filter(|_| sink.mark()) {
+        if let Some(mut ahead) = Work::ahead(from, to, &inner).filter(|_| sink.checkpoint()) {
             parts.keep()?;
             let done = ahead.records(parts, sink);
             drop(ahead);
@@ -158,7 +158,7 @@ impl<'a> Work<'a> {
                 cx.log.take_over(log);
                 return done.map(Option::unwrap_or_default);
             }
-            sink.forget();
+            sink.roll_back();
         }
         Work::of(from, to, parts, cx)?.all(parts, sink)
     }
@@ -175,14 +175,14 @@ impl<'a> Work<'a> {
         sink: &mut dyn Sink,
     ) -> Result<u64> {
         parts.keep()?;
-        if !sink.mark() {
+        if !sink.checkpoint() {
             return self.all(parts, sink);
         }
         let count = self.all(parts, sink)?;
         if !self.cx.log.gave_up() {
             return Ok(count);
         }
-        sink.forget();
+        sink.roll_back();
         let (from, to, log) = (self.from, self.to, Log::default());
         let quiet = Cx { options: self.cx.options, log: &log };
         Work::of(from, to, parts, &quiet)?.all(parts, sink)

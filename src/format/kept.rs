@@ -1,10 +1,10 @@
 //! Records of a small session, kept so that it is parsed once, however often it is read.
 
-use super::{Cx, Format, Options, Parts, Reader, skip_to};
+use super::{Cx, Format, Options, Parts, Reader};
 use crate::diagnostic::{Diagnostic, Findings, Log};
 use crate::error::Result;
 use crate::parts::watched::Watched;
-use crate::position::{Located, Position};
+use crate::position::Located;
 use crate::record::Record;
 use std::ops::Range;
 use std::rc::Rc;
@@ -49,22 +49,6 @@ impl Format {
         match of(self, parts, cx)? {
             Some(records) => Ok(records),
             None => (self.read)(parts, cx),
-        }
-    }
-
-    /// Opens a session at a record that an earlier reading returned.
-    ///
-    /// # Errors
-    /// The errors of [`read`](Self::read).
-    pub fn resume<'a>(
-        &self,
-        parts: &'a mut dyn Parts,
-        from: Position,
-        cx: &'a Cx<'a>,
-    ) -> Result<Reader<'a>> {
-        match self.resume {
-            Some(resume) => resume(parts, from, cx),
-            None => Ok(skip_to(self.records(parts, cx)?, from)),
         }
     }
 }

@@ -151,12 +151,12 @@ pub struct Reach {
 
 /// Repairs the structure of one part whose records are lines. All pieces are shown once or more;
 /// then, when everything is decided, they are shown a last time to be written.
-pub trait Mend {
+pub trait LineRepair {
     /// Looks at a record. Returns `false` if the bytes are not a record, and nothing was noted.
     fn look(&mut self, record: &FoundRecord<'_>) -> bool;
 
     /// Whether the record that was looked at last is not set aside, as far as that is known.
-    fn stays(&self) -> bool {
+    fn is_kept(&self) -> bool {
         true
     }
 
@@ -165,10 +165,10 @@ pub trait Mend {
 
     /// Looks at bytes that are set aside. The remainder of a record may show the place of the
     /// record.
-    fn aside(&mut self, _bytes: &[u8], _code: Code) {}
+    fn quarantined(&mut self, _bytes: &[u8], _code: Code) {}
 
     /// Ends a showing: returns whether everything must be shown once more before it can be written.
-    fn again(&mut self) -> bool {
+    fn needs_another_pass(&mut self) -> bool {
         false
     }
 
@@ -192,7 +192,7 @@ pub trait Mend {
     fn write(&mut self, record: &FoundRecord<'_>, out: &mut Vec<u8>) -> Option<Code>;
 
     /// Returns the bytes that the record written last has lost, which are set aside.
-    fn taken_out(&mut self) -> Vec<(Vec<u8>, Code)> {
+    fn removed_parts(&mut self) -> Vec<(Vec<u8>, Code)> {
         Vec::new()
     }
 

@@ -12,9 +12,8 @@ pub mod connectonion;
 pub mod pi;
 
 use crate::error::Result;
-use crate::format::{Cx, Format, Parts, Reader, Version, skip_to};
+use crate::format::{Cx, Format, Parts, Reader, Version};
 use crate::named::Named;
-use crate::position::Position;
 use crate::record::{Field, Node};
 
 /// Every format, in the order in which the program lists them.
@@ -57,27 +56,6 @@ pub fn records<'a>(
 pub fn named<'a>(format: &Format, records: Reader<'a>, cx: &'a Cx<'a>) -> Reader<'a> {
     let stream = format.name == canonical::FORMAT.name;
     if stream { canonical::named(records, is_of_a_tree, cx) } else { records }
-}
-
-/// Reads a session as a tree, from the record at this position on.
-///
-/// # Errors
-/// The errors of [`records`].
-pub fn resume<'a>(
-    format: &Format,
-    parts: &'a mut dyn Parts,
-    from: Position,
-    cx: &'a Cx<'a>,
-) -> Result<Reader<'a>> {
-    if format.name != canonical::FORMAT.name {
-        return format.resume(parts, from, cx);
-    }
-    let first = format.records(parts, cx)?.next().transpose()?;
-    if first.is_some_and(|first| is_of_a_tree(&first.value.node)) {
-        return format.resume(parts, from, cx);
-    }
-    // An omitted identifier follows from the entries before.
-    Ok(skip_to(records(format, parts, cx)?, from))
 }
 
 /// Whether the source of a session is a tree, in whose files entries may lack identifiers.

@@ -92,17 +92,6 @@ impl Writes {
         self.all.is_empty()
     }
 
-    /// Number of bytes that are added to existing files.
-    pub fn grown(&self) -> u64 {
-        let bytes = |write: &Write| match write {
-            Write::Grow { from, skip, .. } => {
-                from.metadata().map_or(0, |meta| meta.len()).saturating_sub(*skip)
-            }
-            _ => 0,
-        };
-        self.all.iter().map(bytes).sum()
-    }
-
     /// Writes the files, and before that an entry in a new journal, by which `undo` takes them away.
     pub fn carry_out(&self, (command, outcome): (&str, &str), journal: &Path) -> Result<()> {
         let targets: Vec<_> = self.all.iter().map(|write| place_of(write.to())).collect();

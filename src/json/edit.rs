@@ -120,24 +120,6 @@ impl Edits {
     }
 }
 
-impl Edits {
-    /// Returns the place of each change in the text that [`apply`](Self::apply) wrote last, and in
-    /// the text that it was given.
-    pub fn places(&self, close: usize, empty: bool) -> Vec<(Span, Span)> {
-        let (mut done, mut at) = (0, 0);
-        let mut place = |old: Span, length: usize| {
-            let start = at + old.start - done;
-            (done, at) = (old.end, start + length);
-            (Span { start, end: at }, old)
-        };
-        let replaced = self.replaced.iter().map(|(old, new)| (*old, new.end - new.start));
-        let end = Span { start: close, end: close };
-        let length = self.added.len() - usize::from(empty && !self.added.is_empty());
-        let added = Some((end, length)).filter(|(_, length)| *length > 0);
-        replaced.chain(added).map(|(old, length)| place(old, length)).collect()
-    }
-}
-
 /// Returns the place of the list `name` of an object in a line.
 fn list_in(line: &[u8], object: Span, name: &str) -> Option<Span> {
     let mut cursor = Cursor::new(object.of(line));

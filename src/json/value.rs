@@ -57,11 +57,11 @@ impl Json {
     ///
     /// ```
     /// # use copyist::json::Json;
-    /// assert_eq!(Json::worked_out(2.5).as_bytes(), b"2.5");
-    /// assert_eq!(Json::worked_out(f64::INFINITY).float(), Some(f64::MAX));
+    /// assert_eq!(Json::from_f64(2.5).as_bytes(), b"2.5");
+    /// assert_eq!(Json::from_f64(f64::INFINITY).float(), Some(f64::MAX));
     /// ```
     #[must_use]
-    pub fn worked_out(value: f64) -> Self {
+    pub fn from_f64(value: f64) -> Self {
         let nearest = if value.is_nan() { 0.0 } else { value.clamp(f64::MIN, f64::MAX) };
         Self(nearest.to_string().into_bytes().into())
     }

@@ -3,7 +3,7 @@
 //! The members without a field are kept in `extra` as everywhere; between them, [`PLACE`] marks
 //! the places of the members with a field. So `extra` is a template of the object, and the object
 //! is written again with its own order of members. An object whose members are fields of the node
-//! itself ([`How::Within`]) has a template of its own in its place.
+//! itself ([`How::Inline`]) has a template of its own in its place.
 
 use super::{Extra, How, Object, Row, Source, Taking};
 use crate::json::{Fault, Json, text};
@@ -31,7 +31,7 @@ pub fn read(
         }
         let name = source.spelling(key);
         match rows.iter().find(|row| text::is(name, row.key)) {
-            Some(Row { how: How::Within(inner), .. }) => match source.cursor.peek() {
+            Some(Row { how: How::Inline(inner), .. }) => match source.cursor.peek() {
                 Some(b'{') => {
                     let mut own = Extra::default();
                     read(source, inner, node, &mut own, &mut |_, _, _| Ok(false))?;
@@ -71,7 +71,7 @@ pub fn write(
             continue;
         }
         let row = place.and_then(|place| rows.get(place));
-        if let Some(Row { how: How::Within(inner), .. }) = row {
+        if let Some(Row { how: How::Inline(inner), .. }) = row {
             let own = Json::checked(template.bytes().slice_ref(value));
             match value.starts_with(b"{") {
                 true => within(inner, node, &own, object.key(&name)),
@@ -90,10 +90,10 @@ pub fn write(
     }
     for (row, _) in rows.iter().zip(named).filter(|(_, named)| !named) {
         match (&row.how, node.get(row.field)) {
-            (How::Within(inner), _) if has_any(inner, node) => {
+            (How::Inline(inner), _) if has_any(inner, node) => {
                 within(inner, node, &EMPTY, object.key(row.key));
             }
-            (How::Within(_), _) | (_, None) => {}
+            (How::Inline(_), _) | (_, None) => {}
             (_, Some(value)) => object.row(row, value),
         }
     }

@@ -5,9 +5,10 @@ use super::record_store::RecordStore;
 use crate::error::Result;
 use crate::format::{Cx, Format, Parts, Reader};
 use crate::formats::canonical;
+use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Kind, Record};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The records of a file as it is now.
 pub struct FileRecords {
@@ -85,4 +86,34 @@ impl FileRecords {
         }
         Ok(now)
     }
+
+    /// Replaces identifiers in these fields of all records.
+    pub fn rename(&mut self, fields: &[Field], names: &HashMap<Json, Json>) -> Result<()> {
+        for number in 0..self.names.len() as u32 {
+            let mut record = self.record(number)?;
+            let mut changed = false;
+            for field in fields {
+                let Some(before) = record.node.json(*field) else { continue };
+                let after = renamed(before, names);
+                if after != *before {
+                    record.node.set(*field, after);
+                    changed = true;
+                }
+            }
+            if changed {
+                self.replacements.insert(number, record);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Replaces the identifiers of messages in references.
+pub fn renamed(list: &Json, names: &HashMap<Json, Json>) -> Json {
+    if list.as_bytes().first() != Some(&b'[') {
+        return names.get(list).unwrap_or(list).clone();
+    }
+    let items: Vec<_> = list.elements().map(|item| renamed(&item, names)).collect();
+    let items: Vec<_> = items.iter().map(Json::as_bytes).collect();
+    Json::checked([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into())
 }

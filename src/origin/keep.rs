@@ -308,18 +308,18 @@ impl Sink for Measured<'_> {
         self.sink.stem()
     }
 
-    fn mark(&mut self) -> bool {
+    fn checkpoint(&mut self) -> bool {
         self.written.mark = self.written.parts.len();
-        self.sink.mark()
+        self.sink.checkpoint()
     }
 
-    fn forget(&mut self) {
+    fn roll_back(&mut self) {
         self.written.parts.truncate(self.written.mark);
-        self.sink.forget();
+        self.sink.roll_back();
     }
 
-    fn forgets(&self) -> bool {
-        self.sink.forgets()
+    fn can_roll_back(&self) -> bool {
+        self.sink.can_roll_back()
     }
 
     fn spool(&mut self) -> Result<Box<dyn Spool>> {

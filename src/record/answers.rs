@@ -209,7 +209,7 @@ fn sum(a: &Node, b: &Node) -> Node {
             (Value::Node(a), Some(Value::Node(b))) => Some(Value::Node(sum(a, b))),
             (Value::Json(a), Some(Value::Json(b))) => {
                 let both = a.float().zip(b.float());
-                both.map(|(a, b)| Value::Json(Json::worked_out(a + b)))
+                both.map(|(a, b)| Value::Json(Json::from_f64(a + b)))
             }
             (value, None) => Some(value.clone()),
             _ => None,
@@ -231,7 +231,7 @@ fn apart(usage: &Node) -> Node {
     let put_in = number(Field::InputTokens);
     let twice = number(Field::Total) == put_in + number(Field::OutputTokens);
     if cached > 0.0 && twice && cached <= put_in {
-        told.set(Field::InputTokens, Json::worked_out(put_in - cached));
+        told.set(Field::InputTokens, Json::from_f64(put_in - cached));
     }
     told
 }

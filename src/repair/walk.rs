@@ -4,7 +4,7 @@
 use super::pieces::{Found, Part, Pieces};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Mend, Records, RepairIo, RepairOptions};
+use crate::format::{Cx, LineRepair, Records, RepairIo, RepairOptions};
 use crate::position::Position;
 use std::io::Write;
 
@@ -32,13 +32,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Shows everything until the format has decided.
-    pub fn look(&mut self, bench: &mut dyn RepairIo, mend: &mut dyn Mend) -> Result<()> {
+    pub fn look(&mut self, bench: &mut dyn RepairIo, mend: &mut dyn LineRepair) -> Result<()> {
         loop {
             let source = bench.parts().open(&self.part)?;
             self.blank = None;
             let blank = &mut self.blank;
             self.pieces.walk(source, &mut |part| Ok(look(mend, part, blank)))?;
-            if !mend.again() {
+            if !mend.needs_another_pass() {
                 return Ok(());
             }
         }
@@ -50,23 +50,23 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether the part is changed.
-    pub fn changes(&self, mend: &dyn Mend) -> bool {
+    pub fn changes(&self, mend: &dyn LineRepair) -> bool {
         self.pieces.found.damaged || mend.changes() || self.cut(mend).is_some()
     }
 
     /// Whether bytes of the part are set aside.
-    pub fn removes(&self, mend: &dyn Mend) -> bool {
+    pub fn removes(&self, mend: &dyn LineRepair) -> bool {
         self.pieces.found.aside > 0 || mend.removes() || self.cut(mend).is_some()
     }
 
     /// Returns where blank lines begin that are set aside, and why.
-    fn cut(&self, mend: &dyn Mend) -> Option<(Position, Code)> {
+    fn cut(&self, mend: &dyn LineRepair) -> Option<(Position, Code)> {
         self.blank.zip(mend.blank_end())
     }
 
     /// Ends the repair of a session that is this part alone: writes it. Returns whether it is
     /// changed.
-    pub fn settle(self, bench: &mut dyn RepairIo, mend: &mut dyn Mend) -> Result<bool> {
+    pub fn settle(self, bench: &mut dyn RepairIo, mend: &mut dyn LineRepair) -> Result<bool> {
         bench.begin(self.removes(mend))?;
         let changed = self.changes(mend);
         self.write(bench, mend)?;
@@ -74,7 +74,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Writes the repaired part.
-    pub fn write(mut self, bench: &mut dyn RepairIo, mend: &mut dyn Mend) -> Result<()> {
+    pub fn write(mut self, bench: &mut dyn RepairIo, mend: &mut dyn LineRepair) -> Result<()> {
         if !self.changes(mend) {
             return bench.keep(&self.part);
         }
@@ -96,7 +96,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn look(mend: &mut dyn Mend, part: Part<'_>, blank: &mut Option<Position>) -> bool {
+fn look(mend: &mut dyn LineRepair, part: Part<'_>, blank: &mut Option<Position>) -> bool {
     match part {
         Part::Blank(_, at, _) => {
             blank.get_or_insert(at);
@@ -105,13 +105,13 @@ fn look(mend: &mut dyn Mend, part: Part<'_>, blank: &mut Option<Position>) -> bo
         }
         Part::Record(record) => {
             let taken = mend.look(&record);
-            if taken && mend.stays() {
+            if taken && mend.is_kept() {
                 *blank = None;
             }
             taken
         }
         Part::Aside(bytes, _, code) => {
-            mend.aside(bytes, code);
+            mend.quarantined(bytes, code);
             true
         }
     }
@@ -121,7 +121,7 @@ fn write(
     part: &str,
     piece: Part<'_>,
     bench: &mut dyn RepairIo,
-    mend: &mut dyn Mend,
+    mend: &mut dyn LineRepair,
     cut: Option<(Position, Code)>,
     out: &mut Out,
 ) -> Result<()> {
@@ -139,7 +139,7 @@ fn write(
         }
         Part::Record(record) => {
             let gone = mend.write(&record, &mut out.bytes);
-            for (bytes, code) in mend.taken_out() {
+            for (bytes, code) in mend.removed_parts() {
                 bench.aside(part, &bytes, record.at, code)?;
             }
             match gone {

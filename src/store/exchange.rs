@@ -3,7 +3,7 @@
 use super::barrier::sync_folder;
 use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
-use super::place::{keep_owner, replace};
+use super::replacement::{keep_owner, replace};
 use super::temporary::named_temporary;
 use crate::error::{Error, Result};
 use std::fs;

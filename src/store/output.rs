@@ -16,7 +16,7 @@ use super::claims::{Claims, Owner, is_backup_of, is_one_place, numbered};
 use super::destination::{Destination, Policy, folder_of};
 use super::fingerprint::Fingerprint;
 use super::packed::{Closed, Packed, Packing, plain_name};
-use super::place::{Backups, keep_attributes, keep_owner};
+use super::replacement::{Backups, keep_attributes, keep_owner};
 use super::sealed::{Meets, Sealed, Staged, create_folder, put};
 use super::shared::{Alone, Either, Live};
 use super::temporary::{Temporary, temporary};

@@ -5,7 +5,7 @@ use super::check::{Existing, exists};
 use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
 use super::origin::remove_old;
-use super::place::{Backups, rename_failed, replace};
+use super::replacement::{Backups, rename_failed, replace};
 use super::shared::{Alone, Live};
 use super::temporary::Temporary;
 use crate::error::{Error, Result};

@@ -14,7 +14,7 @@ mod unnamed;
 use super::check::Existing;
 use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
-use super::place::{keep_attributes, keep_owner};
+use super::replacement::{keep_attributes, keep_owner};
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};

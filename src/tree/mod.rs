@@ -368,27 +368,6 @@ impl Tree {
         Some(self.entries.get(self.find(key(id))?)?.ordinal)
     }
 
-    /// Returns how many nodes there are.
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
-    /// Whether there is no node.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    /// Returns the ordinals of the nodes whose parent is this node, in source order; of the roots
-    /// for `None`. The search looks at every node: [`into_branches`](Self::into_branches) serves a
-    /// walk over all nodes.
-    pub fn children(&self, id: Option<&Json>) -> Vec<u32> {
-        let wanted = id.map(key);
-        let of = |entry: &Entry| wanted.map_or(entry.parent <= MISSING, |id| entry.parent == id);
-        let mut found: Vec<u32> = self.entries.iter().filter(of).map(|e| e.ordinal).collect();
-        found.sort_unstable();
-        found
-    }
-
     /// Returns the nodes, sorted for a walk from the roots to the leaves.
     pub fn into_branches(self) -> Branches {
         Branches::new(self.entries)

@@ -1,4 +1,4 @@
-//! Looking into sessions: any entry by its identifier, what there is, and what differs.
+//! Looking into sessions: what there is, and what differs.
 
 use crate::common::{
     self, Dir, converted, corpus, files, migrated, name, options, own, own_inputs, read, recognise,
@@ -9,12 +9,8 @@ use copyist::diff::{self, Change, Counts, Request, Side};
 use copyist::format::{Cx, Format, OnError, Options};
 use copyist::ids::Choice;
 use copyist::inspect;
-use copyist::json::Json;
 use copyist::memory::Bytes;
-use copyist::record::Field;
-use copyist::session::Session;
 use serde_json::Value;
-use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Every session file of our own, damaged ones and the corpus included.
@@ -42,39 +38,6 @@ fn each_session(mut look: impl FnMut(&str, &'static Format, &[u8])) -> usize {
         seen += 1;
     }
     seen
-}
-
-#[test]
-fn every_entry_is_found_by_its_identifier_wherever_it_stands() {
-    let options = keep();
-    let seen = each_session(|name, format, source| {
-        let (log, mut parts) = (Log::default(), Bytes::new(source));
-        let cx = Cx { options: &options, log: &log };
-        let Ok(mut session) = Session::open(format, &mut parts, &cx) else { return };
-        let (mut last, mut children) = (HashMap::new(), HashMap::<String, Vec<_>>::new());
-        for located in session.records(&cx).expect("it was read before") {
-            let located = located.expect("it was read before");
-            if located.value.is_node() {
-                let id = located.value.node.text(Field::Id).expect("a node");
-                let parent = located.value.node.text(Field::Parent).unwrap_or_default();
-                children.entry(parent).or_default().push(located.clone());
-                last.insert(id, located);
-            }
-        }
-        for (id, located) in last.iter().take(200) {
-            let id = Json::string(id);
-            let found = session.entry(&id).expect("readable").expect("an entry");
-            assert_eq!(found, *located, "{name}: {id:?}");
-        }
-        for (parent, expected) in
-            children.iter().filter(|(id, _)| !id.is_empty() && last.contains_key(*id)).take(50)
-        {
-            let found = session.children(Some(&Json::string(parent))).expect("readable");
-            assert_eq!(found, *expected, "{name}: children of {parent}");
-        }
-        assert_eq!(session.entry(&Json::string("no such entry")).expect("readable"), None);
-    });
-    assert!(seen >= 8, "{seen}");
 }
 
 #[test]

@@ -297,11 +297,11 @@ impl Turn {
             self.times.map_or(0, |(first, last)| last.as_millisecond() - first.as_millisecond());
         node.set(Field::Duration, Json::number(time.max(0).unsigned_abs()));
         node.set(Field::Turns, Json::number(self.answers));
-        node.put(Field::TotalCost, self.cost.map(Json::worked_out));
+        node.put(Field::TotalCost, self.cost.map(Json::from_f64));
         if !self.tokens.is_empty() {
             let mut usage = Node::default();
             for (field, number) in self.tokens {
-                usage.set(field, Json::worked_out(number));
+                usage.set(field, Json::from_f64(number));
             }
             node.set(Field::Usage, usage);
         }

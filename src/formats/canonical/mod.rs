@@ -32,7 +32,6 @@ use bytes::Bytes;
 /// Entry of the format in the table of formats.
 pub static FORMAT: Format = Format {
     aliases: &["copyist"],
-    resume: Some(read::resume),
     plane: Some(ByteLines { check, many: None, leads: |_| false, open }),
     context: Some(context::open),
     ..Format::new(Required {

@@ -20,13 +20,6 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     Ok(Box::new(Reading::new(Records { lines, cx, number: 0, begun: false }, cx)))
 }
 
-/// Opens a stream at the record at `from`.
-pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let part = parts.open_at("", from.byte)?;
-    let lines = Lines::starting(from, part, cx.options.max_line);
-    Ok(Box::new(Reading::new(Records { lines, cx, number: from.record, begun: true }, cx)))
-}
-
 struct Records<'a> {
     lines: Lines<Box<dyn Read>>,
     cx: &'a Cx<'a>,

@@ -6,7 +6,9 @@ use super::naming::Naming;
 use super::read::{headless, parse};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Cx, FoundRecord, Mend, Reach, Records, RepairIo, RepairOptions, Repaired};
+use crate::format::{
+    Cx, FoundRecord, LineRepair, Reach, Records, RepairIo, RepairOptions, Repaired,
+};
 use crate::lines::Line;
 use crate::position::{Located, Position};
 use crate::record::{Kind, Record};
@@ -65,7 +67,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-impl Mend for Stream<'_> {
+impl LineRepair for Stream<'_> {
     fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let Some(value) = self::record(record.bytes) else { return false };
         if record.repaired.is_some() {

@@ -78,7 +78,6 @@ pub static FORMAT: Format = Format {
         List { path: "../../.claude.json", members: &[], keyed: &["projects"] },
     ],
     home: Some(home),
-    resume: Some(read::resume),
     append: Some(append::open),
     // By the rules of release 2.1.332: the path to the leaf, which begins at the last compaction.
     // What the program renders again (attachments) is not contained.

@@ -33,14 +33,10 @@ pub fn open<'a>(
         let message = "a session takes a file for each run and one for its state";
         return Err(Error::request(Code::OutputName, message));
     }
-    let state_messages = StateMessages::new(sink.spool()?, version);
-    let spelled_content = session.text(Field::Id).unwrap_or_default();
+    let messages = StateMessages::new(sink.spool()?, version);
+    let id = session.text(Field::Id).filter(|id| is_uuid(id));
     let question = cx.options.question.as_deref();
-    let id = if is_uuid(&spelled_content) {
-        spelled_content
-    } else {
-        uuid(&identity(session, question))
-    };
+    let id = id.unwrap_or_else(|| uuid(&identity(session, question)));
     let created = session.json(Field::Created).or(session.json(Field::Updated)).cloned();
     let time = created.and_then(|time| stamp(&time)).unwrap_or_else(|| EPOCH.to_owned());
     losses_of_session(session, &id, cx);
@@ -53,7 +49,7 @@ pub fn open<'a>(
         began: None,
         run: None,
         runs: 0,
-        messages: state_messages,
+        messages,
         answers: 0,
         called: Called::default(),
     }))
@@ -99,9 +95,9 @@ impl Writer for Runs<'_> {
             Kind::Session => self.later(&record.node),
             _ if is("user") => {
                 self.end()?;
-                let spelled_content = self.keep(record)?;
-                self.messages.note_question(&spelled_content);
-                self.begin(input::of_message(&spelled_content))?;
+                let message = self.keep(record)?;
+                self.messages.note_question(&message);
+                self.begin(input::of_message(&message))?;
             }
             Kind::Run if record.node.is(Field::Layout, START) => {
                 self.end()?;
@@ -124,9 +120,8 @@ impl Writer for Runs<'_> {
         self.end()?;
         if self.runs == 0 {
             // A state alone contains no fields of headers.
-            let state_messages =
-                HEADERS.iter().filter(|field| self.session.json(**field).is_some());
-            state_messages.for_each(|field| self.lost(&format!("session.{}", field.name())));
+            let lost = HEADERS.iter().filter(|field| self.session.json(**field).is_some());
+            lost.for_each(|field| self.lost(&format!("session.{}", field.name())));
         }
         self.state(last)
     }
@@ -146,13 +141,13 @@ impl Runs<'_> {
     /// Appends a message to the history, and returns its spelling.
     fn keep(&mut self, record: &Record) -> Result<Json> {
         losses(record, self.cx.log);
-        let spelled_content = spelled(record);
-        self.messages.add(spelled_content.as_bytes())?;
-        Ok(spelled_content)
+        let message = spelled(record);
+        self.messages.add(message.as_bytes())?;
+        Ok(message)
     }
 
     /// Begins a run with its input.
-    fn begin(&mut self, spelled_content: Option<Vec<u8>>) -> Result<()> {
+    fn begin(&mut self, input: Option<Vec<u8>>) -> Result<()> {
         self.runs += 1;
         // Runs are in the order in which they began, so no two begin at one time.
         if let Some(later) = self.began.as_deref().and_then(|began| behind(began, &self.time)) {
@@ -173,9 +168,8 @@ impl Runs<'_> {
         self.line(Some(HEADER), Kind::Run, header, None)?;
         let mut start = Node::default();
         start.set(Field::Session, Json::string(&self.id));
-        let spelled_content =
-            spelled_content.unwrap_or_else(|| b"{\"type\":\"text\",\"text\":\"\"}".to_vec());
-        self.line(Some(START), Kind::Run, start, Some(&spelled_content))?;
+        let input = input.unwrap_or_else(|| b"{\"type\":\"text\",\"text\":\"\"}".to_vec());
+        self.line(Some(START), Kind::Run, start, Some(&input))?;
         self.status("running")
     }
 
@@ -191,7 +185,7 @@ impl Runs<'_> {
         layout: Option<&str>,
         kind: Kind,
         node: Node,
-        spelled_content: Option<&[u8]>,
+        content: Option<&[u8]>,
     ) -> Result<()> {
         if self.run.is_none() {
             self.begin(None)?;
@@ -204,7 +198,7 @@ impl Runs<'_> {
         record.node.set(Field::Run, Json::string(&run.id));
         record.node.set(Field::Time, Json::string(&self.time));
         let line = run.pen.line()?;
-        wire::write(of, &record.node, spelled_content, line);
+        wire::write(of, &record.node, content, line);
         Ok(())
     }
 
@@ -306,10 +300,9 @@ impl Runs<'_> {
 
     /// Ends the run; writes its end only if its last message is an answer without calls.
     fn end(&mut self) -> Result<()> {
-        let spelled_content = self.run.as_mut().and_then(|run| run.last.take());
-        if let Some(spelled_content) = spelled_content {
-            let event =
-                [b"{\"type\":\"final\",\"content\":", spelled_content.as_bytes(), b"}"].concat();
+        let answer = self.run.as_mut().and_then(|run| run.last.take());
+        if let Some(answer) = answer {
+            let event = [b"{\"type\":\"final\",\"content\":", answer.as_bytes(), b"}"].concat();
             let mut node = Node::default();
             node.set(Field::Seq, Json::number(0));
             node.set(Field::Data, Json::checked(event.into()));
@@ -317,7 +310,7 @@ impl Runs<'_> {
             self.status("completed")?;
             let mut node = Node::default();
             node.set(Field::Outcome, Json::constant("\"completed\""));
-            node.set(Field::Final, spelled_content);
+            node.set(Field::Final, answer);
             self.line(Some(END), Kind::Run, node, None)?;
         }
         self.run.take().map_or(Ok(()), |run| run.pen.finish())
@@ -381,14 +374,12 @@ fn spelled(message: &Record) -> Json {
 /// Returns the text of an answer that calls no tools; `None` for an answer that does.
 fn final_text(node: &Node) -> Option<Json> {
     match node.get(Field::Content)? {
-        Value::Json(spelled_content) => {
-            Some(spelled_content.clone()).filter(|spelled_content| !spelled_content.is_null())
-        }
+        Value::Json(text) => Some(text.clone()).filter(|text| !text.is_null()),
         Value::Nodes(blocks) => {
             let calls = blocks.iter().any(|block| block.is(Field::Type, block::TOOL_CALL));
             let texts = blocks.iter().filter_map(|block| block.json(Field::Text).cloned());
-            let spelled_content = texts.reduce(|a, b| a.joined(&b));
-            (!calls).then(|| spelled_content.unwrap_or(Json::constant("\"\"")))
+            let text = texts.reduce(|a, b| a.joined(&b));
+            (!calls).then(|| text.unwrap_or(Json::constant("\"\"")))
         }
         Value::Node(_) => None,
     }

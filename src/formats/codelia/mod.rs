@@ -80,7 +80,6 @@ pub static FORMAT: Format = Format {
     home: Some(names::home),
     unresumable: "its runtime gets the identifier of a session with each run, and no command is known \
                   that names one",
-    resume: Some(resume),
     pieces: Some(pieces),
     context: Some(context::open),
     mends: Mends::Calls,
@@ -140,15 +139,6 @@ fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
         Shape::State => state::open(parts, cx),
         Shape::Log => log::open(parts, cx),
     }
-}
-
-/// Reads from the beginning and skips the records before `from`: identifiers and references follow
-/// from all earlier messages, and parts have an order of their own.
-fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let before = move |item: &Result<Located<Record>>| {
-        item.as_ref().is_ok_and(|l| (l.at.part, l.at.byte) != (from.part, from.byte))
-    };
-    Ok(Box::new(read(parts, cx)?.skip_while(before)))
 }
 
 fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {

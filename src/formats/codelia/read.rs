@@ -37,14 +37,14 @@ pub const SHARED: &[Field] = &[
 
 /// Opens a run for reading.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let place = Place { part: 0, name: parts.names().into_iter().next().unwrap_or_default() };
+    let place = NamedPart { part: 0, name: parts.names().into_iter().next().unwrap_or_default() };
     let records = Records::over(parts, cx, vec![place], Stores::default(), "run")?;
     Ok(Box::new(Reading::new(records, cx)))
 }
 
 /// Part of a session.
 #[derive(Clone, Debug)]
-struct Place {
+struct NamedPart {
     part: u32,
     name: String,
 }
@@ -59,7 +59,7 @@ struct Records<'a> {
     /// Answers of tools in parts, once an output needed them.
     answers: Option<Answers>,
     /// Runs that follow this one, and the places where the state is stored.
-    runs: VecDeque<Place>,
+    runs: VecDeque<NamedPart>,
     stores: Stores,
     /// Layout that the session record gets; empty for a whole session.
     layout: &'static str,
@@ -118,7 +118,7 @@ impl<'a> Records<'a> {
     fn over(
         parts: &'a mut dyn Parts,
         cx: &'a Cx<'a>,
-        runs: Vec<Place>,
+        runs: Vec<NamedPart>,
         stores: Stores,
         layout: &'static str,
     ) -> Result<Self> {
@@ -151,7 +151,7 @@ impl<'a> Records<'a> {
 }
 
 /// Opens a run after its first reading.
-fn opened(parts: &mut dyn Parts, cx: &Cx<'_>, place: &Place) -> Result<(Survey, FramedLines)> {
+fn opened(parts: &mut dyn Parts, cx: &Cx<'_>, place: &NamedPart) -> Result<(Survey, FramedLines)> {
     let survey = Survey::of(&mut || parts.open(&place.name), cx.options.max_line)?;
     let frames = FramedLines::over(parts.open(&place.name)?, cx.options.max_line)?;
     Ok((survey, frames.of_part(place.part)))

@@ -188,7 +188,7 @@ impl Row {
     }
 
     /// Returns the members of a snapshot that have no column.
-    pub fn strangers(snapshot: &Node) -> Vec<String> {
+    pub fn members_without_column(snapshot: &Node) -> Vec<String> {
         let known =
             |name: &str| DERIVED.contains(&name) || name == "schema_version" || name == "meta_json";
         let extra = snapshot.json(Field::Extra);

@@ -225,7 +225,7 @@ pub fn write(of: &Type, node: &Node, apart: Option<&[u8]>, out: &mut Vec<u8>) {
     object.close();
 }
 
-/// Writes the members of an object; `apart` is the value of its [`How::Apart`] member, if it has
+/// Writes the members of an object; `apart` is the value of its [`How::Custom`] member, if it has
 /// one.
 pub fn members(
     rows: &'static [Row],
@@ -235,7 +235,7 @@ pub fn members(
     object: &mut Object<'_>,
 ) {
     object.in_order(rows, node, extra, &mut |row, object| {
-        let apart = apart.filter(|_| matches!(row.how, How::Apart));
+        let apart = apart.filter(|_| matches!(row.how, How::Custom));
         apart.into_iter().for_each(|apart| object.member(row.key, apart));
         apart.is_some()
     });

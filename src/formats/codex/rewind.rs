@@ -1,7 +1,7 @@
 //! Finds the event with which Codex takes back turns that another agent left.
 
 use super::chain::{Ends, is_talk};
-use super::turns::Place;
+use super::turns::TurnStart;
 use crate::format::{Back, Turns};
 use crate::json::Json;
 use crate::record::{Field, Kind, Record};
@@ -55,7 +55,8 @@ impl Rewind {
     fn turns_behind(&self, shown: Option<u64>) -> Option<usize> {
         let turns = self.ends.turns();
         let mut places = (1..).map_while(|number| Some((number, turns.place_before(number)?)));
-        let is_there = |place: Place| place.is_behind_node() && self.shown_at(place.node) == shown;
+        let is_there =
+            |place: TurnStart| place.is_behind_node() && self.shown_at(place.node) == shown;
         places.find(|(_, place)| place.is_some_and(is_there)).map(|(number, _)| number)
     }
 

@@ -10,14 +10,14 @@ use crate::record::{Field, Kind, Record};
 
 /// The place before a turn: behind this node of the rollout, or at the beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TurnStart {
     pub node: Option<u64>,
     part: Part,
     /// Number of the last compaction with a new history before it, or 0.
     base: u32,
 }
 
-impl Place {
+impl TurnStart {
     /// Whether the turn begins behind the node, and not in a list of messages that it holds.
     pub fn is_behind_node(self) -> bool {
         self.part == Part::Whole
@@ -79,8 +79,8 @@ impl Turn {
 #[derive(Clone, Debug, Default)]
 struct History {
     /// For each turn, the place before it.
-    places: Vec<Place>,
-    /// Place, in that list, of the summary of a compaction without a new history.
+    places: Vec<TurnStart>,
+    /// TurnStart, in that list, of the summary of a compaction without a new history.
     summary: Option<usize>,
     /// Number of items of the new history in which it begins, if turns in it were taken back.
     items: Option<usize>,
@@ -115,7 +115,7 @@ impl Turns {
     /// Returns the place to which an event leads that takes back this number of turns, unless it
     /// takes back a compaction before that place, too; the second value is `None` then. `None` if
     /// there are not as many.
-    pub fn place_before(&self, turns: usize) -> Option<Option<Place>> {
+    pub fn place_before(&self, turns: usize) -> Option<Option<TurnStart>> {
         let place = |all: &Self| {
             let places = &all.history.places;
             let place = *places.get(places.len().checked_sub(turns)?)?;
@@ -171,7 +171,7 @@ impl Turns {
                 self.items_of(of_user);
                 if of_user {
                     let base = self.last_base();
-                    self.history.places.push(Place { node: before, part: Part::Whole, base });
+                    self.history.places.push(TurnStart { node: before, part: Part::Whole, base });
                 }
             }
             Kind::Extension => self.items_of(false),
@@ -197,7 +197,7 @@ impl Turns {
         let history = &mut self.history;
         // The summary before it is one of the messages that it leaves out.
         let count = history.places.len() - usize::from(history.summary.is_some());
-        let place = |kept| Place { node: here, part: Part::Kept(kept), base };
+        let place = |kept| TurnStart { node: here, part: Part::Kept(kept), base };
         history.places = (0..=count).map(place).collect();
         (history.summary, history.kept) = (Some(count), None);
     }
@@ -213,7 +213,7 @@ impl Turns {
             if item.kind == Kind::Message && item.node.is(Field::Role, "user") {
                 let before = if new.places.is_empty() { number } else { talk };
                 let part = Part::Items(before);
-                new.places.push(Place { node: here, part, base: self.compactions });
+                new.places.push(TurnStart { node: here, part, base: self.compactions });
             }
             if item.kind != Kind::Extension {
                 talk = number + 1;

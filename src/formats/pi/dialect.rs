@@ -21,11 +21,10 @@
 //! | OpenClaw, before a compaction | `UUID.checkpoint.UUID.jsonl` |
 
 use super::lineage::quoted;
-use super::repair::record::member;
 use crate::error::Result;
 use crate::format::Reader;
 use crate::ids::{Choice, Maker};
-use crate::json::{Json, text};
+use crate::json::{Json, member, text};
 use crate::members::Scan;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record, Value};

@@ -295,7 +295,7 @@ fn filled(node: &mut Node) {
     }
     if node.json(Field::Total).is_none() {
         let sum: f64 = TOKENS.iter().filter_map(|f| node.json(*f)?.float()).sum();
-        node.set(Field::Total, Json::worked_out(sum));
+        node.set(Field::Total, Json::from_f64(sum));
     }
 }
 

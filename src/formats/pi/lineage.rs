@@ -72,12 +72,6 @@ impl Lineage {
         self.records
     }
 
-    /// Continues at this record number. Identifiers that follow from the entries passed over are
-    /// not available then, so this is for versions whose entries have their own.
-    pub fn resume(&mut self, records: u64) {
-        self.records = records;
-    }
-
     /// Returns the number of headers after the first.
     pub fn headers(&self) -> usize {
         self.passed.len() - self.others.len()

@@ -56,7 +56,6 @@ pub static FORMAT: Format = Format {
     folders: &["cwd", "parentSession"],
     messages: &["message", "content", "details", "data"],
     home: Some(home),
-    resume: Some(reader::resume),
     lacks: Some(lacks),
     plane: Some(steps::BY_LINES),
     steps: steps::STEPS,

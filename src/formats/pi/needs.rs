@@ -3,8 +3,7 @@
 //!
 //! Source: releases 0.73.1 and 0.87.1, run in a terminal with sessions that lack one member each.
 
-use super::repair::record::{elements, member, members};
-use crate::json::{Span, text};
+use crate::json::{Span, elements, member, members, text};
 use crate::members::Scan;
 
 /// A member that pi needs and a record lacks.

@@ -2,14 +2,13 @@
 
 use super::dialect::{is_slot, set_name};
 use super::lineage::Lineage;
-use super::repair::record::member;
-use super::version::{Named, TREE};
+use super::version::Named;
 use super::{NAME, read};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Parts, Reader, no_header, skip_to};
+use crate::format::{Cx, Parts, Reader, no_header};
 use crate::framing::{FramedLines, ReadLines, Reading};
-use crate::json::{Json, text};
+use crate::json::{Json, member, text};
 use crate::lines::{Line, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Record};
@@ -19,27 +18,6 @@ use std::collections::VecDeque;
 /// Opens a session for reading.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     Ok(Box::new(Records::open(parts, cx)?))
-}
-
-/// Opens a session at the record at `from`.
-pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let mut records = Records::open(parts, cx)?;
-    while !records.reader.has_begun() {
-        match records.next() {
-            None => return Ok(Box::new(records)),
-            Some(item) => drop(item?),
-        }
-    }
-    match &mut records.reader.session {
-        Some(session) if session.version >= TREE && from.byte > 0 => {
-            session.lineage.resume(from.record);
-            let part = parts.open_at("", from.byte)?;
-            records.reader.lines.go_on(from, part, cx.options.max_line);
-            Ok(Box::new(records))
-        }
-        // The identifiers of a list follow from all its entries.
-        _ => Ok(skip_to(super::FORMAT.records(parts, cx)?, from)),
-    }
 }
 
 struct Records<'a> {

@@ -318,14 +318,14 @@ impl Entries<'_> {
         if self.version.number >= TREE {
             return None;
         }
-        let other_lines = record.node.json(Field::FirstKept)?;
-        if record.node.json(Field::Id) == Some(other_lines) {
+        let first_kept = record.node.json(Field::FirstKept)?;
+        if record.node.json(Field::Id) == Some(first_kept) {
             return Some(self.numbers.len() as u64);
         }
-        let other_lines = hash(other_lines.as_bytes());
+        let first_kept = hash(first_kept.as_bytes());
         let number =
-            self.numbers.iter().rposition(|id| *id == other_lines).map(|number| number as u64);
-        number.or_else(|| self.passed.get(&other_lines).copied())
+            self.numbers.iter().rposition(|id| *id == first_kept).map(|number| number as u64);
+        number.or_else(|| self.passed.get(&first_kept).copied())
     }
 
     /// Notes that no record has this identifier: a compaction that keeps entries from it on begins

@@ -14,7 +14,6 @@ use crate::json::Json;
 use crate::origin::file_records::FileRecords;
 use crate::origin::matching::align::shown_blocks;
 use crate::origin::matching::outcomes::RecordKey;
-use crate::origin::merge::new_turns::renamed;
 use crate::record::{Field, Kind, Record};
 use std::collections::HashMap;
 
@@ -61,7 +60,11 @@ pub fn find(names: &[RecordKey], now: &mut FileRecords, source_format: Option<Sp
             _ => before.push(number),
         }
     }
-    if copies.is_empty() { Ok(()) } else { rename(now, &copies) }
+    match copies.is_empty() {
+        true => Ok(()),
+        // References lead to the earlier entries now.
+        false => now.rename(&[Field::Parent, Field::Leaf], &copies),
+    }
 }
 
 /// Finds the entries that stand again, with their identifiers, behind a further header of the
@@ -121,24 +124,4 @@ fn original(
         }
     }
     Ok(None)
-}
-
-/// Replaces references to copies with references to the earlier entries.
-fn rename(now: &mut FileRecords, copies: &HashMap<Json, Json>) -> Result<()> {
-    for number in 0..now.names.len() as u32 {
-        let mut record = now.record(number)?;
-        let mut changed = false;
-        for field in [Field::Parent, Field::Leaf] {
-            let Some(was) = record.node.json(field) else { continue };
-            let is = renamed(was, copies);
-            if is != *was {
-                record.node.set(field, is);
-                changed = true;
-            }
-        }
-        if changed {
-            now.replacements.insert(number, record);
-        }
-    }
-    Ok(())
 }

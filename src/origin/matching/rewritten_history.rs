@@ -16,7 +16,6 @@ use crate::origin::matching::align::matched;
 use crate::origin::matching::branches;
 use crate::origin::matching::outcomes::{Match, RecordKey, in_order};
 use crate::origin::merge::native_form::{placed, words_of};
-use crate::origin::merge::new_turns::renamed;
 use crate::origin::record_hash;
 use crate::record::{Field, Record};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -67,7 +66,7 @@ impl RewrittenHistory {
         if walk.names.is_empty() {
             return Ok(walk.history);
         }
-        walk.rename(now)?;
+        now.rename(&[Field::Parent, Field::Leaf, Field::Messages], &walk.names)?;
         let named = file_format.format.links();
         for (number, record) in &now.replacements {
             let name = now.names.get_mut(*number as usize);
@@ -181,26 +180,6 @@ impl Walk {
     fn knows(&self, now: &FileRecords, step: &Step) -> bool {
         let name = now.names.get(step.number as usize);
         name.is_some_and(|name| self.known.contains(&name.hash))
-    }
-
-    /// Replaces references to repeated messages with references to the earlier messages.
-    fn rename(&self, now: &mut FileRecords) -> Result<()> {
-        for number in 0..now.names.len() as u32 {
-            let mut record = now.record(number)?;
-            let mut changed = false;
-            for field in [Field::Parent, Field::Leaf, Field::Messages] {
-                let Some(was) = record.node.json(field) else { continue };
-                let is = renamed(was, &self.names);
-                if is != *was {
-                    record.node.set(field, is);
-                    changed = true;
-                }
-            }
-            if changed {
-                now.replacements.insert(number, record);
-            }
-        }
-        Ok(())
     }
 }
 

@@ -29,7 +29,7 @@ impl Merger<'_> {
         let (was, now) = (self.base.record(base)?, self.now.record(number)?);
         if now.kind == Kind::SessionInfo {
             // Another name is a new one.
-            self.news.insert(number, None);
+            self.added.insert(number, None);
             self.changed = true;
             return Ok(());
         }
@@ -57,7 +57,7 @@ impl Merger<'_> {
         self.edited(&now, number, &edits);
         let told = record.node.fields().any(|field| !matches!(field, Field::Number | Field::Turn));
         if told {
-            self.news.insert(number, Some(record));
+            self.added.insert(number, Some(record));
         }
         self.changed = true;
         Ok(())
@@ -216,7 +216,7 @@ impl Merger<'_> {
             session.take(field);
             let name = field.name();
             if field == Field::SystemPrompt {
-                self.cut.lose_prompt();
+                self.deletions.lose_prompt();
             }
             self.cx.log.count(diagnostic::FieldOutcome::Dropped, &format!("session.{name}"));
             let message =

@@ -209,7 +209,7 @@ pub fn edit_extra(was: Option<&Node>, now: &Node, source: &mut Node) -> Vec<Stri
         list.iter().any(|(other, own)| other == name && own.normal() == value.normal())
     };
     let new = of(now).into_iter().filter(|(name, value)| !same(&known, name, value));
-    let (edits, strangers): (Vec<_>, Vec<_>) = new
+    let (edits, unknown): (Vec<_>, Vec<_>) = new
         .filter(|(name, value)| !same(&held, name, value))
         .partition(|(name, _)| held.iter().any(|(other, _)| other == name));
     if !edits.is_empty() {
@@ -222,7 +222,7 @@ pub fn edit_extra(was: Option<&Node>, now: &Node, source: &mut Node) -> Vec<Stri
         object.close();
         source.set(Field::Extra, Json::checked(out.into()));
     }
-    strangers.into_iter().filter_map(|(name, _)| name.text()).collect()
+    unknown.into_iter().filter_map(|(name, _)| name.text()).collect()
 }
 
 /// Returns the fields that a user changed: those that differ between base and file, and new fields

@@ -51,14 +51,14 @@ pub struct Merger<'n> {
     outcomes: Vec<Match>,
     /// New records of the file in their order, and edits of records that the target's writer
     /// computed.
-    news: BTreeMap<u32, Option<Record>>,
+    added: BTreeMap<u32, Option<Record>>,
     store: RecordStore,
     cx: &'n Cx<'n>,
     changed: bool,
     /// The parents of nodes that were deleted.
     moved: HashMap<Json, Option<Json>>,
     /// The last node that the file shows.
-    tip: Option<Json>,
+    last_shown: Option<Json>,
     /// Last node of the source, or the new node behind it: the leaf of a session that names none.
     end: Option<Json>,
     has_leaf: bool,
@@ -69,7 +69,7 @@ pub struct Merger<'n> {
     summed: Summed,
     /// Two nodes, of which the second is new: nodes that followed the first one follow the second
     /// one.
-    bent: Option<(Option<Json>, Json)>,
+    reparented: Option<(Option<Json>, Json)>,
     edited_turns: EditedTurns,
     repeated: Repeated,
     restored_texts: RestoredTexts,
@@ -79,7 +79,7 @@ pub struct Merger<'n> {
     called: Called,
     new_turns: NewTurns,
     tail: Tail,
-    cut: Deletions,
+    deletions: Deletions,
     parent_links: ParentLinks,
     parted: Parted,
     models: Models,
@@ -125,22 +125,22 @@ impl<'n> Merger<'n> {
         cx: &'n Cx<'n>,
     ) -> Self {
         let changed = !added.is_empty();
-        let news = added.into_iter().map(|number| (number, None)).collect();
+        let added = added.into_iter().map(|number| (number, None)).collect();
         Self {
             now,
             base,
             outcomes,
-            news,
+            added,
             store,
             cx,
             changed,
             moved: HashMap::new(),
-            tip: None,
+            last_shown: None,
             end: None,
             has_leaf: false,
             time: None,
             summed,
-            bent: None,
+            reparented: None,
             edited_turns: EditedTurns::default(),
             repeated: Repeated::default(),
             restored_texts: RestoredTexts::default(),
@@ -155,7 +155,7 @@ impl<'n> Merger<'n> {
             last: None,
             shown: (Vec::new(), None),
             tail: Tail::default(),
-            cut: Deletions::default(),
+            deletions: Deletions::default(),
             source_format: None,
             renamed: None,
             marks_turns: false,
@@ -192,7 +192,7 @@ impl<'n> Merger<'n> {
         }
         let outcomes = self.outcomes(&item.bases);
         let tag = item.bases.first().and_then(|first| self.base.tag(*first));
-        self.cut.look(source, tag, &outcomes);
+        self.deletions.look(source, tag, &outcomes);
         if let (Some(share), [Match::Edited(number)]) = (&item.share, outcomes.as_slice()) {
             self.parted.look(*number, share);
         }
@@ -266,10 +266,10 @@ impl<'n> Merger<'n> {
             }
             return bases.first().map_or(Ok(()), |base| self.derived(*base, found));
         };
-        self.cut.next();
+        self.deletions.next();
         if outcomes.is_empty() {
             let tree = self.source_format.is_none_or(|source_format| source_format.format.links());
-            if !self.cut.takes(&source, tree) {
+            if !self.deletions.takes(&source, tree) {
                 // The source counts as one without this message, as the file has none.
                 let additions = self.source_format.and_then(|spec| spec.format.additions);
                 if source.kind == Kind::Message && additions.is_some_and(|of| of(&source).is_some())
@@ -280,7 +280,7 @@ impl<'n> Merger<'n> {
             }
             self.move_up(source.node.json(Field::Id).cloned(), source.node.json(Field::Parent));
             self.changed = true;
-            return self.cut.reported_name(&source).map_or(Ok(()), |what| self.lost(what));
+            return self.deletions.reported_name(&source).map_or(Ok(()), |what| self.lost(what));
         }
         if outcomes.iter().all(|found| *found == Match::Deleted) {
             return self.deleted(&source);
@@ -293,7 +293,7 @@ impl<'n> Merger<'n> {
         self.flush(u32::MAX)?;
         self.take_back(AT_END)?;
         let leaf = self.parent_links.leaf().filter(|_| self.taken_back.is_none());
-        if let Some(leaf) = leaf.filter(|leaf| self.tip.as_ref() != Some(*leaf)) {
+        if let Some(leaf) = leaf.filter(|leaf| self.last_shown.as_ref() != Some(*leaf)) {
             self.tail.set_leaf(leaf);
             self.report(
                 Code::OriginAdded,
@@ -305,7 +305,7 @@ impl<'n> Merger<'n> {
         self.report_counted();
         self.report_omitted();
         let mut tail = self.tail.end(&self.new_turns, self.time.as_ref());
-        tail.iter_mut().for_each(|record| self.cut.unprompt(record));
+        tail.iter_mut().for_each(|record| self.deletions.unprompt(record));
         let mut left = self.new_turns.without_messages();
         left.extend(self.edited_turns.unplaced());
         tail.iter().chain(&left).try_for_each(|record| self.store.add(record))?;
@@ -335,7 +335,7 @@ impl<'n> Merger<'n> {
 
     fn deleted(&mut self, source: &Record) -> Result<()> {
         self.move_up(source.node.json(Field::Id).cloned(), source.node.json(Field::Parent));
-        self.cut.lose();
+        self.deletions.lose();
         self.lost(source.kind.name())
     }
 
@@ -385,11 +385,11 @@ impl<'n> Merger<'n> {
             let parent = record.node.json(Field::Parent);
             let mut parent = parent.map(|parent| self.remaining_above(parent));
             if shown
-                && let Some((from, to)) = &self.bent
+                && let Some((from, to)) = &self.reparented
                 && parent.as_ref().filter(|id| !id.is_null()) == from.as_ref()
             {
                 parent = Some(to.clone());
-                self.bent = None;
+                self.reparented = None;
             }
             let (names, new) = std::mem::take(&mut self.shown);
             record.node.put(Field::Parent, new.filter(|_| shown).or(parent));
@@ -398,12 +398,12 @@ impl<'n> Merger<'n> {
                     self.parent_links.place(&names, id);
                     self.summed.place(&names, id);
                 });
-                self.tip = record.node.json(Field::Id).cloned();
+                self.last_shown = record.node.json(Field::Id).cloned();
                 self.tail.shown();
             }
         }
-        self.cut.pass(&record);
-        self.cut.mend(&mut record, &|id| self.remaining_above(id));
+        self.deletions.pass(&record);
+        self.deletions.mend(&mut record, &|id| self.remaining_above(id));
         if let Some(leaf) = record.node.json(Field::Leaf).filter(|_| record.kind == Kind::Session) {
             self.has_leaf = true;
             let leaf = self.remaining_above(leaf);

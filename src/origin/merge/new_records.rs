@@ -43,7 +43,7 @@ enum Place {
 impl Merger<'_> {
     /// Adds the new records before record `end` of the file.
     pub(super) fn flush(&mut self, end: u32) -> Result<()> {
-        while let Some(entry) = self.news.first_entry().filter(|entry| *entry.key() < end) {
+        while let Some(entry) = self.added.first_entry().filter(|entry| *entry.key() < end) {
             let (number, known) = entry.remove_entry();
             let mut fresh = known.is_none();
             let mut record = match known {
@@ -249,15 +249,15 @@ impl Merger<'_> {
             .unwrap_or_default();
         pass(&record.node, &mut self.called);
         let before_it = self.parent_links.before(&record).map(|before| before.cloned());
-        let behind_call = self.summed.is_dangling(self.tip.as_ref());
-        let moves = before_it.as_ref().is_some_and(|before| *before != self.tip);
+        let behind_call = self.summed.is_dangling(self.last_shown.as_ref());
+        let moves = before_it.as_ref().is_some_and(|before| *before != self.last_shown);
         let branches = moves && self.taken_back.is_none() && !behind_call;
         if branches || (is_said && self.new_turns.ends_before(&record)) {
             self.settle()?;
         }
         if branches {
             self.tail.shown();
-            self.tip = before_it.flatten();
+            self.last_shown = before_it.flatten();
         }
         let mut all = if made.is_empty() { vec![given] } else { made };
         for (place, record) in all.iter_mut().enumerate() {
@@ -266,9 +266,9 @@ impl Merger<'_> {
                 self.summed.take(record);
             }
         }
-        self.tip.iter().for_each(|id| self.parent_links.add(&record, id));
+        self.last_shown.iter().for_each(|id| self.parent_links.add(&record, id));
         let name = record.node.json(Field::Id).cloned();
-        self.tip
+        self.last_shown
             .iter()
             .zip(&name)
             .for_each(|(id, name)| self.summed.place(std::slice::from_ref(name), id));
@@ -292,7 +292,7 @@ impl Merger<'_> {
         self.mark(&mut all);
         all.iter_mut().for_each(|record| self.renumber(record));
         for record in &all {
-            self.cut.pass(record);
+            self.deletions.pass(record);
             self.taken_back.iter_mut().for_each(|taken| taken.note(record, true));
         }
         all.iter().try_for_each(|record| self.store.add(record))
@@ -348,10 +348,11 @@ impl Merger<'_> {
         }
         self.end = Some(id.clone());
         self.taken_back.iter_mut().for_each(|taken| taken.show(number, Some(&id)));
-        let before = self.tip.replace(id.clone());
+        let before = self.last_shown.replace(id.clone());
         let parent = before.clone().unwrap_or(Json::constant("null"));
         if !self.parent_links.tree {
-            self.bent = Some((self.bent.take().map_or(before, |(from, _)| from), id.clone()));
+            self.reparented =
+                Some((self.reparented.take().map_or(before, |(from, _)| from), id.clone()));
         }
         record.node.take(Field::IdMade);
         record.node.set(Field::Id, id);
@@ -396,12 +397,12 @@ impl Merger<'_> {
             .parent_links
             .file_format
             .is_some_and(|file_format| file_format.format.name == source_format.format.name);
-        if !self.news.is_empty() {
+        if !self.added.is_empty() {
             let file_session = self.now.record(0)?;
             self.models.note_file(&file_session);
         }
         let mut last = None;
-        for number in self.news.keys() {
+        for number in self.added.keys() {
             let record = self.now.record(*number)?;
             self.new_turns.native |= same && record.kind == Kind::Run;
             let one =

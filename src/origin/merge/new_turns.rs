@@ -2,6 +2,7 @@
 
 use crate::formats::Spec;
 use crate::json::Json;
+use crate::origin::file_records::renamed;
 use crate::origin::merge::native_form::read_back;
 use crate::origin::merge::restored_texts::Turn;
 use crate::record::{Field, Kind, Node, Record, Value};
@@ -395,14 +396,4 @@ fn number(node: &mut Node, before: Option<(u64, u64)>) {
             None => drop(node.take(field)),
         }
     }
-}
-
-/// Replaces the identifiers of messages in references.
-pub fn renamed(list: &Json, names: &HashMap<Json, Json>) -> Json {
-    if list.as_bytes().first() != Some(&b'[') {
-        return names.get(list).unwrap_or(list).clone();
-    }
-    let items: Vec<_> = list.elements().map(|item| renamed(&item, names)).collect();
-    let items: Vec<_> = items.iter().map(Json::as_bytes).collect();
-    Json::checked([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into())
 }

@@ -146,7 +146,7 @@ impl Merger<'_> {
             if tag.is_some_and(|tag| tag.0 == 'u') {
                 break;
             }
-            if tag.is_some_and(|tag| tag.is_answer()) && self.news.contains_key(&number) {
+            if tag.is_some_and(|tag| tag.is_answer()) && self.added.contains_key(&number) {
                 let answer = self.now.record(number)?;
                 let text = Some(answer).filter(|answer| !answer.is_aside());
                 said = text

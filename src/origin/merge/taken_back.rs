@@ -98,7 +98,7 @@ impl Merger<'_> {
         if number == AT_END {
             self.tail.set_leaf(end.as_ref().unwrap_or(&Json::constant("null")));
         }
-        self.tip = end;
+        self.last_shown = end;
         self.changed = true;
         self.date(&mut event.node, None);
         self.renumber(&mut event);

@@ -170,19 +170,19 @@ impl Sink for Output {
         }
     }
 
-    fn mark(&mut self) -> bool {
+    fn checkpoint(&mut self) -> bool {
         let Self { staged, changes, created, packed, .. } = self;
         let mark = [staged.len(), changes.len(), created.len(), packed.len()];
         let gone = self.destination == Destination::Stdout || self.existing == Existing::Special;
         self.mark = Some(mark).filter(|_| !gone);
-        self.forgets()
+        self.can_roll_back()
     }
 
-    fn forgets(&self) -> bool {
+    fn can_roll_back(&self) -> bool {
         self.mark.is_some()
     }
 
-    fn forget(&mut self) {
+    fn roll_back(&mut self) {
         let Some([staged, changes, created, packed]) = self.mark.take() else { return };
         self.staged.truncate(staged);
         self.changes.truncate(changes);

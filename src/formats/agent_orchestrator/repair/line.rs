@@ -3,7 +3,7 @@
 use super::super::line::{Shape, What};
 use super::super::wire::PARENT;
 use crate::diagnostic::Code;
-use crate::json::{Cursor, salvage, text};
+use crate::json::{members, salvage, text};
 
 /// Beginnings of lines: those of `claude`, and those of the scripts and the SDK.
 pub const BEGINS: &[&[u8]] =
@@ -47,17 +47,5 @@ pub fn is_unlike(what: What, line: &[u8]) -> bool {
 }
 
 fn has(object: &[u8], name: &str) -> bool {
-    let mut cursor = Cursor::new(object);
-    if cursor.begin_object().is_err() {
-        return false;
-    }
-    while let Ok(Some(key)) = cursor.next_key() {
-        if text::is(key.of(object), name) {
-            return true;
-        }
-        if cursor.skip_value().is_err() {
-            break;
-        }
-    }
-    false
+    members(object).any(|(key, _)| text::is(key, name))
 }

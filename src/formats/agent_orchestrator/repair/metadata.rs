@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, RepairIo};
 use crate::json::edit::Edits;
-use crate::json::{Cursor, EscapeStyle, Json, Span, salvage, text};
+use crate::json::{Cursor, EscapeStyle, Json, Span, member_place, salvage, text};
 use crate::lines::BOM;
 use crate::mapping::Extra;
 use crate::position::Position;
@@ -286,7 +286,7 @@ fn zulu(time: &Json) -> Json {
 /// Adds a note of the repair to the text.
 fn marked(text: Vec<u8>, code: Code) -> Vec<u8> {
     let note = format!("{{\"code\":\"{}\"}}", code.name());
-    match member(&text, "copyist") {
+    match member_place(&text, "copyist") {
         Some(present) => {
             let (mut edits, mut out) = (Edits::default(), Vec::new());
             edits.append(&text, "copyist", Some(present), "repaired", note.as_bytes());
@@ -306,7 +306,7 @@ fn set(object: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
         new.iter().for_each(|piece| out.extend_from_slice(piece));
         out.extend_from_slice(object.get(span.end..).unwrap_or_default());
     };
-    if let Some(span) = member(object, key) {
+    if let Some(span) = member_place(object, key) {
         put(span, &[value]);
         return out;
     }
@@ -323,18 +323,4 @@ fn set(object: &[u8], key: &str, value: &[u8]) -> Vec<u8> {
     let key = [b"\"", key.as_bytes(), b"\": "].concat();
     put(Span { start: place, end: place }, &[comma, gap, &key, value]);
     out
-}
-
-/// Finds the value of a member; the last of two members of one name counts.
-fn member(object: &[u8], key: &str) -> Option<Span> {
-    let mut cursor = Cursor::new(object);
-    cursor.begin_object().ok()?;
-    let mut found = None;
-    while let Ok(Some(name)) = cursor.next_key() {
-        let value = cursor.skip_value().ok()?;
-        if text::is(name.of(object), key) {
-            found = Some(value);
-        }
-    }
-    found
 }

@@ -12,7 +12,9 @@ use super::meta;
 use super::read::{self, File, shape_of, whole};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Cx, FoundRecord, Mend, Reach, Records, RepairIo, RepairOptions, Repaired};
+use crate::format::{
+    Cx, FoundRecord, LineRepair, Reach, Records, RepairIo, RepairOptions, Repaired,
+};
 use crate::ids::fingerprint;
 use crate::json::{Json, without_nan};
 use crate::lines::BOM;
@@ -198,7 +200,7 @@ fn what_of(line: &[u8]) -> Option<(What, Cow<'_, [u8]>)> {
     })
 }
 
-impl Mend for Log<'_> {
+impl LineRepair for Log<'_> {
     fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let bytes = record.bytes.trim_ascii();
         let known = what_of(bytes);
@@ -229,7 +231,7 @@ impl Mend for Log<'_> {
         true
     }
 
-    fn again(&mut self) -> bool {
+    fn needs_another_pass(&mut self) -> bool {
         let lines = std::mem::take(&mut self.looked);
         if self.copies.is_none() {
             self.copies = Some(std::mem::take(&mut self.twice).copies());
@@ -249,7 +251,7 @@ impl Mend for Log<'_> {
         self.copies.as_ref().is_some_and(|copies| !copies.is_empty())
     }
 
-    fn stays(&self) -> bool {
+    fn is_kept(&self) -> bool {
         !self.is_copy(self.looked.saturating_sub(1))
     }
 

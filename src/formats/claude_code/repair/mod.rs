@@ -19,10 +19,12 @@ use super::foreign::uuid_of;
 use super::wire;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Cx, FoundRecord, Mend, Reach, Records, RepairIo, RepairOptions, Repaired};
+use crate::format::{
+    Cx, FoundRecord, LineRepair, Reach, Records, RepairIo, RepairOptions, Repaired,
+};
 use crate::formats::claude_code::members::Members;
 use crate::ids::hash;
-use crate::json::{Cursor, Json, Span, text};
+use crate::json::{Json, Span, member_place, text};
 use crate::position::Position;
 use crate::repair::{Fixes, Walk, mark, not_linked, nothing_back};
 use crate::times;
@@ -281,11 +283,11 @@ impl<'a> Lines<'a> {
         let (content, blocks) = (place.of(bytes), resume.removed_blocks(ordinal));
         if !blocks.is_empty() {
             let list = Json::checked(content.to_vec().into());
-            let preserved = list.elements().enumerate().filter(|(at, _)| !blocks.contains(at));
-            let preserved: Vec<_> = preserved.map(|(_, block)| block.as_bytes().to_vec()).collect();
+            let remaining = list.elements().enumerate().filter(|(at, _)| !blocks.contains(at));
+            let remaining: Vec<_> = remaining.map(|(_, block)| block.as_bytes().to_vec()).collect();
             fixes
                 .edits
-                .replace(place, &[b"[", preserved.join(&b","[..]).as_slice(), b"]"].concat());
+                .replace(place, &[b"[", remaining.join(&b","[..]).as_slice(), b"]"].concat());
             fixes.note(Code::OrphanResult, Some(("content", content)));
             return Some(Code::OrphanResult);
         }
@@ -377,26 +379,16 @@ impl<'a> Lines<'a> {
 }
 
 /// Returns the place of a member of the message at a place of a line.
-#[must_use]
 pub fn member_of(line: &[u8], message: Span, member: &str) -> Option<Span> {
-    let mut cursor = Cursor::new(message.of(line));
-    cursor.begin_object().ok()?;
-    let mut found = None;
-    while let Some(name) = cursor.next_key().ok()? {
-        let value = cursor.skip_value().ok()?;
-        if text::is(name.of(message.of(line)), member) {
-            found =
-                Some(Span { start: message.start + value.start, end: message.start + value.end });
-        }
-    }
-    found
+    let Span { start, end } = member_place(message.of(line), member)?;
+    Some(Span { start: message.start + start, end: message.start + end })
 }
 
 fn quoted(value: &str) -> Vec<u8> {
     Json::string(value).as_bytes().to_vec()
 }
 
-impl Mend for Lines<'_> {
+impl LineRepair for Lines<'_> {
     fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let Some(members) = Members::of(record.bytes.trim_ascii()) else { return false };
         // A replaced byte in the name of a member makes another member of it.
@@ -416,13 +408,13 @@ impl Mend for Lines<'_> {
         true
     }
 
-    fn aside(&mut self, bytes: &[u8], code: Code) {
+    fn quarantined(&mut self, bytes: &[u8], code: Code) {
         if code == Code::TornRecord && self.shown == 0 {
             self.links.torn(bytes);
         }
     }
 
-    fn again(&mut self) -> bool {
+    fn needs_another_pass(&mut self) -> bool {
         self.next = 0;
         self.clock = Timestamp::UNIX_EPOCH;
         self.names.clear();

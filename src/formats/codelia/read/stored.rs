@@ -1,7 +1,7 @@
 //! Reader of a whole session: its runs in their order, and its state from the place where it is
 //! stored.
 
-use super::{Place, Records, Run};
+use super::{NamedPart, Records, Run};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::{Cx, Head, Parts, Reader};
@@ -26,9 +26,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub(super) struct Stores {
     /// File of its own, as the first releases wrote it.
-    state: Option<Place>,
+    state: Option<NamedPart>,
     /// Log of the session's messages.
-    log: Option<Place>,
+    log: Option<NamedPart>,
     /// Row of the session in the database, and the number of the database's part.
     row: Option<(Row, u32)>,
 }
@@ -47,7 +47,7 @@ pub fn open_whole<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader
     let mut named = None;
     for (part, name) in (0..).zip(parts.names()) {
         let id = |text: &str| Json::string(text.rsplit('/').next().unwrap_or_default());
-        let place = Place { part, name };
+        let place = NamedPart { part, name };
         if place.name == DATABASE {
             database = Some(part);
         } else if place.name.ends_with(".jsonl") && place.name.starts_with("/sessions/messages/") {
@@ -194,7 +194,7 @@ impl Records<'_> {
         if newer { self.newer() } else { Ok(()) }
     }
 
-    fn state(&mut self, place: &Place, left: bool) -> Result<()> {
+    fn state(&mut self, place: &NamedPart, left: bool) -> Result<()> {
         let at = Position { part: place.part, line: 1, ..Position::default() };
         let limit = self.cx.options.max_line;
         let state = match state::survey(self.parts.open(&place.name)?, limit)? {
@@ -262,7 +262,7 @@ impl Records<'_> {
     /// Reads a log that the runtime did not write, or that is damaged.
     fn foreign_log(
         &mut self,
-        place: &Place,
+        place: &NamedPart,
         row: Option<(Row, u32)>,
         mut snapshot: Record,
         at: Position,

@@ -2,7 +2,7 @@
 
 use super::About;
 use crate::diagnostic::{Code, Diagnostic, plural};
-use crate::format::{Cx, FoundRecord, Mend, Reach, Records};
+use crate::format::{Cx, FoundRecord, LineRepair, Reach, Records};
 use crate::formats::codelia::log::is_message;
 use crate::ids::fingerprint;
 use crate::json::{Cursor, Json, refused_units, salvage};
@@ -245,7 +245,7 @@ impl<'a> Log<'a> {
     }
 }
 
-impl Mend for Log<'_> {
+impl LineRepair for Log<'_> {
     fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let bytes = record.bytes.trim_ascii();
         let mut cursor = Cursor::new(bytes);

@@ -21,7 +21,7 @@ use super::rows::Row;
 use super::sniff::{self, Shape, shape};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Change, Cx, Mend, Parts, Reach, RepairIo, RepairOptions, Repaired};
+use crate::format::{Change, Cx, LineRepair, Parts, Reach, RepairIo, RepairOptions, Repaired};
 use crate::repair::{Walk, nothing_back};
 use messages::Log;
 use run::Run;
@@ -229,7 +229,7 @@ impl<'a> Piece<'a> {
         }
     }
 
-    fn lines(&self) -> Option<(&Walk<'a>, &dyn Mend)> {
+    fn lines(&self) -> Option<(&Walk<'a>, &dyn LineRepair)> {
         match self {
             Self::Run(walk, mend) => Some((walk, mend.as_ref())),
             Self::Log(walk, mend) => Some((walk, mend.as_ref())),

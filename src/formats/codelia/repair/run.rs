@@ -3,7 +3,7 @@
 use super::About;
 use super::messages::content_hash;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::format::{Cx, FoundRecord, Mend, Reach, Records};
+use crate::format::{Cx, FoundRecord, LineRepair, Reach, Records};
 use crate::formats::codelia::names::{EPOCH, is_uuid, uuid};
 use crate::formats::codelia::wire::TYPES;
 use crate::ids::fingerprint;
@@ -87,7 +87,7 @@ struct Header {
 }
 
 impl Header {
-    fn stays(&self) -> bool {
+    fn is_kept(&self) -> bool {
         self.own.is_some() && self.in_place
     }
 }
@@ -135,7 +135,7 @@ impl<'a> Run<'a> {
 
     /// Returns how much of the run Codelia replays before the repair, and how much after it.
     pub fn reach(&self) -> (Reach, Reach) {
-        let readable = self.header.stays() && self.header.numbers.first() == Some(&0);
+        let readable = self.header.is_kept() && self.header.numbers.first() == Some(&0);
         let before = if readable { self.before } else { Reach::default() };
         let gone = self.copies.len() as u64;
         let entries = self.after.entries.saturating_sub(gone);
@@ -209,7 +209,7 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Mend for Run<'_> {
+impl LineRepair for Run<'_> {
     fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let bytes = record.bytes.trim_ascii();
         let mut cursor = crate::json::Cursor::new(bytes);
@@ -254,7 +254,7 @@ impl Mend for Run<'_> {
         self.led |= self.looked == 0;
     }
 
-    fn aside(&mut self, bytes: &[u8], code: Code) {
+    fn quarantined(&mut self, bytes: &[u8], code: Code) {
         let torn = (code == Code::TornRecord).then(|| String::from_utf8_lossy(bytes));
         let left = torn.and_then(|torn| salvage(torn.as_bytes()));
         if let Some(left) = left.filter(|left| is_header(&Json::checked(left.clone().into()))) {
@@ -262,7 +262,7 @@ impl Mend for Run<'_> {
         }
     }
 
-    fn again(&mut self) -> bool {
+    fn needs_another_pass(&mut self) -> bool {
         if !self.ended {
             self.report(Code::NoRunEnd, Position::default());
         }
@@ -276,7 +276,7 @@ impl Mend for Run<'_> {
     }
 
     fn changes(&self) -> bool {
-        !self.header.stays() || self.removes()
+        !self.header.is_kept() || self.removes()
     }
 
     fn removes(&self) -> bool {
@@ -287,7 +287,7 @@ impl Mend for Run<'_> {
 
     /// Writes a header that cannot be left where it is.
     fn begin(&mut self, out: &mut Vec<u8>) {
-        if self.header.stays() {
+        if self.header.is_kept() {
             return;
         }
         out.extend_from_slice(&self.header.new);
@@ -304,7 +304,7 @@ impl Mend for Run<'_> {
         self.written += 1;
         if self.header.numbers.binary_search(&place).is_ok() {
             let own = self.header.own.as_deref() == Some(record.bytes.trim_ascii_end());
-            return match (self.header.stays(), place == 0, own) {
+            return match (self.header.is_kept(), place == 0, own) {
                 (true, true, _) => self.write_line(record, out),
                 // This header was written before all other records.
                 (false, _, true) if self.header.at == record.at => None,

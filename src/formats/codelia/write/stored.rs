@@ -71,7 +71,7 @@ impl Run<'_> {
 
     /// Counts the members that the other store has no place for.
     fn beyond(&self, node: &Node) {
-        for name in Row::strangers(node) {
+        for name in Row::members_without_column(node) {
             self.cx.log.count(FieldOutcome::Dropped, &format!("snapshot.extra.{name}"));
         }
     }

@@ -15,7 +15,9 @@ mod refused;
 use super::{base, line, read, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Cx, FoundRecord, Mend, Reach, Records, RepairIo, RepairOptions, Repaired};
+use crate::format::{
+    Cx, FoundRecord, LineRepair, Reach, Records, RepairIo, RepairOptions, Repaired,
+};
 use crate::json::{Json, Span, salvage};
 use crate::position::Position;
 use crate::record::{Field, Kind};
@@ -250,7 +252,7 @@ fn is_counted(object: &Json) -> bool {
     super::LINES.iter().any(|wire| is_of(object, wire)) && object.member("payload").is_some()
 }
 
-impl Mend for Rollout<'_> {
+impl LineRepair for Rollout<'_> {
     fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let Some(object) = object_of(record.bytes) else { return false };
         if self.is_refused(record, &object) {
@@ -271,7 +273,7 @@ impl Mend for Rollout<'_> {
         true
     }
 
-    fn aside(&mut self, _bytes: &[u8], code: Code) {
+    fn quarantined(&mut self, _bytes: &[u8], code: Code) {
         self.refused |= code == Code::MarkRemoved;
     }
 

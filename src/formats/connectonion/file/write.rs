@@ -30,7 +30,7 @@ pub fn open<'a>(
     let to = sink.create("")?;
     Ok(Box::new(File {
         to: Some(to),
-        trusts: sink.forgets(),
+        trusts: sink.can_roll_back(),
         out: None,
         cx,
         shape,

@@ -1,7 +1,7 @@
 //! Detection of the whole parts of a block.
 
 use super::blocks::Kind;
-use super::place::straightened;
+use super::indentation::straightened;
 use super::spell;
 use crate::json::{Json, without_nan};
 use crate::yaml::json::{Nodes, Scalars};

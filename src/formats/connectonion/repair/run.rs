@@ -15,7 +15,7 @@ use crate::lines::BOM;
 use crate::position::Position;
 use crate::repair::nothing_back;
 use std::io::Write;
-use takes::{Place, Sources, Takes};
+use takes::{CurrentCopy, Sources, Takes};
 
 /// Repairs a run.
 pub fn repair(
@@ -82,7 +82,7 @@ struct Writing<'a> {
     wanted: &'a RepairOptions,
     cx: &'a Cx<'a>,
     /// The copy of the file that the walk is in.
-    place: Place,
+    place: CurrentCopy,
     /// Names of members that were written.
     names: Vec<String>,
     /// Whether the following lines of a prompt stay.
@@ -114,7 +114,7 @@ impl<'a> Writing<'a> {
             takes,
             wanted,
             cx,
-            place: Place::default(),
+            place: CurrentCopy::default(),
             names: Vec::new(),
             prompt: false,
             begun: false,
@@ -317,7 +317,7 @@ impl<'a> Writing<'a> {
         let (source, again) = sources;
         each(source, ahead, self.wanted, self.cx, &mut |item| self.item(item))?;
         self.close()?;
-        let mut place = Place::default();
+        let mut place = CurrentCopy::default();
         if let Some(again) = again {
             each(again, ahead, self.wanted, self.cx, &mut |item| match (place.of(&item), item) {
                 (take, Item::Behind(line, at)) if take == self.takes.best => self.behind(&line, at),

@@ -3,11 +3,10 @@
 use super::super::needs::needs;
 use super::super::{lineage::quoted, wire};
 use super::EntryRepair;
-use super::record::member;
 use super::refused::Refused;
 use crate::diagnostic::{Code, Diagnostic, plural};
 use crate::format::FoundRecord;
-use crate::json::{Json, text};
+use crate::json::{Json, member, text};
 use crate::members::Scan;
 use crate::repair::{Fixes, mark};
 use crate::tree::{Aim, Plan, links_to_leaf, marks};

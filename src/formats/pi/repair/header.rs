@@ -8,7 +8,7 @@ use super::super::version::{NEWEST, Named, TREE};
 use crate::diagnostic::Code;
 use crate::format::RepairOptions;
 use crate::ids::fingerprint;
-use crate::json::text;
+use crate::json::{member, text};
 use crate::members::Scan;
 use crate::position::Position;
 use crate::repair::Fixes;
@@ -39,7 +39,7 @@ pub struct Header {
 
 impl Header {
     /// Whether the header stays where and as it is.
-    pub fn stays(&self) -> bool {
+    pub fn is_kept(&self) -> bool {
         self.own.is_some() && self.fits && self.in_place
     }
 
@@ -149,7 +149,7 @@ pub fn rebuild(left: Option<&[u8]>, wanted: &RepairOptions, first: &First, code:
         fixes.edits.add("timestamp", &time.unwrap_or_else(|| quoted("1970-01-01T00:00:00.000Z")));
     }
     if let (None, Some(folder)) =
-        (left.and_then(|left| super::record::member(left, "cwd")), folder(&wanted.folder))
+        (left.and_then(|left| member(left, "cwd")), folder(&wanted.folder))
     {
         fixes.edits.add("cwd", &quoted(&folder));
     }

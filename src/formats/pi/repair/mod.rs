@@ -15,7 +15,9 @@ use super::needs;
 use super::version::{Named, TREE};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
-use crate::format::{Cx, FoundRecord, Mend, Reach, Records, RepairIo, RepairOptions, Repaired};
+use crate::format::{
+    Cx, FoundRecord, LineRepair, Reach, Records, RepairIo, RepairOptions, Repaired,
+};
 use crate::ids::{Maker, fingerprint};
 use crate::json::{Cursor, Json, salvage, text};
 use crate::members::Scan;
@@ -121,7 +123,7 @@ impl<'a> EntryRepair<'a> {
     }
 }
 
-impl Mend for EntryRepair<'_> {
+impl LineRepair for EntryRepair<'_> {
     fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let Ok(Some(scan)) = Scan::of(record.bytes) else { return false };
         if self.looked == 0 && is_slot(record.bytes) {
@@ -141,7 +143,7 @@ impl Mend for EntryRepair<'_> {
         true
     }
 
-    fn aside(&mut self, bytes: &[u8], code: Code) {
+    fn quarantined(&mut self, bytes: &[u8], code: Code) {
         if self.plan.is_some() {
             return;
         }
@@ -173,7 +175,7 @@ impl Mend for EntryRepair<'_> {
         }
     }
 
-    fn again(&mut self) -> bool {
+    fn needs_another_pass(&mut self) -> bool {
         self.looked = 0;
         if self.plan.is_none() {
             if let Some(list) = self.header.list()
@@ -206,7 +208,7 @@ impl Mend for EntryRepair<'_> {
     }
 
     fn changes(&self) -> bool {
-        !self.header.stays()
+        !self.header.is_kept()
             || self.lacking
             || self.removes()
             || !self.shifted.is_empty()
@@ -220,7 +222,7 @@ impl Mend for EntryRepair<'_> {
             || self.resume.as_ref().is_some_and(Resume::removes)
     }
 
-    fn taken_out(&mut self) -> Vec<(Vec<u8>, Code)> {
+    fn removed_parts(&mut self) -> Vec<(Vec<u8>, Code)> {
         std::mem::take(&mut self.aside)
     }
 
@@ -250,7 +252,7 @@ impl Mend for EntryRepair<'_> {
 impl EntryRepair<'_> {
     /// Writes a header that cannot be left where it is.
     fn begin_with_header(&self, out: &mut Vec<u8>) {
-        if self.header.stays() {
+        if self.header.is_kept() {
             return;
         }
         out.extend_from_slice(&self.header.new);
@@ -470,7 +472,7 @@ impl EntryRepair<'_> {
             self.report(code, code.title(), record.at);
             return Some(code);
         }
-        if self.header.stays() {
+        if self.header.is_kept() {
             write_marked(record, out);
         }
         None

@@ -2,7 +2,7 @@
 
 use super::super::needs;
 use crate::json::edit::Edits;
-use crate::json::{Span, salvage, text};
+use crate::json::{Span, member, members, salvage, text};
 use crate::members::Scan;
 
 /// Beginning of every entry that pi writes.
@@ -104,33 +104,4 @@ pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(object.len() + 200);
     edits.apply(&object, message.end - 1, false, &mut out);
     Some(out)
-}
-
-/// Returns the members of an object, with key and value in their spelling.
-pub fn members(object: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
-    let mut cursor = crate::json::Cursor::new(object);
-    let mut open = cursor.begin_object().is_ok();
-    std::iter::from_fn(move || {
-        let key = cursor.next_key().ok().flatten().filter(|_| open);
-        let member = key.and_then(|key| Some((key, cursor.skip_value().ok()?)));
-        open = member.is_some();
-        member.map(|(key, value)| (key.of(object), value.of(object)))
-    })
-}
-
-/// Returns the member of an object with this key, in its spelling.
-pub fn member<'a>(object: &'a [u8], key: &str) -> Option<&'a [u8]> {
-    members(object).filter(|(name, _)| text::is(name, key)).last().map(|(_, value)| value)
-}
-
-/// Returns the elements of a list in their spelling, and their offsets in it.
-pub fn elements(list: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let mut cursor = crate::json::Cursor::new(list);
-    let mut open = cursor.begin_array().is_ok();
-    std::iter::from_fn(move || {
-        open = open && cursor.next_element().unwrap_or(false);
-        let element = if open { cursor.skip_value().ok() } else { None };
-        open = element.is_some();
-        element.map(|element| (element.start, element.of(list)))
-    })
 }

@@ -1,10 +1,9 @@
 //! Places in an entry that the interface of a model refuses, and text that takes their place.
 
-use super::record::{elements, member};
 use crate::diagnostic::Code;
 use crate::dialect::image::{is_outside, media_type};
 use crate::dialect::refusal::{image_fault, is_tool_name, tool_name};
-use crate::json::{Json, Span, Unit, refused_units, text};
+use crate::json::{Json, Span, Unit, elements, member, refused_units, text};
 
 /// Place that is refused.
 #[derive(Debug)]
@@ -79,14 +78,14 @@ fn without_image(entry: &[u8], block: &[u8]) -> Option<Refused> {
 fn typed_image(entry: &[u8], block: &[u8]) -> Option<Refused> {
     let data = text::decode(member(block, "data")?).filter(|data| !is_outside(data))?;
     let new = Json::string(media_type(&data)?).as_bytes().to_vec();
-    let (member, code) = ("mimeType", Code::MediaTypeChanged);
-    match super::record::member(block, member) {
+    let (name, code) = ("mimeType", Code::MediaTypeChanged);
+    match member(block, name) {
         Some(given) if given == new => None,
-        Some(given) => Some(Refused { at: span_of(entry, given), new, member, code }),
+        Some(given) => Some(Refused { at: span_of(entry, given), new, member: name, code }),
         None => {
             let end = span_of(entry, block).end - 1;
             let new = [b",\"mimeType\":".as_slice(), &new].concat();
-            Some(Refused { at: Span { start: end, end }, new, member, code })
+            Some(Refused { at: Span { start: end, end }, new, member: name, code })
         }
     }
 }

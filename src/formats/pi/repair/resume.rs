@@ -7,12 +7,11 @@
 
 use super::super::needs::{RESULT, role_of};
 use super::super::served::Served;
-use super::record::{elements, member};
 use super::refused::{Refused, has_nul, refused, renamed_calls};
 use crate::diagnostic::Code;
 use crate::format::{FoundRecord, Interface, Reach};
 use crate::ids::{Id, Maker};
-use crate::json::{Json, text};
+use crate::json::{Json, elements, member, text};
 use crate::members::Scan;
 use crate::repair::{OUTCOME_UNKNOWN, Waiting};
 use crate::tree::{Plan, key_of, marks};

@@ -32,13 +32,13 @@ pub struct Take {
 
 /// The copy of the run that a walk is in.
 #[derive(Debug, Default)]
-pub struct Place {
+pub struct CurrentCopy {
     take: Option<usize>,
     /// Whether an item other than stray bytes came since the last header line.
     behind: bool,
 }
 
-impl Place {
+impl CurrentCopy {
     /// Returns the index of the copy to which the next item belongs: a header line behind any other
     /// item begins another copy.
     pub fn of(&mut self, item: &Item) -> usize {
@@ -60,7 +60,7 @@ pub type Sources = (Box<dyn Read>, Option<Box<dyn Read>>);
 #[derive(Debug, Default)]
 pub struct Takes {
     all: Vec<Take>,
-    place: Place,
+    place: CurrentCopy,
     /// Index of the copy that stays.
     pub best: usize,
     /// Whether any item is not a line of a run.

@@ -4,7 +4,7 @@ use super::super::super::file::{Lists, Shape};
 use super::super::blocks::{Block, Blocks, Kind, Piece};
 use super::super::check::{Around, Checked, check, is_bare, is_complete};
 use super::super::facts::Facts;
-use super::super::place::Place;
+use super::super::indentation::Indentation;
 use super::super::{State, is_reported};
 use super::Writing;
 use crate::diagnostic::{Code, Log};
@@ -28,7 +28,7 @@ pub fn look(
     wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Facts> {
-    let mut place = Place::default();
+    let mut place = Indentation::default();
     each(io.parts().main()?, cx, &mut |piece, _| {
         if let Piece::Block(Block { kind: Kind::Message, bytes, .. }) = piece {
             place.look(&bytes);

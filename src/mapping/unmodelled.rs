@@ -16,7 +16,7 @@ impl Source<'_> {
         node: &mut Node,
         extra: &mut Extra,
     ) -> Result<(), Fault> {
-        if let (How::Within(rows), Some(b'{')) = (&row.how, self.cursor.peek()) {
+        if let (How::Inline(rows), Some(b'{')) = (&row.how, self.cursor.peek()) {
             match self.within(rows, node)? {
                 Some(inner) if row.field == Field::Extra => {
                     extra.add(self.spelling(key), inner.as_bytes());
@@ -29,8 +29,8 @@ impl Source<'_> {
         let value = self.cursor.skip_value()?;
         let spelling = self.spelling(value);
         match row.how {
-            How::Apart => self.apart = Some(value),
-            How::Fixed(usual) if spelling == usual.as_bytes() => {}
+            How::Custom => self.apart = Some(value),
+            How::Constant(usual) if spelling == usual.as_bytes() => {}
             _ => extra.add(self.spelling(key), spelling),
         }
         Ok(())
@@ -65,7 +65,7 @@ impl Object<'_> {
             let other = others.iter().find(|(key, _)| text::is(key.as_bytes(), row.key));
             let other = other.map(|(_, value)| value);
             match (&row.how, node.get(row.field), other) {
-                (How::Within(rows), ..) if other.is_none_or(is_object) => {
+                (How::Inline(rows), ..) if other.is_none_or(is_object) => {
                     let rest = node.json(row.field).filter(|_| row.field != Field::Extra);
                     self.within(row.key, rows, node, rest.or(other), put);
                 }
@@ -80,7 +80,7 @@ impl Object<'_> {
                     self.row(row, value);
                 }
                 (_, _, Some(other)) => self.member(row.key, other.as_bytes()),
-                (How::Fixed(value), ..) => self.member(row.key, value.as_bytes()),
+                (How::Constant(value), ..) => self.member(row.key, value.as_bytes()),
                 _ => {}
             }
         }

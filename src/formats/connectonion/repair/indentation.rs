@@ -11,9 +11,9 @@ const MEMBERS: [&str; 4] = ["role", "content", "tool_calls", "tool_call_id"];
 
 /// Indentation of the messages of a file, counted by lines.
 #[derive(Debug, Default)]
-pub struct Place(BTreeMap<usize, u64>);
+pub struct Indentation(BTreeMap<usize, u64>);
 
-impl Place {
+impl Indentation {
     /// Adds the lines of a message.
     pub fn look(&mut self, message: &[u8]) {
         for line in message.split(|b| *b == b'\n') {
