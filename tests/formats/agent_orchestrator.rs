@@ -261,7 +261,7 @@ fn why_names_the_rules_of_all_releases() {
 }
 
 #[test]
-fn a_result_that_is_no_text_is_told_as_json() {
+fn a_result_that_is_no_text_is_printed_as_json() {
     let dir = Dir::new();
     dir.write("s.meta.json", b"{}");
     dir.write("s.jsonl", br#"{"subtype":"success","result":"half \ud83d"}"#);
@@ -604,7 +604,7 @@ fn one_session_from_either_file_or_from_one_alone() {
 }
 
 #[test]
-fn inspect_says_what_keeps_a_session_from_being_resumed() {
+fn inspect_names_what_keeps_a_session_from_being_resumed() {
     let codes = |case: &str, change: &dyn Fn(Vec<u8>) -> Vec<u8>| {
         let source = session(&testdata().join("agent-orchestrator").join(case));
         let mut all = common::files_of(&source);
@@ -645,7 +645,7 @@ fn cut_anywhere_a_pair_is_kept_as_it_is() {
 }
 
 #[test]
-fn a_line_that_is_no_text_says_nothing_of_the_session() {
+fn a_line_that_is_no_text_shows_nothing_of_the_session() {
     let dir = Dir::new();
     let init =
         b"{\"type\":\"system\",\"subtype\":\"init\",\"session_id\":\"a\xff\",\"cwd\":\"/w\"}\n";
@@ -663,7 +663,7 @@ fn a_line_that_is_no_text_says_nothing_of_the_session() {
 
 /// The metadata of the shell's scripts have no place for it, and an empty log has none either.
 #[test]
-fn an_identifier_that_no_line_tells_is_told_as_lost() {
+fn an_identifier_that_no_line_contains_is_reported_as_lost() {
     let meta = r#"{"session_name":"quiet","agent":null,"project_dir":"/w","agents_dir":"/w/a","created_at":"2025-11-12T15:54:52.399854Z","last_resumed_at":"2025-11-12T15:54:52.399854Z","schema_version":"1.0","session_id":"c68eb198-b150-4ecd-a249-501f82bb1649"}"#;
     let line = r#"{"type":"user_message","content":"q","timestamp":"2025-11-12T15:54:53.000000Z"}"#;
     let result =

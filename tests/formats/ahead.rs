@@ -160,7 +160,7 @@ fn an_output_that_panics_ends_the_work_with_an_error() {
 }
 
 #[test]
-fn an_output_that_is_full_is_told_wherever_that_is() {
+fn an_output_that_is_full_is_reported_wherever_that_is() {
     let text = session(&[]);
     for room in [0, 1 << 20, 5 << 20, text.len()] {
         let (said, _) = same_with_room(&text, room, OnError::Stop);
@@ -179,7 +179,7 @@ fn a_good_session_comes_out_the_same() {
 }
 
 #[test]
-fn damage_is_told_at_its_place() {
+fn damage_is_reported_at_its_place() {
     let long = format!("{{\"type\":\"x\",\"text\":\"{}\"}}\n", "y".repeat(1100 << 10));
     let odd = ["\n", "  \r\n", "{\"type\":\"message\",\"torn\n", &long, "[1]\n", "\"\\q\"\n"];
     let text = session(&odd);

@@ -80,7 +80,7 @@ fn every_case_is_sent_in_every_shape() {
 }
 
 #[test]
-fn every_case_says_where_it_comes_from() {
+fn every_case_names_its_source() {
     for input in own_inputs() {
         let note = case(&input).join("NOTE.md");
         assert!(note.is_file(), "{} is missing", note.display());

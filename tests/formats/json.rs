@@ -132,7 +132,7 @@ fn nesting_is_bounded_by_memory_only() {
 }
 
 #[test]
-fn a_cut_text_is_told_from_a_wrong_one() {
+fn a_cut_text_is_distinguished_from_a_wrong_one() {
     let whole = br#"{"a":[true,-1.5e3,"x\u00e9"],"b":null}"#;
     for cut in 1..whole.len() {
         let fault = check(&whole[..cut]).expect_err("a cut object is no object");

@@ -174,7 +174,7 @@ fn an_index_counts_headers_and_no_blank_lines() {
 }
 
 #[test]
-fn members_are_found_however_they_are_spelled_and_wherever_they_stand() {
+fn members_are_found_however_they_are_spelled_and_wherever_they_are() {
     let cases = [
         // Identifiers that were there are replaced in their place.
         (
@@ -223,7 +223,7 @@ fn a_note_of_ours_that_is_there_is_added_to() {
 }
 
 #[test]
-fn an_identifier_beside_the_index_of_what_is_kept_is_replaced_and_told() {
+fn an_identifier_beside_the_index_of_what_is_kept_is_replaced_and_reported() {
     let line = r#"{"type":"compaction","timestamp":"t","summary":"S","firstKeptEntryIndex":1,"firstKeptEntryId":"zz","tokensBefore":5}"#;
     let (out, codes) = migrate(&[HEADER, USER, line], "pi@3", &sequential());
     assert!(!out[2].contains("zz"), "{}", out[2]);
@@ -231,7 +231,7 @@ fn an_identifier_beside_the_index_of_what_is_kept_is_replaced_and_told() {
 }
 
 #[test]
-fn a_byte_order_mark_and_a_missing_line_ending_are_mended_by_a_migration_only() {
+fn a_byte_order_mark_and_a_missing_line_ending_are_repaired_by_a_migration_only() {
     let old = format!("\u{feff}{HEADER}\n{USER}");
     let (done, found) = migrated(old.as_bytes(), "pi@2", &sequential());
     let new = String::from_utf8(done.expect("undamaged")).expect("UTF-8");
@@ -284,7 +284,7 @@ fn the_last_type_of_a_header_counts() {
 }
 
 #[test]
-fn events_of_the_first_releases_stand_in_the_chain() {
+fn events_of_the_first_releases_are_in_the_chain() {
     let event = r#"{"type":"event","timestamp":"t","event":{"type":"turn_start"}}"#;
     let source = lines(&[HEADER, USER, event, USER]);
     let stream = String::from_utf8(to_canonical(&source, &Options::default())).expect("UTF-8");
@@ -331,7 +331,7 @@ fn a_downgrade_keeps_the_active_branch() {
 }
 
 #[test]
-fn an_entry_before_its_parent_is_said_behind_it_in_every_linear_format() {
+fn an_entry_before_its_parent_is_written_behind_it_in_every_linear_format() {
     let header = HEADER.replace('}', r#","version":3}"#);
     let (one, two) = (entry("a", "null", "one"), entry("b", "\"a\"", "two"));
     let (three, four) = (entry("c", "\"b\"", "three"), entry("d", "\"c\"", "four"));
@@ -362,7 +362,7 @@ fn a_key_without_its_quote_is_damage_everywhere() {
 }
 
 #[test]
-fn a_byte_order_mark_stays_in_front_of_what_stands_before_the_header() {
+fn a_byte_order_mark_stays_in_front_of_what_is_before_the_header() {
     let header = HEADER.replace('}', r#","version":3}"#);
     let spaces = " ".repeat(300_000);
     for lead in [" ", "", &spaces] {
@@ -389,7 +389,7 @@ fn entry_to(entry: &str, to: &str) -> (String, Vec<String>) {
 }
 
 #[test]
-fn a_message_that_stands_twice_is_kept_whole() {
+fn a_message_that_occurs_twice_is_kept_whole() {
     let base = r#"{"type":"message","id":"a","parentId":null,"timestamp":"t","#;
     for twice in [
         r#""message":"hello","message":{"role":"user","content":"B"}}"#,
@@ -514,7 +514,7 @@ fn the_last_of_two_identifiers_in_a_header_counts_everywhere() {
 }
 
 #[test]
-fn a_strange_version_reaches_no_older_target() {
+fn an_unknown_version_reaches_no_older_target() {
     for version in [r#""x""#, "99"] {
         let header = HEADER.replace('}', &format!(r#","version":{version}}}"#));
         let forced = Options { force_version: true, ..sequential() };

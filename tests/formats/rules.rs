@@ -134,7 +134,7 @@ fn rules_decide_as_the_validator_does() {
 }
 
 #[test]
-fn members_of_one_name_and_numbers_of_another_spelling_are_left_to_the_validator() {
+fn members_of_one_name_and_numbers_of_another_spelling_are_for_the_validator() {
     let of = |name: &str| {
         let spec = copyist::formats::Spec::parse(name).expect("a format");
         Schema::of(spec.version()).expect("a schema")

@@ -131,7 +131,7 @@ fn what_is_good_is_good_at_every_place_of_a_block() {
 }
 
 #[test]
-fn the_members_of_a_line_are_found_wherever_white_space_stands() {
+fn the_members_of_a_line_are_found_wherever_white_space_is() {
     let line = r#" { "type" : "message" , "id":"a","n":-1.5e+7 , "message" : {"content":[[],{},
         [1,{"a":[true,null]}]],"role" :"user" } ,"timestamp": "t","id" : false } "#;
     let places: Vec<_> = (0..=line.len()).filter(|at| !line.as_bytes()[*at..].is_empty()).collect();

@@ -172,7 +172,7 @@ fn what_is_spelled_for_people_comes_back_so() {
 
 /// A person who opens a small session sees every turn at once: turns stand before messages.
 #[test]
-fn all_turns_of_a_small_session_stand_on_the_first_page() {
+fn all_turns_of_a_small_session_are_on_the_first_page() {
     let keep = options(OnError::Keep, Choice::Derived);
     let stream = to_canonical(&foreign(&common::own("connectonion/v3/tides")), &keep);
     let out = String::from_utf8(from_canonical(&stream, "connectonion@2", &keep)).expect("UTF-8");

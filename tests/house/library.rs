@@ -35,7 +35,7 @@ fn no_migration_leads_to_a_version_that_does_not_exist() {
 }
 
 #[test]
-fn validation_says_everything_with_default_options() {
+fn validation_reports_everything_with_default_options() {
     let (options, log) = (Options::default(), Log::default());
     let cx = Cx { options: &options, log: &log };
     let file = FILE.replace('\n', "\n{\"type\":\n");

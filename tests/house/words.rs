@@ -53,8 +53,13 @@ const ALLOWED: &[(&str, &str)] = &[("rescued", "the member of this name in repor
 const COMMENTS: &[&str] = &["told", "stands", "nobody", "anew", "abroad"];
 
 fn sources() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let files = all_files(&root).into_iter();
+    sources_in("src")
+}
+
+/// Returns the source files of a folder, with their text.
+fn sources_in(folder: &str) -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let files = all_files(&root).into_iter().filter(|file| file.extension() == Some("rs".as_ref()));
     let text = |file: &Path| std::fs::read_to_string(file).expect("UTF-8");
     files.map(|file| (file.display().to_string(), text(&file))).collect()
 }
@@ -91,6 +96,26 @@ fn names_contain_no_words_of_a_private_language() {
             let pieces = pieces(name);
             if !allowed && pieces.iter().any(|piece| NAMES.contains(&piece.as_str())) {
                 bad.push(format!("{file}:{number}: {name}"));
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+}
+
+#[test]
+fn names_of_tests_contain_no_words_of_a_private_language() {
+    let mut bad = Vec::new();
+    for (file, text) in sources_in("tests") {
+        let mut of_a_test = false;
+        for (number, line) in (1..).zip(text.lines().map(str::trim_start)) {
+            match line.strip_prefix("fn ").filter(|_| of_a_test).map(name) {
+                Some(name) => {
+                    if pieces(name).iter().any(|piece| NAMES.contains(&piece.as_str())) {
+                        bad.push(format!("{file}:{number}: {name}"));
+                    }
+                    of_a_test = false;
+                }
+                None => of_a_test |= line == "#[test]",
             }
         }
     }

@@ -143,12 +143,12 @@ fn all(inputs: &[PathBuf]) {
 }
 
 #[test]
-fn what_is_done_abroad_is_done_at_home_or_refused() {
+fn what_is_done_in_the_target_is_done_in_the_source_or_refused() {
     all(&own_inputs());
 }
 
 #[test]
-fn what_is_done_abroad_is_done_at_home_or_refused_in_the_corpus() {
+fn what_is_done_in_the_target_is_done_in_the_source_or_refused_in_the_corpus() {
     let Some(root) = corpus("deeds abroad") else { return };
     all(&undamaged(&root, 97));
 }

@@ -263,7 +263,7 @@ fn all(inputs: &[(String, Vec<u8>)]) {
 }
 
 #[test]
-fn what_was_said_abroad_is_said_at_home() {
+fn new_messages_of_the_target_are_written_in_the_source() {
     let own = own_inputs();
     let mut inputs: Vec<_> =
         own.iter().map(|file| (file.display().to_string(), session(file))).collect();
@@ -282,7 +282,7 @@ fn what_was_said_abroad_is_said_at_home() {
 }
 
 #[test]
-fn what_was_said_abroad_is_said_at_home_in_the_corpus() {
+fn new_messages_of_the_target_are_written_in_the_source_in_the_corpus() {
     let Some(root) = corpus("sessions that go on abroad") else { return };
     let step = std::env::var("COPYIST_STEP").ok().and_then(|n| n.parse().ok()).unwrap_or(9);
     let sets = ["connectonion", "agent-orchestrator", "codelia"];

@@ -289,7 +289,7 @@ fn odd_sessions() -> Vec<(&'static str, Vec<String>)> {
 }
 
 #[test]
-fn odd_sessions_come_back_from_every_format() {
+fn unusual_sessions_come_back_from_every_format() {
     let mut tally = Tally::default();
     for (what, lines) in odd_sessions() {
         let source = lines.join("\n") + "\n";

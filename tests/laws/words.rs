@@ -152,12 +152,12 @@ pub fn undamaged(root: &Path, step: usize) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_word_that_is_replaced_abroad_is_replaced_at_home() {
+fn a_word_that_is_replaced_in_the_target_is_replaced_in_the_source() {
     all(&own_inputs());
 }
 
 #[test]
-fn a_word_that_is_replaced_abroad_is_replaced_at_home_in_the_corpus() {
+fn a_word_that_is_replaced_in_the_target_is_replaced_in_the_source_in_the_corpus() {
     let Some(root) = corpus("words that are replaced abroad") else { return };
     all(&undamaged(&root, 17));
 }

@@ -102,7 +102,7 @@ fn what_is_named_is_always_taken() {
 }
 
 #[test]
-fn what_is_left_out_is_not_counted() {
+fn what_is_excluded_is_not_counted() {
     let dir = tree();
     for command in SEVERAL {
         let report = [command, &["--report", "r.json", "--exclude", "*.txt", "s"][..]].concat();
@@ -233,7 +233,7 @@ fn standard_input_is_a_list_or_an_input() {
 }
 
 #[test]
-fn wrong_use_of_lists_is_told() {
+fn wrong_use_of_lists_is_reported() {
     let dir = tree();
     let cases: &[(&[&str], &str)] = &[
         (&["detect"], "<PATH>"),
@@ -268,7 +268,7 @@ fn a_pipe_sees_no_escape_codes() {
 }
 
 #[test]
-fn a_bar_is_shown_where_it_is_asked_for() {
+fn a_bar_is_shown_where_it_is_requested() {
     let dir = tree();
     let err = |args: &[&str], env: &str| {
         let mut command = program(&dir, &[&["detect"], args, &["s"]].concat());
@@ -328,7 +328,7 @@ fn colours_are_shown_where_they_are_wanted() {
 }
 
 #[test]
-fn a_coloured_line_says_what_a_plain_one_says() {
+fn a_coloured_line_has_the_text_of_a_plain_one() {
     let dir = tree();
     dir.copy(TORN, "s/torn.jsonl");
     let run = |color| untimed(&dir.said(&["migrate", "-nv", "--color", color, "s"]).1);
@@ -403,7 +403,7 @@ fn every_command_has_a_page_with_every_option() {
 }
 
 #[test]
-fn pages_that_are_not_ours_are_left_unless_forced() {
+fn pages_that_are_not_ours_are_kept_unless_forced() {
     let dir = Dir::new();
     assert_eq!(dir.exit(&["man", "man1"]).0, 0);
     let page: PathBuf = dir.path("man1/copyist-detect.1");
@@ -425,7 +425,7 @@ fn pages_that_are_not_ours_are_left_unless_forced() {
 }
 
 #[test]
-fn originals_under_another_ending_are_left_alone() {
+fn originals_under_another_ending_are_not_touched() {
     let dir = Dir::new();
     for name in ["d/a.jsonl", "d/b.jsonl"] {
         dir.copy(OLD, name);
@@ -525,7 +525,7 @@ fn ruins(dir: &Dir) -> Vec<(&'static str, &'static str)> {
 }
 
 #[test]
-fn destroyed_sessions_in_a_folder_are_told() {
+fn destroyed_sessions_in_a_folder_are_reported() {
     let dir = Dir::new();
     let ruins = ruins(&dir);
     let commands: [&[&str]; 6] = [

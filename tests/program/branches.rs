@@ -35,7 +35,7 @@ fn forked() -> String {
 }
 
 #[test]
-fn a_target_that_shows_one_branch_says_how_many_messages() {
+fn a_target_that_shows_one_branch_reports_how_many_messages() {
     let dir = Dir::new();
     dir.write("forked.jsonl", forked().as_bytes());
     let shown = "shows 2 of 4 messages; 2 on other branches";

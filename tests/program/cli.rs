@@ -119,7 +119,7 @@ fn damage_leaves_no_output_and_the_source_alone() {
 }
 
 #[test]
-fn an_existing_output_is_left_unless_forced() {
+fn an_existing_output_is_kept_unless_forced() {
     let dir = Dir::new();
     dir.copy(OLD, "a.jsonl");
     fs::write(dir.path("out.jsonl"), "old").unwrap();
@@ -220,7 +220,7 @@ fn folders_are_mirrored_and_no_name_is_taken_twice() {
 }
 
 #[test]
-fn exit_codes_say_what_happened() {
+fn exit_codes_show_what_happened() {
     let dir = Dir::new();
     dir.copy(OLD, "old.jsonl");
     dir.copy(NEW, "new.jsonl");
@@ -318,7 +318,7 @@ fn the_number_of_workers_never_changes_the_output() {
 }
 
 #[test]
-fn an_input_that_changes_meanwhile_is_left_alone() {
+fn an_input_that_changes_meanwhile_is_not_touched() {
     use copyist::format::Sink;
     use copyist::store::{Backup, Destination, Output, Policy};
     let dir = Dir::new();

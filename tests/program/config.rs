@@ -37,7 +37,7 @@ fn a_variable_wins_over_the_file_and_the_file_over_the_default() {
 }
 
 #[test]
-fn what_the_file_says_is_done_unless_a_flag_says_otherwise() {
+fn settings_of_the_file_count_unless_a_flag_sets_another() {
     let dir = Dir::new();
     dir.write(FILE, b"map-path:\n- /home/ada=/srv\n");
     let header = r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/home/ada/x"}"#;

@@ -165,7 +165,7 @@ fn a_turn_before_a_compaction_is_what_it_was() {
 }
 
 #[test]
-fn a_child_before_its_parent_stands_behind_it_in_the_context() {
+fn a_child_before_its_parent_is_behind_it_in_the_context() {
     let source = concat!(
         r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/w"}"#,
         "\n",

@@ -92,7 +92,7 @@ fn what_is_named_and_no_session_is_refused() {
 }
 
 #[test]
-fn what_a_crash_left_before_the_header_is_found_and_repaired() {
+fn what_a_crash_wrote_before_the_header_is_found_and_repaired() {
     let session = session();
     for (name, front) in [
         ("nul.jsonl", &[0; 700][..]),
@@ -116,7 +116,7 @@ fn what_a_crash_left_before_the_header_is_found_and_repaired() {
 }
 
 #[test]
-fn a_file_that_is_called_as_a_session_and_begins_otherwise_is_told() {
+fn a_file_that_is_called_as_a_session_and_begins_otherwise_is_reported() {
     let dir = Dir::new();
     dir.write("in/s.jsonl", &[b"copied from the session:\n", &*session()].concat());
     let (_, said) = dir.said(&["repair", "--in-place", "in"]);
@@ -138,7 +138,7 @@ fn logs_and_settings_of_other_programs_are_no_sessions() {
 
 #[cfg(unix)]
 #[test]
-fn links_in_folders_are_told_and_counted() {
+fn links_in_folders_are_reported_and_counted() {
     use std::os::unix::fs::symlink;
     let dir = Dir::new();
     dir.write("far/s.jsonl", &session());

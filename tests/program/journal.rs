@@ -25,7 +25,7 @@ fn lines(dir: &Dir, journal: &str) -> Vec<Value> {
 }
 
 #[test]
-fn it_tells_of_each_input() {
+fn it_has_an_entry_for_each_input() {
     let dir = Dir::new();
     three(&dir);
     dir.copy(NEW, "in/e.jsonl");
@@ -65,7 +65,7 @@ fn it_tells_of_each_input() {
 }
 
 #[test]
-fn a_resumed_run_does_what_is_left() {
+fn a_resumed_run_does_the_rest() {
     for way in [&["--in-place"][..], &["--out-dir", "out"]] {
         let dir = Dir::new();
         three(&dir);
@@ -91,7 +91,7 @@ fn a_resumed_run_does_what_is_left() {
 }
 
 #[test]
-fn a_changed_input_or_output_is_done_anew() {
+fn a_changed_input_or_output_is_redone() {
     let dir = Dir::new();
     three(&dir);
     let out = migrate("j", &["--force", "--out-dir", "out", "in", "--resume"]);
@@ -402,7 +402,7 @@ fn undo_removes_what_the_run_added() {
 }
 
 #[test]
-fn undo_says_why_an_original_is_not_put_back() {
+fn undo_reports_why_an_original_is_not_put_back() {
     let dir = Dir::new();
     three(&dir);
     assert_eq!(dir.exit(&migrate("j", &["--in-place", "in"])).0, 0);
@@ -502,7 +502,7 @@ fn undo_gives_no_advice_that_cannot_be_followed() {
 }
 
 #[test]
-fn a_torn_last_line_is_told_by_undo_and_by_a_run_that_goes_on() {
+fn a_torn_last_line_is_reported_by_undo_and_by_a_run_that_goes_on() {
     let dir = Dir::new();
     three(&dir);
     let args = migrate("j", &["--in-place", "in", "--resume"]);

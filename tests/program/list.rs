@@ -298,7 +298,7 @@ fn list_by_name_of_agent_orchestrator_is_as_its_own() {
 }
 
 #[test]
-fn identifiers_are_as_long_as_it_takes_to_tell_sessions_apart() {
+fn identifiers_are_as_long_as_it_takes_to_distinguish_sessions() {
     let home = Dir::new();
     let ids = [
         "019b8fa2-6a6d-7c31-9e5b-0c1d2e3f4a5b",

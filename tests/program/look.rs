@@ -165,7 +165,7 @@ fn one_edit_is_one_difference() {
 }
 
 #[test]
-fn diff_tells_with_its_exit_code_and_in_lines() {
+fn diff_reports_with_its_exit_code_and_in_lines() {
     let dir = Dir::new();
     dir.copy("pi/v2/branched", "a.jsonl");
     let text = String::from_utf8(own("pi/v2/branched")).expect("UTF-8");
@@ -204,7 +204,7 @@ fn a_conversion_differs_by_what_it_reports() {
 }
 
 #[test]
-fn a_tool_of_which_nothing_is_said_did_not_fail() {
+fn a_tool_without_a_status_did_not_fail() {
     let dir = Dir::new();
     dir.copy("connectonion/v3/tides", "run.yaml");
     assert_eq!(dir.exit(&["convert", "-t", "pi", "-o", "p.jsonl", "run.yaml"]).0, 0);
@@ -250,7 +250,7 @@ fn a_tree_of_made_identifiers_is_compared_by_its_shape() {
 }
 
 #[test]
-fn what_turns_took_is_counted_and_what_the_session_tells_where_nothing_else_does() {
+fn what_turns_took_is_counted_and_what_the_session_states_where_nothing_else_does() {
     let turn = |tokens: u64| format!("- input: a\n  model: m\n  tokens: {tokens}\n  cost: 0.25\n");
     let summary = format!(
         "name: a\ncreated: '2026-01-01 00:00:00'\ntotal_cost: 9\ntotal_tokens: 9\nturns:\n{}{}",

@@ -60,7 +60,7 @@ fn holds(path: &Path, word: &[u8]) -> bool {
 }
 
 #[test]
-fn a_session_that_another_took_the_place_of_is_left_alone() {
+fn a_session_that_another_took_the_place_of_is_not_touched() {
     for more in [&["--no-backup"][..], &[], &["--no-backup", "--journal", "j"]] {
         let dir = Dir::new();
         for (n, word) in migrated(&dir, more, replaces).iter().enumerate() {

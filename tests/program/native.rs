@@ -61,7 +61,7 @@ fn files_of_the_target_itself_get_such_names_too() {
 }
 
 #[test]
-fn what_a_file_says_leads_out_of_no_folder() {
+fn the_content_of_a_file_leads_out_of_no_folder() {
     for hostile in ["../../up", "/../x", "..", "a\\u0000b", "a\\nb"] {
         let dir = Dir::new();
         let text = SESSION.replace("0a1b2c3d-0000-4000-8000-000000000001", hostile);
@@ -190,7 +190,7 @@ fn an_archived_rollout_finds_its_origin() {
 }
 
 #[test]
-fn a_session_moves_and_what_was_said_stays() {
+fn a_session_moves_and_its_messages_stay() {
     let dir = Dir::new();
     dir.write("s.jsonl", SESSION.as_bytes());
     let moved = ["--map-path", "/home/ada=/users/ada", "s.jsonl"];
@@ -321,7 +321,7 @@ fn names_follow_the_order_of_the_inputs_however_many_work_at_a_time() {
 }
 
 #[test]
-fn a_folder_that_no_session_names_is_told() {
+fn a_folder_that_no_session_names_is_reported() {
     let dir = Dir::new();
     dir.write("in/s.jsonl", SESSION.as_bytes());
     let args = ["convert", "-t", "pi@2", "--force", "--out-dir", "out", "in"];
@@ -488,7 +488,7 @@ fn headers(dir: &Dir, below: &str) -> Vec<serde_json::Value> {
 }
 
 #[test]
-fn an_identifier_is_made_of_what_was_asked_first_too() {
+fn an_identifier_is_made_of_the_first_question_too() {
     let dir = Dir::new();
     for n in 0..5 {
         dir.write(&format!("in/{n}.yaml"), run_of(&format!("Question {n}?"), 11).as_bytes());
@@ -544,7 +544,7 @@ fn a_parent_in_the_folder_of_the_same_project_stays_beside_its_fork() {
 }
 
 #[test]
-fn a_session_that_its_software_lists_for_no_project_is_told() {
+fn a_session_that_its_software_lists_for_no_project_is_reported() {
     let dir = Dir::new();
     dir.write("in/summary.yaml", summary_of("s", "Is it?", 1).as_bytes());
     dir.write("in/run.yaml", run_of("Is it?", 11).as_bytes());

@@ -36,7 +36,7 @@ fn migrated() -> Vec<u8> {
 }
 
 #[test]
-fn the_name_of_the_output_says_how_it_is_written() {
+fn the_name_of_the_output_decides_how_it_is_written() {
     let dir = Dir::new();
     dir.copy(OLD, "a.jsonl");
     for ending in [".gz", ".zst"] {
@@ -181,7 +181,7 @@ fn long() -> Vec<u8> {
 }
 
 #[test]
-fn repair_takes_what_stands_before_a_tear() {
+fn repair_takes_what_is_before_a_tear() {
     let whole = long();
     for ending in [".gz", ".zst"] {
         let dir = Dir::new();
@@ -219,7 +219,7 @@ fn an_archive_may_begin_with_a_frame_that_is_no_text() {
 }
 
 #[test]
-fn what_stands_behind_the_end_of_an_archive_is_told() {
+fn what_is_behind_the_end_of_an_archive_is_reported() {
     let dir = Dir::new();
     dir.write("a.jsonl.gz", &[gz(&own(OLD)), vec![0; 512]].concat());
     let (code, said) = dir.exit(&["validate", "a.jsonl.gz"]);
@@ -256,7 +256,7 @@ fn a_wrong_checksum_keeps_nothing_back() {
 }
 
 #[test]
-fn what_is_wrong_with_a_whole_file_is_told_before_its_lines() {
+fn what_is_wrong_with_a_whole_file_is_reported_before_its_lines() {
     let dir = Dir::new();
     let mut lines = long();
     let header = lines.iter().position(|b| *b == b'\n').expect("a line") + 1;
@@ -273,7 +273,7 @@ fn what_is_wrong_with_a_whole_file_is_told_before_its_lines() {
 }
 
 #[test]
-fn what_grows_beyond_the_limit_is_told_as_that() {
+fn what_grows_beyond_the_limit_is_reported_as_that() {
     let dir = Dir::new();
     let mut blank = vec![b' '; 8 << 20];
     blank.push(b'\n');

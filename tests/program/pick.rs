@@ -117,7 +117,7 @@ fn the_newest_session_is_offered_first_and_escape_ends_the_command() {
 }
 
 #[test]
-fn nothing_is_asked_for_json() {
+fn no_choice_is_offered_for_json() {
     let home = home(&["Which tides are high?"]);
     let terminal = AtTerminal::start(&home, &["continue", "--in", "codex", "-n", "--json"]);
     let done = terminal.end();

@@ -40,7 +40,7 @@ fn result(name: &str, content: &str) -> String {
 }
 
 #[test]
-fn what_a_model_refuses_is_reported_and_mended() {
+fn what_a_model_refuses_is_reported_and_repaired() {
     let said = r#"{"type":"text","text":"dry"}"#;
     let image =
         |data: &str| format!(r#"{{"type":"image","data":"{data}","mimeType":"image/png"}}"#);

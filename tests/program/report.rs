@@ -64,7 +64,7 @@ fn the_schema_is_strict() {
 }
 
 #[test]
-fn migrate_tells_what_became_of_each_version() {
+fn migrate_reports_what_became_of_each_version() {
     let run = Run::of("migrate", &["--out-dir", "out"]);
     assert_eq!(run.exit, 3);
     for input in run.inputs("pi/") {
@@ -82,7 +82,7 @@ fn migrate_tells_what_became_of_each_version() {
 }
 
 #[test]
-fn migrate_tells_why_damaged_inputs_gave_no_output() {
+fn migrate_reports_why_damaged_inputs_gave_no_output() {
     let run = Run::of("migrate", &["--out-dir", "out"]);
     for (folder, code) in DAMAGED {
         let inputs: Vec<_> = run.inputs(folder).collect();
@@ -97,7 +97,7 @@ fn migrate_tells_why_damaged_inputs_gave_no_output() {
 }
 
 #[test]
-fn migrate_tells_where_a_file_is_damaged() {
+fn migrate_reports_where_a_file_is_damaged() {
     let run = Run::of("migrate", &["--out-dir", "out"]);
     let input = run.inputs("damaged/pi/torn-tail").next().expect("it was copied");
     let bytes = fs::read(run.folder.path().join(text(input, "path"))).expect("it was copied");
@@ -157,7 +157,7 @@ fn what_convert_predicts_is_what_diff_finds() {
 }
 
 #[test]
-fn validate_tells_sound_files_from_damaged_ones() {
+fn validate_distinguishes_sound_files_from_damaged_ones() {
     let run = Run::of("validate", &[]);
     assert_eq!(run.exit, 1);
     for (folder, code) in DAMAGED {
@@ -192,7 +192,7 @@ fn detect_names_format_and_version() {
 }
 
 #[test]
-fn context_tells_what_it_printed() {
+fn context_reports_what_it_printed() {
     let name = "branched.jsonl";
     let run = Run::over("context", &[name], |folder| {
         copy("pi/v2/branched", folder);
@@ -352,7 +352,7 @@ fn files(root: &Path, name: &str) -> Vec<PathBuf> {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn names_that_are_no_text_are_told_apart() {
+fn names_that_are_no_text_are_distinguished() {
     use std::os::unix::ffi::OsStrExt;
     let dir = common::Dir::new();
     std::fs::create_dir(dir.path("in")).expect("a folder");

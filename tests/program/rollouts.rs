@@ -183,7 +183,7 @@ fn a_folder_that_moved_moves_in_the_first_line_and_in_the_turns() {
 }
 
 #[test]
-fn an_inspection_says_what_takes_the_room() {
+fn an_inspection_shows_what_takes_the_room() {
     let dir = Dir::new();
     let head = rollout(PARENT, 0, None, &[("user", "Hot?")]);
     let history = json!([{"type": "message", "role": "user",

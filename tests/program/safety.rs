@@ -131,7 +131,7 @@ fn links_in_a_folder_are_counted() {
 }
 
 #[test]
-fn a_dry_run_says_what_a_real_one_would_meet() {
+fn a_dry_run_reports_what_a_real_one_would_meet() {
     let dir = Dir::new();
     dir.write("v1.jsonl", &own("pi/v1/feature-work"));
     dir.write("there.jsonl", b"there");
@@ -198,7 +198,7 @@ fn a_skipped_line_before_the_header_is_a_change() {
 }
 
 #[test]
-fn a_torn_line_that_is_left_out_takes_nothing_with_it() {
+fn a_torn_line_that_is_skipped_takes_nothing_with_it() {
     let dir = Dir::new();
     let whole = own("pi/v3/everything");
     dir.write("a.jsonl", &[&whole[..], b"{\"type\":\"mess"].concat());
@@ -252,7 +252,7 @@ fn report(dir: &Dir) -> serde_json::Value {
 }
 
 #[test]
-fn what_becomes_of_a_damaged_line_is_said() {
+fn what_becomes_of_a_damaged_line_is_reported() {
     let dir = Dir::new();
     let damaged = [&own("pi/v1/feature-work")[..], b"{\"type\":\n"].concat();
     dir.write("a.jsonl", &damaged);
@@ -276,7 +276,7 @@ fn what_becomes_of_a_damaged_line_is_said() {
 }
 
 #[test]
-fn what_is_not_read_behind_damaged_yaml_is_said() {
+fn what_is_not_read_behind_damaged_yaml_is_reported() {
     let dir = Dir::new();
     let whole = String::from_utf8(own("connectonion/v2/seed")).expect("UTF-8");
     let place = whole.len() * 2 / 3;
@@ -335,7 +335,7 @@ fn what_is_set_aside_is_no_part_of_the_output() {
 }
 
 #[test]
-fn the_help_fits_what_was_asked() {
+fn the_help_fits_the_request() {
     let dir = Dir::new();
     dir.copy("pi/v1/feature-work", "a.jsonl");
     for command in [&["migrate"][..], &["convert", "-t", "canonical"], &["repair"]] {
@@ -366,7 +366,7 @@ fn no_option_is_passed_over() {
 }
 
 #[test]
-fn what_would_fail_is_told_before_anything_is_done() {
+fn what_would_fail_is_reported_before_anything_is_done() {
     let dir = Dir::new();
     // With the ending of a backup the name is too long for any file system.
     let long = format!("in/{}.jsonl", "n".repeat(247));
@@ -387,7 +387,7 @@ fn what_would_fail_is_told_before_anything_is_done() {
 
 #[cfg(unix)]
 #[test]
-fn what_belongs_to_others_is_told_before_anything_is_done() {
+fn what_belongs_to_others_is_reported_before_anything_is_done() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     use std::os::unix::process::CommandExt;
     const NOBODY: u32 = 65534;
@@ -469,7 +469,7 @@ fn a_file_that_may_not_be_as_large_fails_alone() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_with_other_names_is_changed_under_its_own_and_that_is_told() {
+fn a_file_with_other_names_is_changed_under_its_own_and_that_is_reported() {
     let dir = common::Dir::new();
     dir.copy("pi/v1/compacted", "s.jsonl");
     let old = common::read(&dir.path("s.jsonl"));

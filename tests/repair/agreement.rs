@@ -68,7 +68,7 @@ fn verdict(report: &FileReport) -> &'static str {
 }
 
 #[test]
-fn validate_inspect_and_repair_say_the_same() {
+fn validate_inspect_and_repair_agree() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut counts = std::collections::BTreeMap::new();
     for (path, what) in written(folder.path()) {

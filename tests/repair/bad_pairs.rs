@@ -141,7 +141,7 @@ fn the_table_of_bad_pairs() {
 }
 
 #[test]
-fn what_stands_in_a_file_s_place_is_not_read() {
+fn what_is_in_a_file_s_place_is_not_read() {
     let [log, meta] = pair();
     let dir = Dir::new();
     dir.write(META, &meta);

@@ -107,7 +107,7 @@ fn the_name_of_a_list_within_a_text_costs_nothing() {
 }
 
 #[test]
-fn what_is_left_of_a_turn_at_the_left_ends_no_turns() {
+fn what_remains_of_a_turn_without_indentation_ends_no_turns() {
     let source = WHOLE.replacen("  result: Say 1.\n", "sult: Say 1.\n", 1);
     let (out, aside) = mended(source.as_bytes());
     assert_eq!(out, WHOLE.replacen("  result: Say 1.\n  turn: 1\n", "", 1));
@@ -153,14 +153,14 @@ fn turns_and_messages_of_which_the_first_page_is_lost_come_back() {
 }
 
 #[test]
-fn what_is_left_of_a_turn_before_the_first_member_is_none_of_the_top() {
+fn what_remains_of_a_turn_before_the_first_member_is_none_of_the_top() {
     let left = "  model: m\n";
     let source = format!("{left}{WHOLE}");
     assert_eq!(mended(source.as_bytes()), (WHOLE.to_owned(), left.to_owned()));
 }
 
 #[test]
-fn a_key_that_says_something_else_than_messages_goes() {
+fn a_key_that_means_something_else_than_messages_goes() {
     let source = WHOLE.replacen(
         "  2:\n  - role: user\n    content: Ask 2.\n  - role: assistant\n    content: Say 2.\n",
         "  2: Z]\n",

@@ -121,7 +121,7 @@ fn copied(from: &Path) -> Dir {
 }
 
 #[test]
-fn an_answer_that_the_state_lacks_is_told_of() {
+fn an_answer_that_the_state_lacks_is_reported() {
     let corpus_home = |home: &str| Some(corpus("a state behind")?.join("codelia").join(home));
     let Some(from) = corpus_home("v0.1.80/home_crashed") else { return };
     let dir = copied(&from);
@@ -138,7 +138,7 @@ fn an_answer_that_the_state_lacks_is_told_of() {
 }
 
 #[test]
-fn a_torn_message_does_not_say_what_a_file_is() {
+fn a_torn_message_does_not_decide_what_a_file_is() {
     let torn = r#"{"role":"user","content":"Which lamps"#;
     let other = r#"{"kind":"turn","input":"Which?"}"#;
     let message = r#"{"role":"user","content":"Count."}"#;
@@ -159,7 +159,7 @@ fn a_torn_message_does_not_say_what_a_file_is() {
 }
 
 #[test]
-fn a_log_of_nothing_but_results_without_calls_is_left_alone() {
+fn a_log_of_nothing_but_results_without_calls_is_not_changed() {
     let source = "{\"role\":\"tool\",\"tool_call_id\":\"x\",\"content\":\"y\"}\n";
     assert!(repaired(&FORMAT, source.as_bytes(), &resumable()).is_none());
     let done = repaired(&FORMAT, source.as_bytes(), &RepairOptions::default()).expect("a message");
@@ -418,7 +418,7 @@ fn a_torn_state_keeps_every_whole_message() {
 }
 
 #[test]
-fn what_is_no_utf_8_in_a_state_is_replaced_and_told() {
+fn what_is_no_utf_8_in_a_state_is_replaced_and_reported() {
     let message = |text: &str| format!(r#"{{"role":"user","content":"{text}"}}"#);
     let [one, two] = ["one", "two"].map(message);
     let state = format!(

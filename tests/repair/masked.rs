@@ -134,7 +134,7 @@ fn told(source: &str, code: Code, words: &str, invalid: bool) {
 }
 
 #[test]
-fn entries_that_the_context_does_not_reach_are_told_everywhere() {
+fn entries_that_the_context_does_not_reach_are_reported_everywhere() {
     let a = said("a", "null", "user", "\"a\"");
     let injected = session(&[
         a.clone(),
@@ -235,7 +235,7 @@ fn a_title_slot_stays_the_first_line() {
 }
 
 #[test]
-fn odd_sessions_come_back_from_every_format() {
+fn unusual_sessions_come_back_from_every_format() {
     let lines = [said("a", "null", "user", "\"a\""), said("b", "\"a\"", "assistant", "[]")];
     let result = said("c", "\"a\"", "toolResult", r#"[{"type":"text","text":"c"}]"#);
     let sources = [
@@ -286,7 +286,7 @@ fn for_pi_itself_the_header_goes_first_and_the_title_becomes_an_entry() {
 }
 
 #[test]
-fn an_image_that_is_not_in_the_file_is_told_wherever_it_is_shown() {
+fn an_image_that_is_not_in_the_file_is_reported_wherever_it_is_shown() {
     let image = format!(
         r#"[{{"type":"image","data":"blob:sha256:{}","mimeType":"image/png"}}]"#,
         "ab".repeat(32)

@@ -190,7 +190,7 @@ fn words_on_standard_error_are_no_damage() {
 }
 
 #[test]
-fn blank_lines_that_come_to_stand_last_hide_no_outcome() {
+fn blank_lines_that_become_the_last_ones_hide_no_outcome() {
     let format = &copyist::formats::agent_orchestrator::FORMAT;
     let text = read(&testdata().join("agent-orchestrator/v2/orchard/in/orchard.jsonl"));
     let lines: Vec<&[u8]> = text.split_inclusive(|b| *b == b'\n').collect();

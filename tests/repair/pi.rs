@@ -88,7 +88,7 @@ fn a_whole_record_is_saved_from_between_a_torn_one_and_stray_text() {
 }
 
 #[test]
-fn a_torn_record_still_tells_whose_parent_it_was() {
+fn a_torn_record_still_shows_whose_parent_it_was() {
     let torn = &user("b", "a", "torn")[..80];
     let branch = user("x", "", "another root");
     let source =
@@ -99,7 +99,7 @@ fn a_torn_record_still_tells_whose_parent_it_was() {
 }
 
 #[test]
-fn a_parent_that_could_be_several_is_left_to_the_person() {
+fn a_parent_that_could_be_several_is_the_choice_of_the_user() {
     let entries = [
         user("a", "", "one"),
         user("b", "a", "two"),
@@ -122,7 +122,7 @@ fn a_parent_that_could_be_several_is_left_to_the_person() {
 }
 
 #[test]
-fn a_header_behind_entries_says_what_they_are() {
+fn a_header_behind_entries_shows_what_they_are() {
     let bare = r#"{"type":"message","timestamp":"t","message":{"role":"user","content":"one"}}"#;
     let (torn, v1) = (&HEADER[..60], HEADER.replace(r#""version":3,"#, ""));
     let b = user("b", "", "two");
@@ -311,7 +311,7 @@ fn what_a_repair_takes_away_is_missed_by_nothing_that_stays() {
 }
 
 #[test]
-fn trees_of_any_shape_are_mended_at_once() {
+fn trees_of_any_shape_are_repaired_at_once() {
     let mut random = Random(7);
     let empty =
         r#""message":{"role":"assistant","content":[],"usage":{"cost":{}},"stopReason":"stop"}"#;
@@ -464,7 +464,7 @@ fn a_member_that_pi_needs_is_put_in() {
 
 /// A second compaction that comes back replaces messages that the first one kept.
 #[test]
-fn repair_says_why_the_context_changes() {
+fn repair_reports_why_the_context_changes() {
     let compaction = |id: &str, parent: &str, kept: &str| {
         format!(
             r#"{{"type":"compaction","id":"{id}","parentId":"{parent}","timestamp":"t","summary":"as of {id}","firstKeptEntryId":"{kept}","tokensBefore":9}}"#

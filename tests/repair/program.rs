@@ -74,7 +74,7 @@ fn a_session_that_needs_two_files_puts_none_into_standard_output() {
 }
 
 #[test]
-fn migrate_and_convert_repair_first_where_they_are_asked_to() {
+fn migrate_and_convert_repair_first_where_that_is_requested() {
     let dir = Dir::new();
     let old = own("pi/v1/feature-work");
     let torn = [old.as_slice(), &old[..old.len() / 2][old.len() / 2 - 40..]].concat();
@@ -234,7 +234,7 @@ fn cut_in_a_message(dir: &Dir, name: &str, text: &[u8]) -> (i32, String) {
 }
 
 #[test]
-fn of_a_file_of_turns_it_is_told_what_was_put_in_and_what_was_set_aside() {
+fn of_a_file_of_turns_it_is_reported_what_was_put_in_and_what_was_set_aside() {
     let dir = Dir::new();
     let whole = own("connectonion/v2/harbour");
     let (code, said) = cut_in_a_message(&dir, "s.yaml", &whole[..900]);

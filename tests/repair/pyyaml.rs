@@ -146,7 +146,7 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn text_that_pyyaml_does_not_read_as_it_stands_is_rewritten() {
+fn text_that_pyyaml_does_not_read_as_it_is_is_rewritten() {
     let loader = loader();
     let folder = tempfile::tempdir().expect("a folder");
     for (at, (content, text)) in REFUSED.iter().enumerate() {

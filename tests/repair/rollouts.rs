@@ -147,7 +147,7 @@ fn only_a_numbered_rollout_loses_its_second_first_line() {
 }
 
 #[test]
-fn what_is_complete_of_a_torn_item_comes_back_where_it_says_something() {
+fn what_is_complete_of_a_torn_item_comes_back_where_it_has_content() {
     let whole =
         json!([{"type": "input_text", "text": "Hot?"}, {"type": "input_text", "text": "Very"}]);
     let line = item(json!({"type": "message", "role": "user", "content": whole}));

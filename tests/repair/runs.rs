@@ -109,7 +109,7 @@ fn messages_that_a_prompt_shows_stay_in_it() {
 }
 
 #[test]
-fn a_lost_line_ending_around_the_list_comes_back_and_is_told() {
+fn a_lost_line_ending_around_the_list_comes_back_and_is_reported() {
     let [source, _] = runs();
     for (before, behind) in [("|\n  [", "|  ["), ("\nmessages", "messages")] {
         let done = repaired(
@@ -155,7 +155,7 @@ fn a_blank_line_before_the_list_is_read_and_comes_back() {
 }
 
 #[test]
-fn a_comment_before_the_list_is_set_aside_and_told() {
+fn a_comment_before_the_list_is_set_aside_and_reported() {
     for source in runs() {
         for comment in ["# mine\n", "  # mine\n", "      # mine\n"] {
             let damaged = source.replacen("messages: |\n", &format!("messages: |\n{comment}"), 1);
@@ -169,7 +169,7 @@ fn a_comment_before_the_list_is_set_aside_and_told() {
 }
 
 #[test]
-fn a_version_that_is_named_says_what_a_file_is_that_does_not_tell() {
+fn a_version_that_is_named_decides_what_a_file_is_that_does_not_show_it() {
     let [source, _] = runs();
     let (_, list) = source.split_once("messages: |\n").expect("messages");
     let damaged = format!("\u{fffd}\nmess\n{list}");
@@ -195,7 +195,7 @@ fn white_space_that_is_set_aside_is_no_duplicate() {
 }
 
 #[test]
-fn a_message_that_damage_left_without_a_role_stays_and_is_told() {
+fn a_message_that_lost_its_role_by_damage_stays_and_is_reported() {
     let [source, _] = runs();
     let damaged = source.replacen("\"role\": \"user\"", "\"rXle\": \"user\"", 1);
     let done = repaired(&FORMAT, damaged.as_bytes(), &RepairOptions::default()).expect("a run");
@@ -204,7 +204,7 @@ fn a_message_that_damage_left_without_a_role_stays_and_is_told() {
 }
 
 #[test]
-fn a_list_without_a_comma_or_an_indentation_is_told_and_written_anew() {
+fn a_list_without_a_comma_or_an_indentation_is_reported_and_rewritten() {
     let [source, _] = runs();
     let third = format!("    {}", MESSAGES[2]);
     let damaged = [

@@ -51,7 +51,7 @@ fn mended(source: &str) -> String {
 }
 
 #[test]
-fn a_message_whose_first_line_stands_a_space_off_is_whole() {
+fn a_message_whose_first_line_is_a_space_off_is_whole() {
     for (at, line) in WHOLE.match_indices("  - role: ") {
         for space in ["   ", " "] {
             let mut source = WHOLE.to_owned();
@@ -62,7 +62,7 @@ fn a_message_whose_first_line_stands_a_space_off_is_whole() {
 }
 
 #[test]
-fn a_member_of_a_message_that_stands_a_space_off_is_put_back() {
+fn a_member_of_a_message_that_is_a_space_off_is_put_back() {
     for name in ["content: ", "tool_calls:", "tool_call_id: "] {
         for (at, line) in WHOLE.match_indices(&format!("    {name}")) {
             for space in ["     ", "   "] {
@@ -75,7 +75,7 @@ fn a_member_of_a_message_that_stands_a_space_off_is_put_back() {
 }
 
 #[test]
-fn a_message_that_melted_into_the_one_before_it_is_none_of_its_words() {
+fn a_message_that_was_joined_to_the_one_before_it_is_none_of_its_words() {
     for (at, _) in WHOLE.match_indices("  - role: ") {
         let end = at + WHOLE[at..].find('\n').expect("a line") + 1;
         // With its role it is a message; without, nobody knows whose it is.
@@ -98,7 +98,7 @@ fn a_message_that_melted_into_the_one_before_it_is_none_of_its_words() {
 }
 
 #[test]
-fn a_key_that_stands_a_space_off_is_put_back() {
+fn a_key_that_is_a_space_off_is_put_back() {
     for number in 1..=2 {
         for space in ["   ", " "] {
             let line = format!("{space}{number}:\n");
@@ -145,7 +145,7 @@ fn a_space_before_a_member_of_the_top_is_set_aside() {
 }
 
 #[test]
-fn what_repair_can_do_nothing_about_is_told() {
+fn what_repair_can_do_nothing_about_is_reported() {
     let source = DATED.replacen("turns:", "mine: &a *b\nturns:", 1);
     let done = repaired(&FORMAT, source.as_bytes(), &RepairOptions::default()).expect("turns");
     assert!(done.report.changed || !done.findings.diagnostics.is_empty(), "{source}");

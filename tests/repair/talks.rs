@@ -192,7 +192,7 @@ fn a_models_interface_takes_what_is_resumable() {
 }
 
 #[test]
-fn conversations_of_any_shape_are_mended_at_once() {
+fn conversations_of_any_shape_are_repaired_at_once() {
     let mut random = Random(5);
     let message = |random: &mut Random| match random.below(8) {
         0 => user("On."),
@@ -245,7 +245,7 @@ fn a_file_with_bad_bytes_is_resumable_at_once() {
 }
 
 #[test]
-fn what_is_laid_out_in_another_way_is_told_of() {
+fn what_is_laid_out_in_another_way_is_reported() {
     let call = r#"{role: assistant, tool_calls: [{id: c1, type: function, function: {name: ls, arguments: '{}'}}]}"#;
     let turn = "- input: hi\n  model: m\n  duration_ms: 1\n  result: 'yes'\n  tools_called: []\n";
     let file = format!(
@@ -257,7 +257,7 @@ fn what_is_laid_out_in_another_way_is_told_of() {
 }
 
 #[test]
-fn notes_of_two_repairs_stand_together() {
+fn notes_of_two_repairs_are_together() {
     let [dated, keyed, run] = files(&[user("Go."), calls(&["a"]), user("On."), calls(&["b"])]);
     for (n, file) in (1..).zip([dated, keyed, run]) {
         let once = repaired(&FORMAT, file.as_bytes(), &resumable()).expect("a session");

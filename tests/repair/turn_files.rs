@@ -232,7 +232,7 @@ fn a_later_turn_without_its_first_line_is_a_turn() {
 }
 
 #[test]
-fn a_member_that_a_person_wrote_once_more_stays_and_is_told() {
+fn a_member_that_a_user_wrote_once_more_stays_and_is_reported() {
     for whole in of_two_turns(0) {
         let source = whole.replacen(
             "  result: Say 1.\n",
@@ -247,7 +247,7 @@ fn a_member_that_a_person_wrote_once_more_stays_and_is_told() {
 
 /// Text that PyYAML refuses: its own reader says so where it is installed.
 #[test]
-fn what_pyyaml_refuses_is_invalid_and_is_spelled_anew() {
+fn what_pyyaml_refuses_is_invalid_and_is_respelled() {
     let file = |values: [&str; 10]| {
         let members = ["tab", "inner", "later", "break", "month", "hour", "bits", "merge", "pair"];
         let members: String = members
@@ -302,7 +302,7 @@ fn what_pyyaml_refuses_is_invalid_and_is_spelled_anew() {
 
 /// Characters that no model takes.
 #[test]
-fn a_text_that_no_model_takes_is_spelled_anew() {
+fn a_text_that_no_model_takes_is_respelled() {
     let file = |text: &str| {
         format!(
             "name: aide\ncreated: '2026-01-13 17:02:47'\nupdated: '2026-01-13 17:02:47'\n\

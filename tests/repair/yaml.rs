@@ -58,7 +58,7 @@ fn keyed(keys: &[u64]) -> String {
 }
 
 #[test]
-fn what_the_software_reads_of_a_healthy_file_is_told() {
+fn what_the_software_reads_of_a_healthy_file_is_reported() {
     let source = own("connectonion/v2/harbour");
     let report =
         holds(&FORMAT, &source, &RepairOptions::default(), "healthy").expect("turns").report;
@@ -125,7 +125,7 @@ fn a_torn_text_with_many_lines_like_elements_takes_no_time() {
 }
 
 #[test]
-fn lists_are_put_only_where_they_can_stand() {
+fn lists_are_put_only_where_they_are_allowed() {
     let turn = "- input: hi\n  model: m\n  duration_ms: 1\n  result: 'yes'\n  tools_called: []\n";
     let texts = ["|\n  [\n    {\"role\": \"system\"}\n", "'[]'\n", "torn\n", "3\n"];
     for text in texts.into_iter().chain(["{}\n", "[]\n", "[1]\n", "{} # none\n"]) {
@@ -216,7 +216,7 @@ fn at_once(source: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn bad_bytes_are_set_aside_wherever_they_stand() {
+fn bad_bytes_are_set_aside_wherever_they_are() {
     let turn = "- input: hi\n  result: 'yes'\n  turn: 1\n";
     let list = "|\n  [\n    {\"role\": \"system\"}\n";
     let messages = "\n# of 1\n  1:\n  - role: user\n    content: hi\n";
@@ -313,7 +313,7 @@ fn a_file_that_was_repaired_before_has_its_notes_in_one_place() {
 }
 
 #[test]
-fn what_stands_last_is_whole_when_all_behind_it_goes() {
+fn what_comes_last_is_whole_when_all_behind_it_goes() {
     let halves = ["assistant\n    tool_calls:\n", "assistant\n", "user\n    content:\n", "tool\n"];
     for half in halves {
         for behind in
@@ -336,7 +336,7 @@ fn is_member(line: &[u8]) -> bool {
 }
 
 #[test]
-fn a_member_that_was_begun_costs_nothing_of_what_stands_before_it() {
+fn a_member_that_was_begun_costs_nothing_of_what_is_before_it() {
     let mut tried = 0;
     let own = crate::common::own_inputs();
     for path in own.iter().filter(|path| path.extension().is_some_and(|end| end == "yaml")) {

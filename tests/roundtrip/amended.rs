@@ -202,7 +202,7 @@ fn a_summary_that_is_edited_is_one_at_home() {
 }
 
 #[test]
-fn who_deletes_the_last_turn_of_a_session_that_was_rewound_stands_at_what_is_left() {
+fn deleting_the_last_turn_of_a_session_that_was_rewound_ends_at_the_rest() {
     let text = |text: &str| json!([{"type": "text", "text": text}]);
     let mut live = asked("Live?");
     live["parentId"] = json!("10000001");
@@ -238,7 +238,7 @@ fn who_deletes_the_last_turn_of_a_session_that_was_rewound_stands_at_what_is_lef
 }
 
 #[test]
-fn an_answer_that_was_written_anew_has_what_pi_looks_for() {
+fn an_answer_that_was_rewritten_has_what_pi_looks_for() {
     let text = |text: &str| json!([{"type": "text", "text": text}]);
     let session = pi(&[asked("One?"), said(&text("One.")), asked("Two?"), said(&text("Two."))]);
     let dir = away(&session, "agent-orchestrator@2");
@@ -271,7 +271,7 @@ fn delete(dir: &Dir, what: &str) {
 }
 
 #[test]
-fn a_compaction_keeps_what_is_left_of_the_messages_that_it_keeps() {
+fn a_compaction_keeps_what_remains_of_the_messages_that_it_keeps() {
     let text = |text: &str| json!([{"type": "text", "text": text}]);
     let summed = json!({"type": "compaction", "summary": "So far one.",
         "firstKeptEntryId": "10000002", "tokensBefore": 10});

@@ -227,7 +227,7 @@ fn what_is_new_and_in_pieces_is_whole_at_home() {
 }
 
 #[test]
-fn a_seam_that_cannot_be_kept_is_told() {
+fn a_seam_that_cannot_be_kept_is_reported() {
     let dir = orchestrated();
     let plain = ["--no-origin", "--fail-on", "loss", "--out-dir", "away", "in"];
     let (code, said) = dir.exit(&[&["convert", "-t", "pi@3"], &plain[..]].concat());
@@ -256,7 +256,7 @@ fn no_interface_gets_a_call_before_the_results_of_another() {
 }
 
 #[test]
-fn what_a_response_took_is_told_of_its_answer() {
+fn what_a_response_took_is_shown_with_its_answer() {
     let (dir, messages) = ran();
     let took: Vec<&Value> =
         messages.iter().map(|message| &message["usage"]["totalTokens"]).collect();
@@ -323,7 +323,7 @@ fn pieces_that_took(usage: &str) -> String {
 }
 
 #[test]
-fn a_thought_that_nobody_may_read_is_none_that_is_said() {
+fn a_thought_that_is_hidden_is_none_that_is_shown() {
     let (_dir, messages) = ran();
     let thought = &messages[1]["content"][0];
     assert_eq!(thought["redacted"], true, "{thought}");

@@ -395,7 +395,7 @@ fn with_side_file() -> Vec<u8> {
 }
 
 #[test]
-fn records_of_a_resuming_agent_are_left_out_and_counted_once() {
+fn records_of_a_resuming_agent_are_omitted_and_counted_once() {
     let own =
         CASES.iter().map(|case| (*case, session(&main_of(&testdata().join(case).join("in")))));
     for (case, was) in own.chain([("a side file", with_side_file())]) {
@@ -773,7 +773,7 @@ fn a_title_is_a_name_in_pi() {
 
 /// Claude Code answers a prompt without an answer by itself before it sends the next one.
 #[test]
-fn an_answer_that_no_model_gave_is_left_out() {
+fn an_answer_that_no_model_gave_is_omitted() {
     let was = crate::common::rollout::rollout(&[crate::common::rollout::user("Who?")]);
     let there = away(was.as_bytes(), "claude-code");
     let mut new = resumed("claude-code", &files_of(&there)[0].1);

@@ -184,7 +184,7 @@ fn lists_below_their_keys_stay_so() {
 }
 
 #[test]
-fn what_only_the_turns_tell_can_be_left_out() {
+fn what_only_the_turns_contain_can_be_omitted() {
     let harbour = own("connectonion/v2/harbour");
     let all = context(&harbour, &Request::default());
     let fewer = context(&harbour, &Request { no_restore: true, ..Request::default() });

@@ -106,7 +106,7 @@ fn everywhere_and_home(what: &str, stream: &[Value], says: &[&str]) {
 }
 
 #[test]
-fn a_stream_without_a_known_source_says_the_same_everywhere_and_comes_home() {
+fn a_stream_without_a_known_source_has_the_same_content_everywhere_and_is_restored() {
     let thought = json!({"type": "thinking", "thinking": "hm", "signature": "SIG"});
     let answer = json!([thought, {"type": "text", "text": "yo"}]);
     for source in [None, Some("chatgpt@1"), Some("pi@99")] {
@@ -272,7 +272,7 @@ fn what_no_format_goes_without_is_put_in_there_and_is_none_at_home() {
 }
 
 #[test]
-fn nothing_that_was_made_is_told_as_lost_and_the_last_change_stays() {
+fn nothing_that_was_made_is_reported_as_lost_and_the_last_change_stays() {
     let dir = Dir::new();
     let mut bare = said("", "", "user", "hi");
     for field in ["id", "parent"] {
@@ -290,7 +290,7 @@ fn nothing_that_was_made_is_told_as_lost_and_the_last_change_stays() {
 }
 
 #[test]
-fn a_document_is_said_in_words_where_an_interface_has_no_place_for_it() {
+fn a_document_is_described_in_words_where_an_interface_has_no_place_for_it() {
     let document = json!({"type": "document", "media_type": "application/pdf", "data": "aGk="});
     let content = json!([{"type": "text", "text": "read this"}, document]);
     let dir = Dir::new();
@@ -319,7 +319,7 @@ fn a_healthy_stream_without_identifiers_stays() {
 }
 
 #[test]
-fn a_message_without_an_identifier_among_others_is_told_and_comes_home() {
+fn a_message_without_an_identifier_among_others_is_reported_and_restored() {
     let mut bare = said("", "", "assistant", "TWO");
     for field in ["id", "parent"] {
         bare.as_object_mut().expect("an object").remove(field);
@@ -475,7 +475,7 @@ fn edits_summaries_of_branches_and_commands_are_sent_alike() {
 }
 
 #[test]
-fn what_sub_agents_say_is_no_part_of_the_conversation() {
+fn messages_of_sub_agents_are_no_part_of_the_conversation() {
     let of = |record| with(record, json!({"parent_call": "t1"}));
     let says = ["user: q", "assistant: \"w\"", "tool: \"done\"", "assistant: fin"];
     let stream = |after: &str| {
@@ -532,7 +532,7 @@ fn a_writer_of_a_tree_names_what_it_is_given_without_a_name() {
 }
 
 #[test]
-fn what_is_edited_and_added_abroad_comes_home() {
+fn what_is_edited_and_added_in_the_target_is_restored() {
     let stream = [
         session(),
         said("a", "", "user", "hi"),
@@ -564,7 +564,7 @@ fn what_is_edited_and_added_abroad_comes_home() {
 }
 
 #[test]
-fn a_list_of_arguments_and_a_session_that_stands_nowhere_come_home() {
+fn a_list_of_arguments_and_a_session_without_a_folder_are_restored() {
     let list = json!([{"type": "tool_call", "id": "t1", "name": "w", "arguments": ["x", 1.5]}]);
     let odd_call = [
         session(),

@@ -255,7 +255,7 @@ fn a_cut_or_damaged_origin_is_not_used_and_never_a_panic() {
 }
 
 #[test]
-fn an_origin_of_another_session_is_left_where_it_is() {
+fn an_origin_of_another_session_stays_where_it_is() {
     let (dir, _) = converted(SOURCE, "connectonion@2");
     let (other, _) = converted("pi/v3/everything", "connectonion@2");
     let foreign = read(&other.path("there.yaml.origin"));
@@ -265,7 +265,7 @@ fn an_origin_of_another_session_is_left_where_it_is() {
 }
 
 #[test]
-fn an_origin_is_named_where_it_does_not_stand_beside_its_file() {
+fn an_origin_is_named_where_it_is_not_beside_its_file() {
     let (dir, _) = converted(SOURCE, "connectonion@2");
     std::fs::create_dir(dir.path("away")).expect("a folder");
     std::fs::rename(dir.path("there.yaml.origin"), dir.path("away/o")).expect("a file");
@@ -309,7 +309,7 @@ fn an_origin_whose_file_is_lost_is_a_session() {
 }
 
 #[test]
-fn a_replaced_output_never_stands_beside_the_origin_of_another() {
+fn a_replaced_output_is_never_beside_the_origin_of_another() {
     let (dir, file) = converted(SOURCE, "connectonion@2");
     dir.copy("pi/v3/everything", "other.jsonl");
     let again = |args: &[&str]| {
@@ -357,7 +357,7 @@ fn what_is_migrated_or_repaired_elsewhere_takes_its_origin_along() {
 }
 
 #[test]
-fn a_file_that_a_program_only_spelled_anew_is_unchanged() {
+fn a_file_that_a_program_only_respelled_is_unchanged() {
     let dir = Dir::new();
     dir.copy("pi/v3/everything", "in.jsonl");
     let there = ["convert", "-t", "agent-orchestrator@2", "--out-dir", "there", "in.jsonl"];
@@ -377,7 +377,7 @@ fn a_file_that_a_program_only_spelled_anew_is_unchanged() {
 }
 
 #[test]
-fn plain_files_carry_nothing_and_what_is_carried_can_be_left_alone() {
+fn plain_files_carry_nothing_and_what_is_carried_can_be_ignored() {
     let (dir, _) = converted(SOURCE, "connectonion@2");
     let plain = ["convert", "-t", "connectonion@2", "--no-origin", "-o", "plain.yaml", "in.jsonl"];
     let (code, said) = dir.exit(&plain);
@@ -397,7 +397,7 @@ fn plain_files_carry_nothing_and_what_is_carried_can_be_left_alone() {
 }
 
 #[test]
-fn an_inspection_says_whether_the_file_changed_since() {
+fn an_inspection_shows_whether_the_file_changed_since() {
     let (dir, file) = converted(SOURCE, "connectonion@2");
     let (_, plain) = dir.said(&["inspect", "in.jsonl"]);
     assert!(!plain.contains("origin"), "{plain}");

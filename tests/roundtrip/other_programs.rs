@@ -288,7 +288,7 @@ const HOMES: [(&str, &str); 5] = [
 ];
 
 #[test]
-fn what_a_model_is_told_instead_in_pi_is_said_at_home() {
+fn what_pi_sends_in_the_place_of_a_message_is_written_in_the_source() {
     for (case, to) in HOMES {
         for role in ["user", "assistant"] {
             let dir = gone(case, "pi@3");
@@ -306,7 +306,7 @@ fn what_a_model_is_told_instead_in_pi_is_said_at_home() {
 }
 
 #[test]
-fn what_sub_agents_say_abroad_stands_beside_the_conversation_or_is_told_as_lost() {
+fn messages_of_sub_agents_in_the_target_are_beside_the_conversation_or_reported_as_lost() {
     let said = |content: Value, call: Value| {
         json!({"content": content, "model": "m", "parent_tool_use_id": call}).to_string() + "\n"
     };
@@ -402,7 +402,7 @@ fn a_question_that_was_deleted_in_a_run_stays_deleted() {
 }
 
 #[test]
-fn a_session_that_nobody_touched_in_codelia_stands_where_it_stood() {
+fn a_session_that_was_not_touched_in_codelia_is_where_it_was() {
     let source = pi(&json!([{"type": "text", "text": "The quay"}]));
     let label = json!({"type": "label", "id": "20000000", "parentId": "10000005",
         "timestamp": "2026-10-08T16:07:00.000Z", "targetId": "10000005", "label": ""});
@@ -457,7 +457,7 @@ const RESTATED: &[Restated] = &[
 ];
 
 #[test]
-fn what_codelia_resumes_from_is_what_was_said() {
+fn what_codelia_resumes_from_is_the_conversation() {
     let source = pi(&json!([{"type": "text", "text": "The quay"}]));
     for (to, (change, line, words)) in
         ["codelia@1", "codelia@2"].into_iter().flat_map(|to| RESTATED.iter().map(move |r| (to, r)))
@@ -473,7 +473,7 @@ fn what_codelia_resumes_from_is_what_was_said() {
 }
 
 #[test]
-fn what_codelia_resumed_from_is_what_was_said_before() {
+fn what_codelia_resumed_from_is_the_conversation_before() {
     let source = pi(&json!([{"type": "text", "text": "The quay"}]));
     for (change, line, words) in RESTATED {
         for request in [true, false] {
@@ -622,7 +622,7 @@ fn a_run_that_was_cancelled_amid_a_call_comes_home() {
 }
 
 #[test]
-fn what_an_answer_took_in_codelia_is_told_at_home() {
+fn what_an_answer_took_in_codelia_is_written_in_the_source() {
     let dir = away(&pi(&json!([{"type": "text", "text": "The quay"}])), "codelia@1");
     goes_on(&dir, true, true);
     let (text, _) = home(&dir, "pi@3", "out/s");
@@ -634,7 +634,7 @@ fn what_an_answer_took_in_codelia_is_told_at_home() {
 }
 
 #[test]
-fn members_that_no_field_is_for_are_told_as_lost() {
+fn members_that_no_field_is_for_are_reported_as_lost() {
     let harbour = "connectonion/v2/harbour";
     let spellings = "pi/v3/spellings";
     for (case, to, back, part, old, new) in [
@@ -779,7 +779,7 @@ fn what_codelia_sums_up_is_a_compaction_in_pi() {
 }
 
 #[test]
-fn what_codelia_sums_up_stands_in_full_where_home_has_no_compactions() {
+fn what_codelia_sums_up_is_in_full_where_the_source_has_no_compactions() {
     for (case, to) in HOMES.into_iter().skip(2) {
         for when in [When::Asked, When::Before, When::Between, When::Behind] {
             let dir = whole_in_codelia(case);
@@ -820,7 +820,7 @@ fn a_turn_that_is_deleted_from_a_list_leaves_the_others_as_they_were() {
 }
 
 #[test]
-fn turns_behind_one_that_is_deleted_are_counted_anew() {
+fn turns_behind_one_that_is_deleted_are_recounted() {
     for to in ["agent-orchestrator@1", "agent-orchestrator@2"] {
         let dir = gone("connectonion/v2/harbour", to);
         change(&dir, |text| {
@@ -848,7 +848,7 @@ fn told(dir: &Dir, folder: &str) -> Vec<Value> {
 }
 
 #[test]
-fn turns_that_are_numbered_anew_are_what_they_were() {
+fn turns_that_are_renumbered_are_what_they_were() {
     for (case, back) in [("pi/v1/feature-work", "pi@1"), ("codelia/v1/lamp", "codelia@1")] {
         let dir = gone(case, "connectonion@2");
         change(&dir, |text| {
@@ -871,7 +871,7 @@ fn turns_that_are_numbered_anew_are_what_they_were() {
 }
 
 #[test]
-fn any_message_that_is_left_out_of_pis_context_is_deleted_at_home() {
+fn any_message_that_is_omitted_from_pis_context_is_deleted_in_the_source() {
     let cases = [
         ("codelia/v1/lamp", "codelia@1"),
         ("codelia/v1/compacted", "codelia@1"),
@@ -897,7 +897,7 @@ fn any_message_that_is_left_out_of_pis_context_is_deleted_at_home() {
 }
 
 #[test]
-fn how_a_prompt_ended_that_is_deleted_is_gone_too() {
+fn the_outcome_of_a_deleted_prompt_is_deleted_too() {
     let dir = gone("agent-orchestrator/v2/orchard", "connectonion@3");
     change(&dir, |text| {
         let lines: Vec<_> = text.split_inclusive('\n').collect();

@@ -92,7 +92,7 @@ fn an_image_is_one_however_it_is_spelled() {
 }
 
 #[test]
-fn a_part_that_the_target_does_not_know_is_told_in_words_and_as_lost() {
+fn a_part_that_the_target_does_not_know_is_described_and_reported_as_lost() {
     // Codelia speaks the same interface, and knows images by their place in the web.
     let known =
         |target: &str, part: &str| target.starts_with("codelia") && part.contains("\"image_url\"");

@@ -57,7 +57,7 @@ const QUESTION: &str =
 const ANSWER: &str = r#"{"role":"assistant","content":[{"type":"text","text":"No more."}],"api":"a","provider":"p","model":"m","usage":{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"totalTokens":2,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1803859201000}"#;
 
 #[test]
-fn an_answer_that_only_a_turn_tells_of_is_edited_there() {
+fn an_answer_that_only_a_turn_contains_is_edited_there() {
     for to in ["pi@3", "pi@1", "connectonion@1", "connectonion@3", "canonical"] {
         let dir = away("connectonion/v2/harbour", "in.yaml", to);
         edit(&dir, "Notice written.", "Notice sent.");
@@ -211,7 +211,7 @@ fn a_file_without_its_last_line_ending_comes_back_without_it() {
 }
 
 #[test]
-fn a_session_that_was_migrated_abroad_comes_home_as_it_was() {
+fn a_session_that_was_migrated_in_the_target_is_restored_as_it_was() {
     let cases = [
         ("agent-orchestrator/v2/orchard", "agent-orchestrator@2"),
         ("connectonion/v2/harbour", "connectonion@2"),
@@ -256,7 +256,7 @@ fn a_state_on_several_lines_is_restored_on_them() {
 }
 
 #[test]
-fn a_message_that_stands_out_to_the_left_does_so_at_home() {
+fn a_message_with_less_indentation_has_it_in_the_source_too() {
     let run = r#"agent: "a"
 cwd: "/w"
 timestamp: "2026-11-21 20:13:46"
@@ -412,7 +412,7 @@ fn an_answer_of_many_parts_comes_home_in_no_time() {
 }
 
 #[test]
-fn what_is_said_twice_without_times_is_no_block_written_twice() {
+fn messages_that_occur_twice_without_times_are_no_block_written_twice() {
     let session = r#"{"kind":"session","source":"x","id":"s1","created":"2026-03-02T21:40:11Z"}"#;
     let mut stream = format!("{session}\n");
     let mut parent = String::from("null");
@@ -547,7 +547,7 @@ fn what_the_source_has_no_place_for_is_reported_as_lost() {
 }
 
 #[test]
-fn what_is_asked_abroad_is_a_turn_of_its_own_at_home() {
+fn a_new_question_in_the_target_is_a_turn_of_its_own_in_the_source() {
     for (case, home) in
         [("connectonion/v2/harbour", "connectonion@2"), ("connectonion/v2/seed", "connectonion@2")]
     {
@@ -593,7 +593,7 @@ fn holding(folder: &std::path::Path, text: &str) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn what_is_asked_abroad_is_a_run_of_its_own_in_codelia() {
+fn a_new_question_in_the_target_is_a_run_of_its_own_in_codelia() {
     let dir = codelia_home();
     let mut home = "home".to_owned();
     for trip in ["first", "second"] {
@@ -643,7 +643,7 @@ fn what_is_asked_abroad_is_a_run_of_its_own_in_codelia() {
 }
 
 #[test]
-fn a_run_that_was_broken_off_goes_on_abroad() {
+fn a_run_that_was_broken_off_goes_on_in_the_target() {
     let dir = Dir::new();
     let lamp = String::from_utf8(own("codelia/v1/lamp")).expect("UTF-8");
     let end = lamp.find(r#"{"type":"llm.response","run_id":"3f0c5a52-9d0e-4c0a-8f3e-0b7f6f1c2d11","ts":"2026-09-14T08:30:03"#);
@@ -741,7 +741,7 @@ fn a_turn_that_was_added_and_deleted_again_stays_deleted() {
 }
 
 #[test]
-fn what_is_asked_in_a_third_format_comes_home() {
+fn a_new_question_in_a_third_format_is_restored() {
     for (case, name, home) in [
         ("codelia/v1/lamp", "in.jsonl", "codelia@1"),
         ("connectonion/v1/quay", "in.yaml", "connectonion@1"),
@@ -818,7 +818,7 @@ fn what_codelia_itself_adds_in_its_other_store_comes_home_as_it_is() {
 }
 
 #[test]
-fn what_pi_does_not_send_again_is_not_said_at_home_and_commands_are_words() {
+fn what_pi_does_not_send_again_is_not_written_in_the_source_and_commands_are_words() {
     let dir = away("connectonion/v2/harbour", "in.yaml", "pi@3");
     let aborted = ANSWER.replace("No more.", "Well, I").replace("\"stop\"", "\"aborted\"");
     let bash = r#"{"role":"bashExecution","command":"ls quay","output":"nine boats","exitCode":0,"cancelled":false,"truncated":false,"timestamp":1803859202000}"#;
@@ -833,7 +833,7 @@ fn what_pi_does_not_send_again_is_not_said_at_home_and_commands_are_words() {
 }
 
 #[test]
-fn what_pi_summed_up_is_whole_at_home_and_the_summary_is_told_as_lost() {
+fn what_pi_summed_up_is_whole_in_the_source_and_the_summary_is_reported_as_lost() {
     let dir = away("connectonion/v2/harbour", "in.yaml", "pi@3");
     let asked = entries(&dir, &[QUESTION, ANSWER]);
     append(&dir, &asked);
@@ -863,7 +863,7 @@ fn what_pi_summed_up_is_whole_at_home_and_the_summary_is_told_as_lost() {
 }
 
 #[test]
-fn who_goes_back_abroad_goes_back_at_home() {
+fn going_back_in_the_target_goes_back_in_the_source() {
     let dir = codelia_home();
     for (home, last) in [("codelia@1", "/state/"), ("codelia@2", "/messages/")] {
         let (code, said) =
@@ -889,7 +889,7 @@ fn who_goes_back_abroad_goes_back_at_home() {
 }
 
 #[test]
-fn a_branch_that_was_left_abroad_is_told_as_lost_at_home() {
+fn a_branch_that_was_abandoned_in_the_target_is_reported_as_lost_in_the_source() {
     let dir = away("connectonion/v2/harbour", "in.yaml", "pi@3");
     let text = fs::read_to_string(dir.path("away")).expect("UTF-8");
     let before =
@@ -969,7 +969,7 @@ fn settings_and_names_from_pi_stop_nothing() {
 
 /// What a user sets of a session is restored, or reported as lost.
 #[test]
-fn what_is_set_of_a_session_abroad_is_kept_or_reported() {
+fn what_is_set_of_a_session_in_the_target_is_kept_or_reported() {
     let pi = ("pi/v3/everything", "in.jsonl", "pi@3");
     let named = ("connectonion/v2/harbour", "in.yaml", "connectonion@2");
     let orchard = ("agent-orchestrator/v2/orchard", "in", "agent-orchestrator@2");
@@ -1063,7 +1063,7 @@ fn a_run_in_codelia_comes_home_to_pi() {
 
 /// pi writes each line anew when it forks a session.
 #[test]
-fn a_session_that_pi_wrote_anew_comes_home_as_it_was() {
+fn a_session_that_pi_rewrote_is_restored_as_it_was() {
     for (case, name, home) in [
         ("connectonion/v2/harbour", "in.yaml", "connectonion@2"),
         ("connectonion/v3/tides", "in.yaml", "connectonion@3"),
@@ -1086,7 +1086,7 @@ fn a_session_that_pi_wrote_anew_comes_home_as_it_was() {
 }
 
 #[test]
-fn messages_of_a_run_that_is_gone_have_their_times_at_home() {
+fn messages_of_a_run_that_was_deleted_have_their_times_in_the_source() {
     let dir = Dir::new();
     dir.copy("pi/v1/feature-work", "old.jsonl");
     assert_eq!(dir.exit(&["migrate", "--to", "pi@3", "-o", "s.jsonl", "old.jsonl"]).0, 0);
@@ -1125,7 +1125,7 @@ fn messages_from_elsewhere_are_spelled_as_codelia_spells_them() {
 }
 
 #[test]
-fn the_first_turn_that_is_deleted_abroad_is_gone_in_codelia() {
+fn the_first_turn_that_is_deleted_in_the_target_is_deleted_in_codelia() {
     for to in ["agent-orchestrator@2", "connectonion@3"] {
         let dir = codelia_home();
         let (code, said) = dir.exit(&["convert", "-t", to, "--out-dir", "away", "home"]);
@@ -1228,7 +1228,7 @@ fn a_call_comes_home_in_the_form_that_home_has() {
 }
 
 #[test]
-fn a_turn_that_was_said_anew_comes_home_in_its_order() {
+fn a_turn_that_was_repeated_is_restored_in_its_order() {
     let dir = Dir::new();
     dir.copy("pi/v1/feature-work", "in.jsonl");
     let go = ["convert", "-t", "agent-orchestrator@2", "--out-dir", "away", "in.jsonl"];
@@ -1259,7 +1259,7 @@ fn a_turn_that_was_said_anew_comes_home_in_its_order() {
 }
 
 #[test]
-fn a_result_that_is_said_to_have_failed_abroad_failed_at_home() {
+fn a_result_that_is_marked_as_failed_in_the_target_failed_in_the_source() {
     let dir = codelia_home();
     assert_eq!(dir.exit(&["convert", "-t", "pi@3", "--out-dir", "pi", "home"]).0, 0);
     copied(&files(&dir.path("pi")).remove(0), &dir.path("away"));
@@ -1366,7 +1366,7 @@ fn a_turn_results_in_the_answer_that_took_the_place_of_its_last_one() {
 }
 
 #[test]
-fn what_codelia_shows_of_an_edited_answer_says_what_that_does() {
+fn what_codelia_shows_of_an_edited_answer_has_its_text() {
     for (case, old, new) in [
         ("lamp", "I could not light it", "I did not light it"),
         ("aliased", r"lamp\nlog\n", r"lamp\nbook\n"),
@@ -1388,7 +1388,7 @@ fn what_codelia_shows_of_an_edited_answer_says_what_that_does() {
 }
 
 #[test]
-fn what_is_set_of_a_run_that_home_does_not_know_is_told() {
+fn what_is_set_of_a_run_that_the_source_does_not_know_is_reported() {
     let dir = Dir::new();
     dir.copy("connectonion/v2/harbour", "in.yaml");
     assert_eq!(dir.exit(&["convert", "-t", "codelia@1", "--out-dir", "away", "in.yaml"]).0, 0);
@@ -1440,7 +1440,7 @@ fn what_pi_forks_goes_on_there_and_comes_home() {
 }
 
 #[test]
-fn a_run_that_is_gone_is_told_as_one() {
+fn a_run_that_was_deleted_is_reported_as_one() {
     let dir = away("codelia/v1/aliased", "in.jsonl", "pi@3");
     let more = entries(&dir, &[QUESTION, ANSWER]);
     append(&dir, &more);

@@ -184,7 +184,7 @@ fn an_answer_that_is_edited_where_it_is_restored_is_edited_in_its_turn() {
 }
 
 #[test]
-fn what_is_asked_in_a_stream_is_asked_at_home() {
+fn a_new_question_in_a_stream_is_written_in_the_source() {
     for (case, home) in
         [("connectonion/v2/harbour", "connectonion@2"), ("connectonion/v1/seed", "connectonion@1")]
     {
@@ -204,7 +204,7 @@ fn what_is_asked_in_a_stream_is_asked_at_home() {
 }
 
 #[test]
-fn a_question_that_is_taken_out_with_its_answer_is_gone_at_home() {
+fn a_question_that_is_removed_with_its_answer_is_removed_in_the_source() {
     let mut stream = Stream::of_codelia();
     let asked = *stream.said_by("user").last().expect("a question");
     let last = stream.records[asked]["id"].clone();
@@ -288,7 +288,7 @@ fn a_message_that_is_taken_out_leaves_the_others_in_the_state() {
 }
 
 #[test]
-fn what_is_asked_without_a_turn_of_its_own_leaves_the_other_turns_as_they_were() {
+fn a_new_question_without_a_turn_of_its_own_leaves_the_other_turns_as_they_were() {
     let mut stream = Stream::of("connectonion/v2/harbour", "in.yaml");
     stream.ask();
     let (code, said) = stream.home("connectonion@2");
@@ -313,7 +313,7 @@ fn written_by_hand(records: &[Value]) -> Dir {
 }
 
 #[test]
-fn a_tree_that_pi_would_hang_on_is_told() {
+fn a_tree_that_pi_would_hang_on_is_reported() {
     let said = |id: &str, parent: &str, role: &str| json!({"kind": "message", "id": id, "parent": parent, "role": role, "content": id});
     let session = json!({"kind": "session", "id": "s", "source": "connectonion@2"});
     let circle = [session.clone(), said("a", "b", "user"), said("b", "a", "assistant")];
@@ -327,7 +327,7 @@ fn a_tree_that_pi_would_hang_on_is_told() {
 }
 
 #[test]
-fn a_leaf_that_is_not_there_is_told() {
+fn a_leaf_that_is_not_there_is_reported() {
     let session = json!({"kind": "session", "id": "s", "source": "pi@3", "leaf": "nobody"});
     let question = json!({"kind": "message", "id": "a", "parent": null, "role": "user",
         "content": "Hello"});
@@ -366,7 +366,7 @@ const LISTS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_stands_behind_the_leaf_that_a_stream_states_is_told() {
+fn what_is_behind_the_leaf_that_a_stream_states_is_reported() {
     for (case, source) in LISTS {
         let mut stream = Stream::of_records(case);
         let last = stream.records.iter().rposition(|r| r["kind"] == "message").expect("a message");
@@ -381,7 +381,7 @@ fn what_stands_behind_the_leaf_that_a_stream_states_is_told() {
 }
 
 #[test]
-fn a_conversation_that_lost_its_beginning_is_told() {
+fn a_conversation_that_lost_its_beginning_is_reported() {
     for (case, source) in LISTS.iter().chain(&[("pi/v3/everything", "pi@3")]) {
         for to in [source, "pi", "codelia", "connectonion@2", "agent-orchestrator"] {
             let mut stream = Stream::of_records(case);
@@ -438,7 +438,7 @@ fn what_a_line_has_no_place_for_is_reported_as_lost() {
 }
 
 #[test]
-fn an_entry_that_stands_twice_in_a_stream_of_a_tree_is_told() {
+fn an_entry_that_occurs_twice_in_a_stream_of_a_tree_is_reported() {
     let mut stream = Stream::of_records("pi/v3/everything");
     let at = stream.said_by("assistant")[0];
     let twice = stream.records[at].clone();
@@ -539,7 +539,7 @@ fn a_stream_with_a_damaged_beginning_is_not_passed_over() {
 }
 
 #[test]
-fn a_record_that_stands_before_a_session_in_its_file_stands_behind_it_in_the_stream() {
+fn a_record_that_is_before_a_session_in_its_file_is_behind_it_in_the_stream() {
     let dir = Dir::new();
     let text = "name: x\nturns:\n  a: 1\nmessages:\n  1:\n  - role: user\n    content: hi\n";
     dir.write("a.yaml", text.as_bytes());

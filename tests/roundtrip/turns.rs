@@ -126,7 +126,7 @@ fn a_call_without_a_result_has_the_one_that_its_program_sends() {
 }
 
 #[test]
-fn a_result_without_a_call_is_left_out_where_it_would_be_refused() {
+fn a_result_without_a_call_is_omitted_where_it_would_be_refused() {
     let dir = Dir::new();
     let items = [user("water"), output("c9", "old"), answer("Yes.")];
     dir.write("s.jsonl", rollout(&items).as_bytes());

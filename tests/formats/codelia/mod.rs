@@ -173,7 +173,7 @@ const PROBES: &[(&str, &[Code])] = &[
 ];
 
 #[test]
-fn damaged_and_hand_made_files_come_back_and_say_what_is_wrong() {
+fn damaged_and_hand_made_files_come_back_and_their_faults_are_reported() {
     let Some(corpus) = corpus("Codelia's probes") else { return };
     let keep = options(OnError::Keep, Choice::Derived);
     let mut tried = 0;

@@ -144,7 +144,7 @@ fn sql(dir: &Dir, text: &str) {
 }
 
 #[test]
-fn a_bad_database_is_told_and_the_session_read_without_it() {
+fn a_bad_database_is_reported_and_the_session_read_without_it() {
     type Spoil = fn(&Dir);
     let cases: [(&str, Spoil, &str); 7] = [
         (
@@ -293,7 +293,7 @@ fn what_a_schema_would_run_is_not_run() {
 }
 
 #[test]
-fn a_database_that_is_being_written_is_left_alone() {
+fn a_database_that_is_being_written_is_not_touched() {
     let dir = home();
     let db = Connection::open(dir.path("home/sessions/state.db")).expect("a database");
     db.execute_batch("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE").expect("a lock");
@@ -403,7 +403,7 @@ fn stored_outputs_are_carried_and_none_from_elsewhere() {
 
 #[cfg(unix)]
 #[test]
-fn of_two_outputs_of_one_name_the_first_is_kept_and_the_other_told() {
+fn of_two_outputs_of_one_name_the_first_is_kept_and_the_other_reported() {
     let homes: Vec<String> = (0..8).map(|n| format!("home-{n}")).collect();
     let dir = with_reference("call_1");
     for (n, home) in homes.iter().enumerate() {
@@ -469,7 +469,7 @@ fn an_identifier_that_leads_elsewhere_stays_below_the_output() {
 }
 
 #[test]
-fn a_database_that_is_named_stands_for_its_sessions() {
+fn a_database_that_is_named_means_its_sessions() {
     let dir = home();
     let database = "home/sessions/state.db";
     let (code, said) = dir.exit(&["convert", "-t", "canonical", "--out-dir", "out", database]);
@@ -554,7 +554,7 @@ fn a_row_with_lines_in_its_json_comes_back() {
 }
 
 #[test]
-fn a_state_that_was_left_behind_and_a_damaged_log_come_back() {
+fn a_state_that_lags_behind_and_a_damaged_log_come_back() {
     let dir = home();
     let state = String::from_utf8(own("codelia/v1/state")).expect("UTF-8");
     dir.write(
@@ -682,7 +682,7 @@ fn a_session_without_runs_has_the_time_and_the_folder_of_its_state() {
 /// What a session says stands in its runs and in its state. The state is what it goes on from, so an
 /// edit of that comes home; one of a run counts for nothing, and that is told.
 #[test]
-fn an_edit_of_the_state_comes_home_and_one_of_a_run_is_told_as_lost() {
+fn an_edit_of_the_state_is_restored_and_one_of_a_run_is_reported_as_lost() {
     let dir = Dir::new();
     dir.copy("pi/v3/migrated", "s.jsonl");
     let there = ["convert", "-t", "codelia", "--layout", "native", "--out-dir", "home", "s.jsonl"];

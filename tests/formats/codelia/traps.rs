@@ -66,7 +66,7 @@ fn a_tools_message_is_what_the_model_was_shown() {
 }
 
 #[test]
-fn two_lines_that_a_crash_fused_are_both_told_and_kept() {
+fn two_lines_that_a_crash_fused_are_both_reported_and_kept() {
     let source = String::from_utf8(own("codelia/v1/aliased")).expect("UTF-8");
     let lines: Vec<_> = source.lines().collect();
     let fused = format!("{}{}", &lines[6][..40], lines[7]);
@@ -80,7 +80,7 @@ fn two_lines_that_a_crash_fused_are_both_told_and_kept() {
 }
 
 #[test]
-fn three_spellings_of_an_assistant_that_says_nothing_stay_three() {
+fn three_spellings_of_an_answer_without_text_stay_three() {
     let records = records("v1/state");
     let empty = of_kind(&records, "message").into_iter().filter(|m| m["role"] == "assistant");
     let spelled: Vec<_> = empty.map(|m| m["content"].clone()).collect();
@@ -162,7 +162,7 @@ fn long_run(requests: usize) -> (String, usize) {
 }
 
 #[test]
-fn a_stream_grows_with_what_is_said_and_not_with_what_is_shown() {
+fn a_stream_grows_with_messages_and_not_with_what_is_shown() {
     let (source, unique) = long_run(200);
     let keep = options(OnError::Keep, Choice::Derived);
     let stream = to_canonical(source.as_bytes(), &keep);
@@ -208,7 +208,7 @@ fn layouts(source: &[u8]) -> Vec<String> {
 /// What another program sorted, and a state that one laid out on many lines, is in every format on
 /// as many lines as that has records, and comes home byte for byte.
 #[test]
-fn files_that_were_printed_anew_come_back() {
+fn files_that_were_reprinted_come_back() {
     let keep = options(OnError::Keep, Choice::Derived);
     let mut count = 0;
     for case in ["v1/aliased", "v1/lamp", "v1/seed", "v1/seed-state", "v1/state", "v2/log"] {
@@ -274,7 +274,7 @@ fn comes_home(source: &[u8], to: &str, what: &str) {
 }
 
 #[test]
-fn a_state_whose_numbers_no_column_keeps_is_told() {
+fn a_state_whose_numbers_no_column_keeps_is_reported() {
     let source = String::from_utf8(own("codelia/v1/state")).expect("UTF-8");
     let keep = options(OnError::Keep, Choice::Derived);
     for (old, new) in [
@@ -293,7 +293,7 @@ fn a_state_whose_numbers_no_column_keeps_is_told() {
 }
 
 #[test]
-fn a_log_whose_first_message_is_an_odd_one_is_a_log() {
+fn a_log_whose_first_message_is_unusual_is_a_log() {
     let source = String::from_utf8(own("codelia/v1/state")).expect("UTF-8");
     let first = "\"role\":\"system\",\"content\":\"You are Codelia, a coding assistant.\\nWorkspace: /home/ada/灯台\"";
     for new in ["\"role\":null,\"content\":\"x\"", "\"role\":\"system\""] {

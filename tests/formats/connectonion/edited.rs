@@ -11,7 +11,7 @@ use copyist::ids::Choice;
 use serde_json::Value;
 
 #[test]
-fn a_cut_file_gives_every_whole_message_and_says_so() {
+fn a_cut_file_gives_every_whole_message_and_the_cut_is_reported() {
     let source = common::own("connectonion/v2/harbour");
     let (format, version) = recognise(&source).expect("a known format");
     let keep = options(OnError::Keep, Choice::Derived);
@@ -25,7 +25,7 @@ fn a_cut_file_gives_every_whole_message_and_says_so() {
 }
 
 #[test]
-fn a_torn_run_that_comes_home_closed_is_told() {
+fn a_torn_run_that_is_closed_when_restored_is_reported() {
     let source = common::own("connectonion/v3/tides");
     let text = String::from_utf8(source.clone()).expect("UTF-8");
     let keep = options(OnError::Keep, Choice::Derived);
@@ -54,7 +54,7 @@ fn a_torn_run_that_comes_home_closed_is_told() {
 }
 
 #[test]
-fn migration_goes_where_it_is_asked_to_and_says_what_is_lost() {
+fn migration_reaches_the_wanted_version_and_reports_what_is_lost() {
     let dir = common::Dir::new();
     let source = common::own("connectonion/v2/harbour");
     dir.write("a.yaml", &source);
@@ -166,7 +166,7 @@ fn a_model_gets_the_same_of_what_the_first_release_wrote() {
 /// What people and other programs make of a file: how many messages the context has, and what is
 /// said.
 #[test]
-fn edited_files_are_read_whole_or_said_to_be_otherwise() {
+fn edited_files_are_read_whole_or_reported_to_be_otherwise() {
     let text = String::from_utf8(common::own("connectonion/v2/harbour")).expect("UTF-8");
     let (before, messages) = text.split_once("messages:\n").expect("messages");
     let (head, turns) = before.split_once("turns:\n").expect("turns");
@@ -200,7 +200,7 @@ fn edited_files_are_read_whole_or_said_to_be_otherwise() {
 
 /// Nobody is told that what stands behind a second document's beginning was carried along.
 #[test]
-fn a_second_document_is_told_as_what_was_not_read() {
+fn a_second_document_is_reported_as_what_was_not_read() {
     let turns = String::from_utf8(common::own("connectonion/v2/harbour")).expect("UTF-8");
     let run = "agent: a\nmodel: m\ntokens: 1\nmessages:\n- role: user\n  content: hi\n".to_owned();
     let keep = options(OnError::Keep, Choice::Derived);

@@ -27,7 +27,7 @@ fn stream(text: &str) -> (String, Findings) {
 }
 
 #[test]
-fn it_is_told_apart_from_version_2() {
+fn it_is_distinguished_from_version_2() {
     let (first, second) =
         (quay(), String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8"));
     assert_eq!((version(&first), version(&second)), (Some(1), Some(2)));
@@ -196,7 +196,7 @@ fn other_sessions_get_its_shape() {
 }
 
 #[test]
-fn what_a_turn_tells_comes_to_version_2() {
+fn what_a_turn_contains_comes_to_version_2() {
     let source = own("connectonion/v1/seed");
     let (format, from) = recognise(&source).expect("a known format");
     let plain = Options { origin: false, ..keep() };
@@ -213,7 +213,7 @@ fn what_a_turn_tells_comes_to_version_2() {
 }
 
 #[test]
-fn a_cut_is_told_wherever_it_is() {
+fn a_cut_is_reported_wherever_it_is() {
     let text = quay();
     let lines: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
     let (mut told, mut whole) = (0, Vec::new());

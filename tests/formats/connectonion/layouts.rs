@@ -184,7 +184,7 @@ fn lists_of_other_programs_are_passed_over() {
 
 /// Repair knows the agent's layout only, and says so where the reader gets something of another.
 #[test]
-fn a_cut_file_in_another_layout_is_not_said_to_be_empty() {
+fn a_cut_file_in_another_layout_is_not_reported_as_empty() {
     let dir = Dir::new();
     let source = common::own("connectonion/v2/harbour");
     let text = String::from_utf8(source.clone()).expect("UTF-8");

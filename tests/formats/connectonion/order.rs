@@ -28,7 +28,7 @@ fn messages(number: usize) -> String {
 }
 
 #[test]
-fn what_comes_late_stands_where_it_belongs() {
+fn what_comes_late_is_where_it_belongs() {
     let remark = |place: &str| {
         format!(
             r##"{{"kind":"notice","subtype":"comment","layout":"{place}","data":"\n# so be it"}}"##
@@ -111,7 +111,7 @@ fn to(source: &[u8], target: &str, origin: bool) -> (Vec<u8>, Findings) {
 }
 
 #[test]
-fn messages_before_turns_say_the_same() {
+fn messages_before_turns_mean_the_same() {
     for case in ["connectonion/v2/harbour", "connectonion/v2/seed"] {
         let source = own(case);
         let other = sorted(&source);
@@ -171,7 +171,7 @@ fn a_sorted_file_that_is_cut_gives_what_is_whole_once() {
 }
 
 #[test]
-fn what_stands_behind_the_end_of_a_file_has_a_place_in_it() {
+fn what_is_behind_the_end_of_a_file_has_a_place_in_it() {
     let source = own("connectonion/v3/tides");
     let was = to(&source, "connectonion@2", true).0;
     let away = [&common::alone(&was)[..], b"\n# so be it\n"].concat();

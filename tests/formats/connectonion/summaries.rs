@@ -22,7 +22,7 @@ fn lamps() -> String {
 }
 
 #[test]
-fn files_are_told_apart_by_their_members() {
+fn files_are_distinguished_by_their_members() {
     let turns = "turns:\n- input: a\n  run: 1\n  output: b\n  history: []\n";
     let summary = format!("name: a\ncreated: c\nupdated: c\nruns: 1\nmodel: m\n{turns}");
     let sorted = format!("created: c\nmodel: m\nname: a\nruns: 1\n{turns}updated: c\n");
@@ -74,7 +74,7 @@ fn an_edit_of_a_turn_is_written() {
 }
 
 #[test]
-fn questions_and_answers_stand_for_the_conversation() {
+fn questions_and_answers_make_the_conversation() {
     let (messages, _) = ours(lamps().as_bytes());
     let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str()).collect();
     assert_eq!(roles, [Some("user"), Some("assistant"), Some("user"), Some("assistant")]);
@@ -132,7 +132,7 @@ fn joined(dir: &common::Dir, number: u64) -> (Vec<serde_json::Value>, String) {
 }
 
 #[test]
-fn a_run_gets_the_turns_that_its_summary_tells_of() {
+fn a_run_gets_the_turns_that_its_summary_contains() {
     let (turns, said) = joined(&evals(3, "Which lamps are lit?"), 3);
     assert!(!said.contains("CY0122"), "{said}");
     assert_eq!(turns.len(), 2, "{turns:?}");
@@ -141,7 +141,7 @@ fn a_run_gets_the_turns_that_its_summary_tells_of() {
 }
 
 #[test]
-fn an_earlier_run_gets_what_the_history_tells_of_it() {
+fn an_earlier_run_gets_what_the_history_contains_of_it() {
     let (turns, _) = joined(&evals(2, "Which lamps are lit?"), 2);
     assert_eq!(turns.len(), 1, "{turns:?}");
     assert_eq!(turns[0]["eval"]["evaluation"], "✗ failed: the red lamp is missing");
@@ -149,7 +149,7 @@ fn an_earlier_run_gets_what_the_history_tells_of_it() {
 }
 
 #[test]
-fn the_summary_of_another_conversation_is_told() {
+fn the_summary_of_another_conversation_is_reported() {
     let (turns, said) = joined(&evals(3, "Which boats are out?"), 3);
     assert!(turns.is_empty() && said.contains("CY0122"), "{said}");
     let dir = evals(3, "Which lamps are lit?");

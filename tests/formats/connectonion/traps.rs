@@ -56,7 +56,7 @@ e surrogate  | lone_surrogate/run_1.yaml        |  3 | CY0103  | 3 of 5 in memor
 ";
 
 #[test]
-fn what_is_left_of_sessions_that_their_own_release_spoils() {
+fn what_remains_of_sessions_that_their_own_release_spoils() {
     let Some(corpus) = corpus("sessions that their own release spoils") else { return };
     let mut table = String::from("\n");
     for (era, _) in ERAS {

@@ -56,7 +56,7 @@ fn what_is_encoded_is_found_and_decoded() {
 }
 
 #[test]
-fn a_guess_says_how_sure_it_is() {
+fn a_guess_states_how_sure_it_is() {
     let confidence = |bytes: &[u8]| {
         let mut decoder = Decoder::new(bytes, None);
         let mut text = Vec::new();

@@ -266,7 +266,7 @@ fn files_of_real_releases_pass_unchanged() {
 /// What the real loader reads is read, and what it finds to be no YAML is an error. (Its other
 /// errors are about encodings, several documents, and what the scalars hold.)
 #[test]
-fn damaged_files_are_yaml_where_pyyaml_says_so() {
+fn damaged_files_are_yaml_where_pyyaml_reads_them() {
     let Some(corpus) = common::corpus("damaged_files") else { return };
     let folder = corpus.join("connectonion/mut");
     let expected: serde_json::Value =

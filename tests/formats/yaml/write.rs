@@ -64,7 +64,7 @@ fn readable_documents_mean_what_they_should() {
 }
 
 #[test]
-fn what_is_left_open_is_closed() {
+fn what_is_still_open_is_closed() {
     for style in [Style::PyYaml, Style::Readable] {
         let mut yaml = Emitter::new(style);
         yaml.begin_mapping().string("a").begin_sequence().begin_mapping().string("b");

@@ -196,7 +196,7 @@ fn check(rounds: u64, time: Duration) {
 }
 
 #[test]
-fn what_is_respelled_comes_home_or_is_told_not_to() {
+fn what_is_respelled_is_restored_or_reported() {
     check(5, Duration::MAX);
 }
 
