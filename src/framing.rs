@@ -2,8 +2,11 @@
 //! endings, the last line.
 //!
 //! [`FramedLines`] returns the lines of such a file and remembers the properties that most of them
-//! share, so that a record notes only the deviations; [`Reading`] makes a stream of the records;
+//! share, so that a record notes only the deviations; [`ParsedLines`] lets an idle thread parse them
+//! ahead; [`Reading`] makes a stream of the records;
 //! [`Pen`] writes the file again.
+
+mod ahead;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -12,6 +15,7 @@ use crate::json::Json;
 use crate::lines::{BOM, Line, Lines, OwnedLine, empty};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
+pub use ahead::ParsedLines;
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::io::{Read, Write};

@@ -14,6 +14,7 @@ mod connectonion;
 mod corpus;
 mod golden;
 mod json;
+mod parsed_ahead;
 mod pi;
 mod rules;
 mod scanner;

@@ -8,7 +8,8 @@ use super::members::Members;
 use super::older::Older;
 use crate::error::Result;
 use crate::format::{Options, Parts};
-use crate::lines;
+use crate::framing::{FramedLines, Framing, ParsedLines};
+use crate::threads::ThreadBudget;
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ pub fn settle(parts: &mut dyn Parts, limit: usize) -> Result<u32> {
             return Ok(SECOND);
         }
     }
-    Opening::of(parts, limit).map(|opening| opening.version)
+    Opening::of(parts, limit, &ThreadBudget::default()).map(|opening| opening.version)
 }
 
 impl Opening {
@@ -52,24 +53,29 @@ impl Opening {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn of(parts: &mut dyn Parts, limit: usize) -> Result<Rc<Self>> {
+    pub fn of(
+        parts: &mut dyn Parts,
+        limit: usize,
+        thread_budget: &ThreadBudget,
+    ) -> Result<Rc<Self>> {
         let known = parts.memo().and_then(|memo| memo.get::<Self>());
         if let Some(known) = known.filter(|known| known.limit == limit) {
             return Ok(known);
         }
-        let new = Rc::new(Self::read(parts, limit)?);
+        let new = Rc::new(Self::read(parts, limit, thread_budget)?);
         parts.memo().into_iter().for_each(|memo| memo.keep(Rc::clone(&new)));
         Ok(new)
     }
 
-    fn read(parts: &mut dyn Parts, limit: usize) -> Result<Self> {
+    fn read(parts: &mut dyn Parts, limit: usize, thread_budget: &ThreadBudget) -> Result<Self> {
         let mut looking = Looking::default();
-        let mut reader = lines::Lines::new(parts.main()?, limit);
-        reader.skip_bom()?;
+        let lines = FramedLines::over(parts.main()?, limit)?;
+        let mut lines = ParsedLines::of(lines, Found::of, thread_budget);
         loop {
-            match reader.next() {
+            match lines.next() {
                 Ok(None) => break,
-                Ok(Some(line)) => looking.line(line.bytes, line.at.byte),
+                Ok(Some((line, Some(found)))) => looking.line(&line, found),
+                Ok(Some((_, None))) => {}
                 // The reader reports it.
                 Err(error) if error.is_recoverable() => {}
                 Err(error) => return Err(error),
@@ -105,16 +111,28 @@ struct Looking {
     is_new: Option<bool>,
 }
 
-impl Looking {
-    fn line(&mut self, line: &[u8], at: u64) {
-        let in_head = at + line.len() as u64 <= About::HEAD;
-        let line = line.trim_ascii();
+/// Facts in a line by itself.
+struct Found {
+    members: Members,
+    facts: Facts,
+}
+
+impl Found {
+    fn of(line: &Framing) -> Option<Self> {
+        let line = line.bytes.trim_ascii();
         let mut facts = Facts::default();
         let members = Members::showing(line, &mut |cursor| {
             facts = Facts::of(line, cursor)?;
             Some(())
-        });
-        let Some(members) = members else { return };
+        })?;
+        Some(Self { members, facts })
+    }
+}
+
+impl Looking {
+    fn line(&mut self, line: &Framing, Found { members, facts }: Found) {
+        let in_head = line.at.byte + line.bytes.len() as u64 <= About::HEAD;
+        let line = line.bytes.trim_ascii();
         if in_head {
             self.about.line(line, &members);
             self.links.agent = self.about.agent;

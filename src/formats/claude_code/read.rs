@@ -11,12 +11,13 @@ use super::{NAME, line};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader};
-use crate::framing::{FramedLines, Framing, ReadLines, Reading};
+use crate::framing::{FramedLines, Framing, ParsedLines, ReadLines, Reading};
 use crate::json::Json;
 use crate::lines::utf8;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use std::collections::VecDeque;
+use std::io::Read;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -37,8 +38,8 @@ pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> R
 /// If a part cannot be read.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     parts.keep()?;
-    let opening = Opening::of(parts, cx.options.max_line)?;
-    let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
+    let opening = Opening::of(parts, cx.options.max_line, &cx.options.thread_budget)?;
+    let lines = lines(parts.main()?, 0, cx)?;
     let records = Records {
         lines,
         cx,
@@ -57,8 +58,17 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     Ok(Box::new(Reading::new(records, cx)))
 }
 
+/// Opens the lines of the part of this number.
+fn lines(part: Box<dyn Read>, number: u32, cx: &Cx<'_>) -> Result<Lines> {
+    let lines = FramedLines::over(part, cx.options.max_line)?.of_part(number);
+    Ok(ParsedLines::of(lines, parse, &cx.options.thread_budget))
+}
+
+/// Lines with their records.
+type Lines = ParsedLines<Result<Vec<Record>>>;
+
 struct Records<'a> {
-    lines: FramedLines,
+    lines: Lines,
     cx: &'a Cx<'a>,
     opening: Rc<Opening>,
     parts: &'a mut dyn Parts,
@@ -80,7 +90,7 @@ struct Records<'a> {
 
 /// Line with the result of a sub-agent's call, and the lines behind it.
 struct Waiting {
-    lines: FramedLines,
+    lines: Lines,
     records: Vec<Record>,
     frame: Framing,
 }
@@ -111,12 +121,12 @@ impl ReadLines for Records<'_> {
 impl Records<'_> {
     /// Queues the records of the next line; false at the end.
     fn next_line(&mut self) -> Result<bool> {
-        let Some(frame) = self.lines.next()? else { return self.next_part() };
+        let Some((frame, parsed)) = self.lines.next()? else { return self.next_part() };
         if self.records == 0 {
             let name = format!("{NAME}@{}", self.opening.version);
             let mut session =
                 Record { kind: Kind::Session, node: self.opening.about.session(&name) };
-            self.lines.note(&frame, &mut session, true, self.cx);
+            self.lines.lines.note(&frame, &mut session, true, self.cx);
             if self.opening.older.as_ref().is_some_and(Older::is_undated) {
                 let mut file = session.node.node(Field::File).cloned().unwrap_or_default();
                 file.set(Field::Style, Json::constant(UNDATED));
@@ -124,9 +134,9 @@ impl Records<'_> {
             }
             self.push(session, frame.at);
         }
-        let records = match self.parse(&frame) {
+        let records = match parsed {
             Ok(records) => records,
-            Err(error) => vec![self.lines.damaged(&frame, error, self.cx)?],
+            Err(error) => vec![self.lines.lines.damaged(&frame, error, self.cx)?],
         };
         self.take(records, frame)
     }
@@ -168,7 +178,7 @@ impl Records<'_> {
             if let Some(older) = &self.opening.older {
                 mark_title(&mut first.node, older);
             }
-            self.lines.note(&frame, first, false, self.cx);
+            self.lines.lines.note(&frame, first, false, self.cx);
         });
         records.into_iter().for_each(|record| self.push(record, frame.at));
         Ok(true)
@@ -182,7 +192,7 @@ impl Records<'_> {
             self.push(Record { kind: Kind::Session, node }, Position::default());
         }
         if let Some(Waiting { lines, records, frame }) = self.waiting.take() {
-            if let Some(tail) = self.lines.tail(self.cx) {
+            if let Some(tail) = self.lines.lines.tail(self.cx) {
                 self.push(tail.value, tail.at);
             }
             self.lines = lines;
@@ -192,7 +202,7 @@ impl Records<'_> {
             return self.take(records, frame);
         }
         let Some(part) = self.files.pop_front() else { return Ok(false) };
-        if let Some(tail) = self.lines.tail(self.cx) {
+        if let Some(tail) = self.lines.lines.tail(self.cx) {
             self.push(tail.value, tail.at);
         }
         self.lineage.leave();
@@ -200,15 +210,15 @@ impl Records<'_> {
     }
 
     /// Begins a part. Returns the lines that were read before.
-    fn begin(&mut self, part: Part) -> Result<FramedLines> {
+    fn begin(&mut self, part: Part) -> Result<Lines> {
         let at = Position { part: part.number, ..Position::default() };
         let mut file = self.parts.open(&part.name)?;
-        let lines = files::is_lines(&part.name);
+        let is_lines = files::is_lines(&part.name);
         // Nothing of a text is left to be read as lines.
-        let text = if lines { None } else { Some(files::read(&mut *file)?) };
-        let next = FramedLines::over(file, self.cx.options.max_line)?;
-        let before = std::mem::replace(&mut self.lines, next.of_part(part.number));
-        self.push(part.begin(lines && self.lines.bom, text.as_deref()), at);
+        let text = if is_lines { None } else { Some(files::read(&mut *file)?) };
+        let next = lines(file, part.number, self.cx)?;
+        let before = std::mem::replace(&mut self.lines, next);
+        self.push(part.begin(is_lines && self.lines.lines.bom, text.as_deref()), at);
         self.part = Some(part);
         self.space.begin();
         Ok(before)
@@ -234,25 +244,10 @@ impl Records<'_> {
         self.ready.push_back(Located { value, at });
     }
 
-    fn parse(&mut self, frame: &Framing) -> Result<Vec<Record>> {
-        let line = frame.line();
-        if frame.blank {
-            return Ok(vec![Record::of_line(&frame.bytes)]);
-        }
-        utf8(&line)?;
-        let read = line::read(&frame.bytes);
-        let records = read.map_err(|fault| Error::json(fault, &frame.bytes, frame.at))?;
-        if frame.bytes.trim_ascii_start().first() != Some(&b'{') {
-            let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
-            return Err(Error::damaged(found.at(frame.at).showing(&frame.bytes, 0)));
-        }
-        Ok(records)
-    }
-
     /// Queues the record of the facts that are known only at the end.
     fn last(&mut self) {
-        let tail = self.lines.tail(self.cx);
-        let at = tail.as_ref().map_or(self.lines.position(), |tail| tail.at);
+        let tail = self.lines.lines.tail(self.cx);
+        let at = tail.as_ref().map_or(self.lines.lines.position(), |tail| tail.at);
         let mut node = tail.map(|tail| tail.value.node).unwrap_or_default();
         if self.lineage.has_no_conversation() {
             let code = Code::NoConversation;
@@ -267,6 +262,22 @@ impl Records<'_> {
             self.push(Record { kind: Kind::Session, node }, at);
         }
     }
+}
+
+/// Reads a line by itself.
+fn parse(frame: &Framing) -> Result<Vec<Record>> {
+    let line = frame.line();
+    if frame.blank {
+        return Ok(vec![Record::of_line(&frame.bytes)]);
+    }
+    utf8(&line)?;
+    let read = line::read(&frame.bytes);
+    let records = read.map_err(|fault| Error::json(fault, &frame.bytes, frame.at))?;
+    if frame.bytes.trim_ascii_start().first() != Some(&b'{') {
+        let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
+        return Err(Error::damaged(found.at(frame.at).showing(&frame.bytes, 0)));
+    }
+    Ok(records)
 }
 
 /// Style of a file whose messages need other times, so that every release continues at the last.

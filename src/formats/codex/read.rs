@@ -7,7 +7,7 @@ use super::{NAME, line, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header};
-use crate::framing::{FramedLines, ReadLines, Reading};
+use crate::framing::{FramedLines, Framing, ParsedLines, ReadLines, Reading};
 use crate::json::{Cursor, Json};
 use crate::lines::{Line, utf8};
 use crate::position::{Located, Position};
@@ -18,6 +18,7 @@ use std::collections::VecDeque;
 /// Opens a session for reading.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     let lines = FramedLines::over(parts.main()?, cx.options.max_line)?;
+    let lines = ParsedLines::of(lines, Parsed::of, &cx.options.thread_budget);
     let (history, state) = (History::default(), State::default());
     let session = None;
     let records = Records { lines, parts, history, cx, state, session, records: 0 };
@@ -77,8 +78,30 @@ impl State {
     }
 }
 
+/// A line by itself.
+struct Parsed {
+    value: Json,
+    /// Its record, if it is an object with a payload.
+    record: Option<Record>,
+}
+
+impl Parsed {
+    /// Reads a line; `None` if it is blank.
+    fn of(frame: &Framing) -> Result<Option<Self>> {
+        if frame.blank {
+            return Ok(None);
+        }
+        utf8(&frame.line())?;
+        let value = value(&frame.bytes);
+        let value = value.map_err(|fault| Error::json(fault, &frame.bytes, frame.at))?;
+        let is_object = value.as_bytes().starts_with(b"{");
+        let record = is_object.then(|| super::line::read(&value, false));
+        Ok(Some(Self { value, record }))
+    }
+}
+
 struct Records<'a> {
-    lines: FramedLines,
+    lines: ParsedLines<Result<Option<Parsed>>>,
     /// The session's parts, among which other rollouts are looked for.
     parts: &'a mut dyn Parts,
     history: History,
@@ -102,17 +125,17 @@ impl ReadLines for Records<'_> {
             ready.push_back(inherited);
             return Ok(true);
         }
-        let Some(frame) = self.lines.next()? else { return Ok(false) };
+        let Some((frame, parsed)) = self.lines.next()? else { return Ok(false) };
         let at = Position { record: self.records, ..frame.at };
         let had_session = self.has_begun();
         let line = Line { at, ..frame.line() };
-        let mut value = match frame.blank {
-            true => self.lines.record_of_line(&frame),
-            false => self
-                .parse(&line, &frame.bytes)
-                .or_else(|error| self.lines.damaged(&frame, error, self.cx))?,
+        let read = parsed.and_then(|parsed| parsed.map(|it| self.record(&line, it)).transpose());
+        let mut value = match read {
+            Ok(Some(record)) => record,
+            Ok(None) => self.lines.lines.record_of_line(&frame),
+            Err(error) => self.lines.lines.damaged(&frame, error, self.cx)?,
         };
-        self.lines.note(&frame, &mut value, !had_session && self.has_begun(), self.cx);
+        self.lines.lines.note(&frame, &mut value, !had_session && self.has_begun(), self.cx);
         self.records += 1;
         ready.push_back(Located { value, at });
         Ok(true)
@@ -122,8 +145,8 @@ impl ReadLines for Records<'_> {
         let Some(session) = &self.session else {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
         };
-        let tail = self.lines.tail(self.cx);
-        let at = tail.as_ref().map_or(self.lines.position(), |tail| tail.at);
+        let tail = self.lines.lines.tail(self.cx);
+        let at = tail.as_ref().map_or(self.lines.lines.position(), |tail| tail.at);
         let mut value = tail.map_or_else(|| Record::new(Kind::Session), |tail| tail.value);
         value.node.put(Field::Leaf, session.chain.leaf());
         if !value.node.is_empty() {
@@ -153,19 +176,18 @@ impl Records<'_> {
         Ok(Some(Located { value: record, at: session.at }))
     }
 
-    fn parse(&mut self, line: &Line<'_>, bytes: &Bytes) -> Result<Record> {
-        utf8(line)?;
-        let value = value(bytes).map_err(|fault| Error::json(fault, line.bytes, line.at))?;
-        let object = value.as_bytes().starts_with(b"{");
-        let record = match &mut self.session {
-            None if !object => return Err(no_header(line, NOT_A_HEADER)),
-            None => self.header(&value, line)?,
-            Some(_) if !object => {
+    /// Returns the record of a line in its place.
+    fn record(&mut self, line: &Line<'_>, Parsed { value, record }: Parsed) -> Result<Record> {
+        let record = match (&mut self.session, record) {
+            (None, None) => return Err(no_header(line, NOT_A_HEADER)),
+            (None, Some(_)) => self.header(&value, line)?,
+            (Some(_), None) => {
                 let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
                 return Err(Error::damaged(found.at(line.at).showing(line.bytes, 0)));
             }
-            Some(session) => {
-                let mut record = self.state.settle(super::line::read(&value, session.bare));
+            (Some(session), Some(record)) => {
+                let bare = || super::line::read(&value, true);
+                let mut record = self.state.settle(if session.bare { bare() } else { record });
                 session.chain.link(&mut record);
                 // Codex writes the line again each time it resumes the session.
                 let id = |meta: Json| meta.member("payload").unwrap_or(meta).member("id");
