@@ -63,11 +63,6 @@ impl FramedLines {
         Ok(Self { lines, bom, crlf: None, unterminated: None, part: 0 })
     }
 
-    /// Continues in a part that begins with the line at `from`.
-    pub fn go_on(&mut self, from: Position, part: Box<dyn Read>, limit: usize) {
-        self.lines = Lines::starting(from, part, limit);
-    }
-
     /// Sets the number of the part.
     pub fn of_part(self, part: u32) -> Self {
         Self { part, ..self }

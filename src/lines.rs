@@ -188,14 +188,6 @@ impl<R: Read> Lines<R> {
         }
     }
 
-    /// Reads from a source that begins at `at`, in the middle of a part; a line longer than `limit`
-    /// bytes is an error.
-    pub fn starting(at: Position, source: R, limit: usize) -> Self {
-        let mut lines = Self::new(source, limit);
-        lines.at = at;
-        lines
-    }
-
     /// Steps over a byte order mark at the beginning; returns whether there was one.
     pub fn skip_bom(&mut self) -> Result<bool> {
         while self.end - self.start < BOM.len() && self.fill()? {}

@@ -41,7 +41,6 @@ mod members;
 mod older;
 mod opening;
 mod preserved;
-#[allow(dead_code, reason = "the reader still has a way to begin in the middle")]
 mod read;
 mod repair;
 mod runs;

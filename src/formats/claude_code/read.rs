@@ -21,17 +21,6 @@ use std::io::Read;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Opens a session at a record that an earlier reading returned.
-///
-/// # Errors
-/// If a part cannot be read.
-pub fn resume<'a>(parts: &'a mut dyn Parts, from: Position, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let before = move |item: &Result<Located<Record>>| {
-        item.as_ref().is_ok_and(|l| (l.at.part, l.at.byte) != (from.part, from.byte))
-    };
-    Ok(Box::new(open(parts, cx)?.skip_while(before)))
-}
-
 /// Opens a session for reading.
 ///
 /// # Errors
