@@ -29,7 +29,8 @@ compiled() { # TARGET: builds the binary
   rustup target add "$1" >/dev/null 2>&1 || true
   if [ "$1" = aarch64-unknown-linux-musl ]; then
     export CC_aarch64_unknown_linux_musl=aarch64-linux-gnu-gcc
-    export CFLAGS_aarch64_unknown_linux_musl="-U_FORTIFY_SOURCE"
+    # The compiler has the headers of glibc, whose names for large files musl does not have.
+    export CFLAGS_aarch64_unknown_linux_musl="-U_FORTIFY_SOURCE -DSQLITE_DISABLE_LFS"
     export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld
   fi
   CARGO_PROFILE_DIST_STRIP=symbols cargo build --locked --quiet --profile dist --target "$1"
