@@ -5,7 +5,7 @@ use crate::common::{
     read, recognise, returned, to_canonical,
 };
 use copyist::context::Request;
-use copyist::diagnostic::Code;
+use copyist::diagnostic::{Code, FieldOutcome};
 use copyist::format::{OnError, Options};
 use copyist::formats::pi;
 use copyist::ids::Choice;
@@ -586,4 +586,18 @@ fn a_stream_that_begins_with_a_blank_line_of_its_source_is_one() {
     let (format, version) = recognise(&stream).expect("a known format");
     assert_eq!(format.at(version), "canonical");
     assert_same(&returned(file.as_bytes(), &keep), file.as_bytes(), "home");
+}
+
+/// A stream may give a session of pi a name for which its header has no place.
+#[test]
+fn a_name_in_the_session_record_is_lost_and_reported() {
+    let keep = options(OnError::Keep, Choice::Derived);
+    let stream = String::from_utf8(to_canonical(&own("pi/v3/migrated"), &keep)).expect("UTF-8");
+    let named =
+        stream.replacen("\"kind\":\"session\",", "\"kind\":\"session\",\"name\":\"Pole\",", 1);
+    let (canonical, version) = recognise(named.as_bytes()).expect("a stream");
+    let (done, found) = converted(named.as_bytes(), canonical, version, "pi@3", &keep);
+    assert!(done.is_ok());
+    let lost = (FieldOutcome::Dropped, "session.name".to_owned());
+    assert!(found.losses.contains_key(&lost), "{:?}", found.losses);
 }

@@ -4,7 +4,7 @@ use super::foreign::{self, Foreign};
 use super::lineage::Lineage;
 use super::version::TREE;
 use super::wire::{self, BLOCKS};
-use super::{NAME, migrated, other_lines, write};
+use super::{NAME, dialect, migrated, other_lines, write};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
@@ -27,6 +27,7 @@ pub fn open<'a>(
         version,
         cx,
         session: None,
+        slot: Node::default(),
         numbers: Vec::new(),
         passed: HashMap::new(),
     }))
@@ -37,6 +38,8 @@ struct Entries<'a> {
     version: &'static Version,
     cx: &'a Cx<'a>,
     session: Option<Session>,
+    /// The name in the title slot before the header.
+    slot: Node,
     /// Hash of the identifier of each record, by record number, in version 1.
     numbers: Vec<u64>,
     /// Number of the record that follows a record that was left out, by the hash of the latter's
@@ -113,7 +116,12 @@ impl Entries<'_> {
 
     fn unchanged_line(&mut self, record: &Record) -> Result<()> {
         match other_lines::line_of(&record.node, self.session.is_some()) {
-            Some(line) => self.pen.line()?.extend_from_slice(&line),
+            Some(line) => {
+                if self.session.is_none() && dialect::is_slot(&line) {
+                    dialect::set_name(&line, &mut self.slot);
+                }
+                self.pen.line()?.extend_from_slice(&line);
+            }
             None => self.leave_out(record),
         }
         Ok(())
@@ -127,8 +135,10 @@ impl Entries<'_> {
             let own = node.text(Field::Source).is_some_and(|source| source.starts_with(NAME));
             let held =
                 if first { wire::HEADER_FIELDS.contains(&field) } else { field == Field::File };
-            // oh-my-pi's name is in the title slot before the header.
-            let held = held && (own || ![Field::Extra, Field::Name].contains(&field));
+            // oh-my-pi's name is in the title slot before the header; pi's own header has none.
+            let titled = own && self.slot.text(field) == node.text(field);
+            let held = held && (own || field != Field::Extra);
+            let held = held && (titled || field != Field::Name);
             let held = held || (self.version.tree && field == Field::Leaf);
             let held = held || (self.version.tree && !own && field == Field::Name);
             if !held {
