@@ -2,7 +2,7 @@
 
 use super::beside::{Beside, beside, is_link};
 use super::inputs::{JobSource, Whole, stem};
-use super::merge::merged;
+use super::merged::merged;
 use crate::detect::detect;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};

@@ -6,7 +6,9 @@ use crate::error::Error;
 use crate::format::Format;
 use crate::formats::FORMATS;
 use crate::store::Among;
+use std::collections::HashMap;
 use std::fs::Metadata;
+use std::hash::Hash;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -163,4 +165,20 @@ mod tests {
         assert_eq!(stem("notes.txt"), "notes.txt");
         assert_eq!(stem(".jsonl"), ".jsonl");
     }
+}
+
+/// Puts items of one key together, at the place of the first of them. An item without a key stays
+/// alone.
+pub fn grouped<K: Clone + Eq + Hash, T>(
+    items: impl Iterator<Item = (Option<K>, T)>,
+) -> Vec<(Option<K>, Vec<T>)> {
+    let (mut places, mut groups) = (HashMap::new(), Vec::<(Option<K>, Vec<T>)>::new());
+    for (key, item) in items {
+        let place = key.clone().map(|key| *places.entry(key).or_insert(groups.len()));
+        match place.and_then(|place| groups.get_mut(place)) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
 }

@@ -1,15 +1,13 @@
 //! Joining the sessions of one agent into a single session.
 
 use super::found::{Opened, ReadOptions, backed_up};
-use super::inputs::{Job, JobSource};
+use super::inputs::{Job, JobSource, grouped};
 use super::merge;
 use super::names::plain;
 use crate::diagnostic::Log;
 use crate::format::{Cx, Options};
 use crate::formats::Spec;
 use crate::record::{Field, Kind, Node};
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::sync::Arc;
 
 /// Sessions that become one.
@@ -49,22 +47,6 @@ fn agents(jobs: Vec<Job>, from: Option<Spec>, options: &Options) -> Vec<Job> {
     });
     let agents = grouped(named).into_iter().map(|(name, jobs)| Agent { name, jobs });
     agents.filter_map(Agent::job).collect()
-}
-
-/// Puts items of one key together, at the place of the first of them. An item without a key stays
-/// alone.
-pub fn grouped<K: Clone + Eq + Hash, T>(
-    items: impl Iterator<Item = (Option<K>, T)>,
-) -> Vec<(Option<K>, Vec<T>)> {
-    let (mut places, mut groups) = (HashMap::new(), Vec::<(Option<K>, Vec<T>)>::new());
-    for (key, item) in items {
-        let place = key.clone().map(|key| *places.entry(key).or_insert(groups.len()));
-        match place.and_then(|place| groups.get_mut(place)) {
-            Some((_, group)) => group.push(item),
-            None => groups.push((key, vec![item])),
-        }
-    }
-    groups
 }
 
 struct Agent {

@@ -14,6 +14,7 @@ mod identity;
 mod inputs;
 mod join;
 mod merge;
+mod merged;
 mod names;
 mod passed;
 mod past;

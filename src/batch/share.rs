@@ -1,7 +1,7 @@
 //! Sessions of a run that several processes work on, in a form that can be sent to them.
 
+use super::inputs::grouped;
 use super::inputs::{Job, JobSource, Whole};
-use super::join::grouped;
 use super::names;
 use crate::formats::FORMATS;
 use crate::store::{Among, Copies, Entry, Name};

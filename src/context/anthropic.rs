@@ -1,7 +1,7 @@
 //! Anthropic's Messages: system texts are separate, and the results of tools are blocks of a user's
 //! message.
 
-use super::form::List;
+use super::list::List;
 use super::plain::{answer, member_of};
 use crate::dialect::anthropic::block::{self as blocks, Types};
 use crate::json::Json;

@@ -1,7 +1,7 @@
 //! OpenAI's Chat Completions: the results of tools are texts of messages of their own, and the
 //! arguments of calls are JSON text.
 
-use super::form::List;
+use super::list::List;
 use super::plain::{answer, member_of};
 use crate::dialect::chat_completions;
 use crate::json::Json;

@@ -1,6 +1,7 @@
 //! Messages that one request showed to a model.
 
-use super::form::{Form, Forming, List};
+use super::form::{Form, Forming};
+use super::list::List;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts};

@@ -3,8 +3,8 @@
 //! Each difference between the base and the file is an edit of the file since it was written.
 
 use super::matching::align::{Atom, Tag, atoms, pairs};
-use super::matching::outcomes::RecordKey;
 use super::matching::shared_answers::{Share, Shares};
+use super::record_key::RecordKey;
 use super::record_store::RecordStore;
 use crate::error::Result;
 use crate::format::{Cx, Format, Parts, Reader};

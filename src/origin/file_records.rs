@@ -1,6 +1,6 @@
 //! The records of a file beside which an origin is.
 
-use super::matching::outcomes::RecordKey;
+use super::record_key::RecordKey;
 use super::record_store::RecordStore;
 use crate::error::Result;
 use crate::format::{Cx, Format, Parts, Reader};

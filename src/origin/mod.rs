@@ -22,6 +22,7 @@ mod matching;
 mod merge;
 mod pair;
 mod record_hash;
+mod record_key;
 mod record_store;
 mod restore;
 mod stream_edits;

@@ -1,7 +1,7 @@
 //! Values whose names show that they are secret: `KEY=value`, `"api_key": "value"`, headers.
 
 use super::shapes::API_KEY;
-use super::values::{Way, is_credential, is_secret};
+use super::values::{PASSWORD, Way, is_credential, is_secret};
 use super::{Found, Search};
 
 /// Words of names whose values are secret, in small letters, with the kind of the value.
@@ -38,7 +38,6 @@ pub const BEARER: &str = "bearer ";
 /// The name of that header.
 pub const AUTHORIZATION: &str = "authorization";
 
-pub(super) const PASSWORD: &str = "password";
 const SECRET: &str = "secret";
 const TOKEN: &str = "token";
 const AWS: &str = "AWS secret key";

@@ -1,6 +1,7 @@
 //! Judgement of values with secret names: a secret, or a reference to one, code, a word.
 
-use super::named::PASSWORD;
+/// Kind of values that are passwords.
+pub(super) const PASSWORD: &str = "password";
 
 /// Values that describe a secret, or its type, in small letters.
 const DESCRIPTIONS: &[&str] = &[

@@ -18,8 +18,9 @@ mod waiting;
 mod walk;
 
 pub use mark::{Fixes, mark};
-pub(crate) use pieces::{EFFORT, whole};
+pub(crate) use pieces::whole;
 pub use quarantine::QUARANTINE;
+pub(crate) use spread::EFFORT;
 pub use spread::literal_backslashes;
 pub use twice::Twice;
 pub use waiting::Waiting;

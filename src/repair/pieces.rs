@@ -6,7 +6,7 @@
 //! as the format's records do, and the text behind the value there does not show that it is a
 //! nested object.
 
-use super::spread::{Held, Spread, Step, literal_backslashes};
+use super::spread::{EFFORT, Held, Spread, Step, literal_backslashes};
 use crate::diagnostic::{Code, Diagnostic, plural};
 use crate::error::Result;
 use crate::format::{Cx, FoundRecord, Records};
@@ -73,10 +73,6 @@ struct Head {
     inner: Vec<u8>,
     inner_at: Position,
 }
-
-/// Number of bytes that the search for records may walk for each byte of a line. Without this
-/// limit, a line made to waste time would take the square of its length.
-pub const EFFORT: usize = 64;
 
 impl<'a> Pieces<'a> {
     /// Begins for sessions of one format.

@@ -1,10 +1,13 @@
 //! Records whose text another program changed after they were written: spread over several lines,
 //! or with escapes that JSON does not know.
 
-use super::pieces::EFFORT;
 use crate::json::{Cursor, What};
 use crate::lines::Line;
 use crate::position::Position;
+
+/// Number of bytes that the search for records may walk for each byte of a line. Without this
+/// limit, a line made to waste time would take the square of its length.
+pub const EFFORT: usize = 64;
 
 /// Returns a text in which the backslash of each escape that JSON does not know is literal;
 /// `None` if there is no such escape. A mask or an editor leaves such backslashes.

@@ -1,9 +1,10 @@
 //! New contents for a file that the caller has locked.
 
+use super::attributes::keep_owner;
 use super::barrier::sync_folder;
 use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
-use super::replacement::{keep_owner, replace};
+use super::replacement::replace;
 use super::temporary::named_temporary;
 use crate::error::{Error, Result};
 use std::fs;

@@ -11,7 +11,7 @@ use super::copies::Copies;
 use super::family;
 use super::fingerprint::Fingerprint;
 use super::meter::{Reach, Tally};
-use super::origin::origin_of_moved;
+use super::origin_name::origin_of_moved;
 use super::packed::{Packing, Tear, plain_name};
 use crate::error::{Error, Result, Torn};
 use crate::format::{Format, Head, Opener, Parts};

@@ -1,6 +1,7 @@
 //! File access: reading files, and writing files so that a crash at any moment leaves either the
 //! old contents or the new ones.
 
+mod attributes;
 mod back;
 mod barrier;
 mod check;
@@ -17,6 +18,7 @@ mod limits;
 mod lock;
 mod meter;
 mod origin;
+mod origin_name;
 mod output;
 mod packed;
 mod repaired;
@@ -40,7 +42,8 @@ pub use input::{Among, Input};
 pub use journal::{Entry, Header, Journal, Name, State, read as read_journal};
 pub use limits::{make_room, most_workers, spare_files};
 pub use meter::{Meter, Tally};
-pub use origin::{ORIGIN, is_alone, is_origin, origin_of, origin_of_moved, target_beside};
+pub use origin::target_beside;
+pub use origin_name::{ORIGIN, is_alone, is_origin, origin_of, origin_of_moved};
 pub use output::{Output, Replaced};
 pub use packed::{Packing, plain_name, text_of};
 pub use repaired::mend;

@@ -9,6 +9,7 @@ mod sink;
 
 pub use replaced::Replaced;
 
+use super::attributes::{keep_attributes, keep_owner};
 use super::check::{
     Existing, check_in_place, check_part, check_room, check_target, special, taken,
 };
@@ -16,7 +17,7 @@ use super::claims::{Claims, Owner, is_backup_of, is_one_place, numbered};
 use super::destination::{Destination, Policy, folder_of};
 use super::fingerprint::Fingerprint;
 use super::packed::{Closed, Packed, Packing, plain_name};
-use super::replacement::{Backups, keep_attributes, keep_owner};
+use super::replacement::Backups;
 use super::sealed::{Meets, Sealed, Staged, create_folder, put};
 use super::shared::{Alone, Either, Live};
 use super::temporary::{Temporary, temporary};

@@ -1,7 +1,6 @@
-//! A new file that takes the place of an old one, and the attributes of the old file that are kept.
+//! A new file that takes the place of an old one.
 
-#[cfg(unix)]
-use super::check::NO_OWNER;
+use super::attributes::keep_attributes;
 use super::check::{exists, is_same_file};
 use super::claims::nth;
 use super::destination::{backup_of, folder_of};
@@ -10,29 +9,9 @@ use super::temporary::{Named, named_temporary, take_free};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::parts::read_the_same;
-use std::fs::{self, File, FileTimes, Metadata};
+use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
-
-/// Gives the new file the permissions and times of the old one. Returns the new file's metadata
-/// after that.
-pub fn keep_attributes(meta: &Metadata, file: &File) -> Result<Metadata> {
-    let failed = |error| Error::io("cannot keep permissions and times", error);
-    let mut times = FileTimes::new();
-    if let Ok(modified) = meta.modified() {
-        times = times.set_modified(modified);
-    }
-    if let Ok(accessed) = meta.accessed() {
-        times = times.set_accessed(accessed);
-    }
-    file.set_times(times).map_err(failed)?;
-    let made = file.metadata().map_err(failed)?;
-    // Mostly the file was created with these permissions.
-    if made.permissions() != meta.permissions() {
-        file.set_permissions(meta.permissions()).map_err(failed)?;
-    }
-    Ok(made)
-}
 
 /// Returns how many other hard links a file has. A new file in its place has none of them. The
 /// backup with this ending that a killed run created as a second name does not count, because the
@@ -49,25 +28,6 @@ pub fn other_names(path: &Path, suffix: Option<&str>) -> u64 {
 #[cfg(not(unix))]
 pub fn other_names(_: &Path, _: Option<&str>) -> u64 {
     0
-}
-
-/// Gives the new file the owner of the old one.
-#[cfg(unix)]
-pub fn keep_owner(old: &Metadata, file: &File) -> Result<()> {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    let failed = |error| Error::io(NO_OWNER, error);
-    let new = file.metadata().map_err(failed)?;
-    if (old.uid(), old.gid()) == (new.uid(), new.gid()) {
-        return Ok(());
-    }
-    fchown(file, Some(old.uid()), Some(old.gid())).map_err(failed)?;
-    // A change of owner may remove permission bits.
-    file.set_permissions(old.permissions()).map_err(failed)
-}
-
-#[cfg(not(unix))]
-pub fn keep_owner(_: &Metadata, _: &File) -> Result<()> {
-    Ok(())
 }
 
 /// The originals that were kept in this run and that are not yet replaced. On drop, the backups of

@@ -4,7 +4,7 @@ use super::barrier::{flush, sync_folder};
 use super::check::{Existing, exists};
 use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
-use super::origin::remove_old;
+use super::origin_name::remove_old;
 use super::replacement::{Backups, rename_failed, replace};
 use super::shared::{Alone, Live};
 use super::temporary::Temporary;

@@ -11,10 +11,10 @@
 
 mod unnamed;
 
+use super::attributes::{keep_attributes, keep_owner};
 use super::check::Existing;
 use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
-use super::replacement::{keep_attributes, keep_owner};
 use crate::error::{Error, Result};
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};

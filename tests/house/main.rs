@@ -1,6 +1,7 @@
 //! The rules of the source tree, the documentation, the library, and the real pi as judge.
 
 mod architecture;
+mod circles;
 #[path = "../common/mod.rs"]
 mod common;
 mod docs;

@@ -7,8 +7,9 @@ mod state_messages;
 
 use super::answers::flat;
 use super::input;
+use super::made::{EPOCH, is_uuid, uuid};
 use super::message;
-use super::names::{EPOCH, is_uuid, made_run, run_part, uuid};
+use super::names::{made_run, run_part};
 use super::wire::{self, END, HEADER, START};
 use crate::diagnostic::{Code, FieldOutcome, Log};
 use crate::error::{Error, Result};

@@ -27,6 +27,7 @@ mod history;
 mod input;
 mod items;
 mod log;
+mod made;
 mod message;
 mod message_store;
 mod names;

@@ -2,8 +2,8 @@
 
 use super::NAME;
 use super::history::{History, record_of};
+use super::made::{EPOCH, is_uuid, uuid};
 use super::message;
-use super::names::{EPOCH, is_uuid, uuid};
 use super::resolve::Sources;
 use super::wire::{joined, members};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};

@@ -13,7 +13,7 @@ use crate::ids::hash;
 use crate::json::Json;
 use crate::origin::file_records::FileRecords;
 use crate::origin::matching::align::shown_blocks;
-use crate::origin::matching::outcomes::RecordKey;
+use crate::origin::record_key::RecordKey;
 use crate::record::{Field, Kind, Record};
 use std::collections::HashMap;
 

@@ -1,12 +1,12 @@
 //! Outcomes of the records that a file had when it was made: unchanged, edited or deleted.
 
 use crate::error::Result;
-use crate::ids::hash;
 use crate::json::Json;
 use crate::origin::base::{Base, NOT_EDITED};
 use crate::origin::file_records::FileRecords;
 use crate::origin::matching::align::{Tag, matched};
 use crate::origin::record_hash;
+use crate::origin::record_key::RecordKey;
 use crate::record::{Field, Record};
 use std::collections::{BTreeMap, HashSet};
 
@@ -19,30 +19,6 @@ pub enum Match {
     Edited(u32),
     /// Record that is no longer in the file.
     Deleted,
-}
-
-/// Key by which a record of the file is recognised.
-#[derive(Clone, Copy, Debug)]
-pub struct RecordKey {
-    pub tag: Tag,
-    pub hash: u64,
-    /// Hash of the record's identifier, where the file has one for each entry; otherwise 0.
-    id: u64,
-}
-
-impl RecordKey {
-    /// Builds the key of a record. `named` states whether the entries of the file have identifiers.
-    pub fn of(record: &Record, named: bool) -> Self {
-        let id = record.node.json(Field::Id).filter(|_| named && record.is_node());
-        let own = id.filter(|_| record.node.get(Field::IdMade).is_none());
-        let id = own.map_or(0, |id| hash(id.as_bytes()));
-        Self { tag: Tag::of(record), hash: record_hash::of(record), id }
-    }
-
-    /// Whether the record of this key may be the record of the other key, edited.
-    fn may_be(&self, other: &Self, ids: bool) -> bool {
-        self.tag == other.tag && !(ids && self.id != 0 && other.id != 0 && self.id != other.id)
-    }
 }
 
 /// Maximum difference between the old and the new number of a turn.

@@ -14,9 +14,10 @@ use crate::json::Json;
 use crate::origin::file_records::FileRecords;
 use crate::origin::matching::align::matched;
 use crate::origin::matching::branches;
-use crate::origin::matching::outcomes::{Match, RecordKey, in_order};
+use crate::origin::matching::outcomes::{Match, in_order};
 use crate::origin::merge::native_form::{placed, words_of};
 use crate::origin::record_hash;
+use crate::origin::record_key::RecordKey;
 use crate::record::{Field, Record};
 use std::collections::{BTreeSet, HashMap, HashSet};
 

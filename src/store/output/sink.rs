@@ -7,7 +7,7 @@ use crate::format::{Change, Out, Same, Sink, Spool};
 use crate::repair::QUARANTINE;
 use crate::store::check::{Existing, is_same_file};
 use crate::store::destination::Destination;
-use crate::store::origin::origin_of;
+use crate::store::origin_name::origin_of;
 use crate::store::sealed::Meets;
 use crate::store::shared;
 use crate::store::spool::Buffered;

@@ -1,11 +1,10 @@
 //! Conversion of the parser's errors.
 
-use super::parsed::Shift;
 use super::source::Shared;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Swollen, Torn};
 use crate::position::Position;
-use granit_parser::{ErrorKind, ScanError};
+use granit_parser::{ErrorKind, Marker, ScanError};
 use std::io;
 
 /// Returns the error that ends the stream.
@@ -56,4 +55,22 @@ pub fn escape(at: Position) -> Error {
 
 fn damaged(code: Code, message: String, at: Position) -> Error {
     Error::damaged(Diagnostic::new(code, message).at(at))
+}
+
+/// Distance of a place in the stream from the same place in the text that the parser sees.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shift {
+    pub lines: i64,
+    pub bytes: i64,
+}
+
+impl Shift {
+    pub fn position(self, marker: Marker) -> Position {
+        self.place(marker.line() as u64, marker.byte_offset().unwrap_or_default() as u64)
+    }
+
+    pub fn place(self, line: u64, byte: u64) -> Position {
+        let line = line.saturating_add_signed(self.lines);
+        Position { line, byte: byte.saturating_add_signed(self.bytes), ..Position::default() }
+    }
 }

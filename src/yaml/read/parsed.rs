@@ -1,12 +1,13 @@
 //! The events of the parser.
 
+use super::fault::Shift;
 use super::source::{Shared, Source};
 use super::window::Rest;
 use super::{Event, Limits, Node, ScalarStyle, What, fault, halves};
 use crate::error::Result;
 use crate::position::Position;
 use crate::yaml::Text;
-use granit_parser::{Event as Given, Marker, Parser, Placement, Span, Tag, options};
+use granit_parser::{Event as Given, Parser, Placement, Span, Tag, options};
 use std::borrow::Cow;
 use std::io::Read;
 use std::rc::Rc;
@@ -22,24 +23,6 @@ pub struct Parsed<R: Read> {
     /// Number of events that come from text before the stream.
     pass: usize,
     shift: Shift,
-}
-
-/// Distance of a place in the stream from the same place in the text that the parser sees.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Shift {
-    pub lines: i64,
-    pub bytes: i64,
-}
-
-impl Shift {
-    pub fn position(self, marker: Marker) -> Position {
-        self.place(marker.line() as u64, marker.byte_offset().unwrap_or_default() as u64)
-    }
-
-    pub fn place(self, line: u64, byte: u64) -> Position {
-        let line = line.saturating_add_signed(self.lines);
-        Position { line, byte: byte.saturating_add_signed(self.bytes), ..Position::default() }
-    }
 }
 
 impl<R: Read> Parsed<R> {

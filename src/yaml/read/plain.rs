@@ -9,7 +9,8 @@
 //! entry behind theirs was understood as well, and the parser begins at the first entry whose
 //! events were not returned.
 
-use super::parsed::{Parsed, Shift};
+use super::fault::Shift;
+use super::parsed::Parsed;
 use super::scalar::{Scan, Stop};
 use super::window::Window;
 use super::{Event, Layout, Limits, Node, ScalarStyle, What};

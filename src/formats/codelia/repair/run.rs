@@ -4,7 +4,7 @@ use super::About;
 use super::messages::content_hash;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::{Cx, FoundRecord, LineRepair, Reach, Records};
-use crate::formats::codelia::names::{EPOCH, is_uuid, uuid};
+use crate::formats::codelia::made::{EPOCH, is_uuid, uuid};
 use crate::formats::codelia::wire::TYPES;
 use crate::ids::fingerprint;
 use crate::json::{Json, salvage, text};

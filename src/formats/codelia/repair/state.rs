@@ -6,7 +6,7 @@ use super::messages::{Calls, content_hash, restored, sendable};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Reach, RepairIo};
-use crate::formats::codelia::names::EPOCH;
+use crate::formats::codelia::made::EPOCH;
 use crate::formats::codelia::state::{is_read, text_of};
 use crate::ids::fingerprint;
 use crate::json::{Json, salvage, text};

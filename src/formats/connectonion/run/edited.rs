@@ -7,7 +7,7 @@
 use super::super::chain::Chain;
 use super::super::{EXPANSION, NAME, message, second_document};
 use super::header::{Header, scalars_of};
-use super::read::note_file;
+use super::note_file;
 use super::{CLOSE, INDENT, MESSAGES, OPEN, parse};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};

@@ -25,8 +25,10 @@ mod read;
 mod write;
 
 use super::message;
-use crate::json::{Fault, without_nan};
-use crate::record::Record;
+use crate::format::Cx;
+use crate::json::{Fault, Json, without_nan};
+use crate::record::{Field, Record};
+use crate::yaml::encoding::Found;
 use bytes::Bytes;
 
 pub use header::{PROMPT, is_edited, is_headless, is_known, is_run, is_unnamed, member_of};
@@ -70,4 +72,15 @@ pub fn parse(text: &Bytes) -> Result<(Record, bool), Fault> {
         let plain = without_nan(text).ok_or(fault)?;
         message::read(&plain.into()).map(|record| (record, true)).map_err(|_| fault)
     })
+}
+
+/// Sets the properties of the session's file that its beginning shows.
+fn note_file(record: &mut Record, encoding: Found, crlf: bool, cx: &Cx<'_>) {
+    let mut file = cx.file(encoding.mark, crlf, None).unwrap_or_default();
+    if !encoding.is_utf8() {
+        file.set(Field::Encoding, Json::string(encoding.encoding.name()));
+    }
+    if !file.is_empty() {
+        record.node.set(Field::File, file);
+    }
 }

@@ -4,7 +4,7 @@ use super::super::chain::Chain;
 use super::super::{NAME, REMARK, message};
 use super::edited;
 use super::header::{self, Header};
-use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, is_remark, parse};
+use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, is_remark, note_file, parse};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader, no_header};
@@ -45,17 +45,6 @@ fn lines(parts: &mut dyn Parts, encoding: Found, cx: &Cx<'_>) -> Result<Lines<Bo
     let mut lines = Lines::new(part, cx.options.max_line);
     lines.skip_bom()?;
     Ok(lines)
-}
-
-/// Sets the properties of the session's file that its beginning shows.
-pub(super) fn note_file(record: &mut Record, encoding: Found, crlf: bool, cx: &Cx<'_>) {
-    let mut file = cx.file(encoding.mark, crlf, None).unwrap_or_default();
-    if !encoding.is_utf8() {
-        file.set(Field::Encoding, Json::string(encoding.encoding.name()));
-    }
-    if !file.is_empty() {
-        record.node.set(Field::File, file);
-    }
 }
 
 /// Progress of the reading.

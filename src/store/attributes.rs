@@ -1,0 +1,45 @@
+//! Attributes of an old file that the new file in its place gets.
+
+#[cfg(unix)]
+use super::check::NO_OWNER;
+use crate::error::{Error, Result};
+use std::fs::{File, FileTimes, Metadata};
+
+/// Gives the new file the permissions and times of the old one. Returns the new file's metadata
+/// after that.
+pub fn keep_attributes(meta: &Metadata, file: &File) -> Result<Metadata> {
+    let failed = |error| Error::io("cannot keep permissions and times", error);
+    let mut times = FileTimes::new();
+    if let Ok(modified) = meta.modified() {
+        times = times.set_modified(modified);
+    }
+    if let Ok(accessed) = meta.accessed() {
+        times = times.set_accessed(accessed);
+    }
+    file.set_times(times).map_err(failed)?;
+    let made = file.metadata().map_err(failed)?;
+    // Mostly the file was created with these permissions.
+    if made.permissions() != meta.permissions() {
+        file.set_permissions(meta.permissions()).map_err(failed)?;
+    }
+    Ok(made)
+}
+
+/// Gives the new file the owner of the old one.
+#[cfg(unix)]
+pub fn keep_owner(old: &Metadata, file: &File) -> Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let failed = |error| Error::io(NO_OWNER, error);
+    let new = file.metadata().map_err(failed)?;
+    if (old.uid(), old.gid()) == (new.uid(), new.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(old.uid()), Some(old.gid())).map_err(failed)?;
+    // A change of owner may remove permission bits.
+    file.set_permissions(old.permissions()).map_err(failed)
+}
+
+#[cfg(not(unix))]
+pub fn keep_owner(_: &Metadata, _: &File) -> Result<()> {
+    Ok(())
+}
