@@ -18,6 +18,10 @@ use std::path::{Path, PathBuf};
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("pi/v1/first-generation/in/", "an edited `output` of pi's first release becomes a `content`"),
     (": emoji: ", "two texts with a half of one character each, which the file joins"),
+    (
+        ": harbour: {\"type\":\"custom-title\"",
+        "a title of Claude Code, which writes a new one on a new line",
+    ),
     (": following: ", "a word that pi puts before a summary itself"),
     (": compacted: ", "the same"),
     ("/codex/v2/compacted/in/", "words of a new history, which stands in the compaction"),
