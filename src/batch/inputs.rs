@@ -154,19 +154,6 @@ pub fn stem(name: &str) -> &str {
     if stem.is_empty() { name } else { stem }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_longest_ending_goes() {
-        assert_eq!(stem("a.v1.jsonl"), "a.v1");
-        assert_eq!(stem("a.copyist.jsonl"), "a");
-        assert_eq!(stem("notes.txt"), "notes.txt");
-        assert_eq!(stem(".jsonl"), ".jsonl");
-    }
-}
-
 /// Puts items of one key together, at the place of the first of them. An item without a key stays
 /// alone.
 pub fn grouped<K: Clone + Eq + Hash, T>(
@@ -181,4 +168,17 @@ pub fn grouped<K: Clone + Eq + Hash, T>(
         }
     }
     groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_ending_goes() {
+        assert_eq!(stem("a.v1.jsonl"), "a.v1");
+        assert_eq!(stem("a.copyist.jsonl"), "a");
+        assert_eq!(stem("notes.txt"), "notes.txt");
+        assert_eq!(stem(".jsonl"), ".jsonl");
+    }
 }
