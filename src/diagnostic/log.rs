@@ -142,8 +142,8 @@ impl Log {
         }
     }
 
-    /// Notes that the output in a sink that [forgets](crate::format::Sink::forgets) must not be
-    /// used, and has to be written again to a sink that does not forget.
+    /// Notes that the output in a sink that [can roll back](crate::format::Sink::can_roll_back) must not be
+    /// used, and has to be written again to a sink that cannot.
     pub fn give_up(&self) {
         self.gave_up.set(true);
     }
