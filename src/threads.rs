@@ -1,5 +1,9 @@
-//! Budget of the threads that a run may use, and of those that have no input of their own.
+//! Budget of the threads that a run may use, and of those that have no input of their own; work that
+//! they do in order.
 
+mod in_order;
+
+pub use in_order::InOrder;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, Ordering};
 

@@ -6,8 +6,7 @@
 
 use super::{FramedLines, Framing};
 use crate::error::{Error, Result};
-use crate::threads::{Busy, ThreadBudget};
-use std::collections::VecDeque;
+use crate::threads::{Busy, InOrder, ThreadBudget};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -25,7 +24,7 @@ type Batch<T> = Vec<(Framing, T)>;
 /// The lines of a part, each with what a function makes of it.
 pub struct ParsedLines<T: Send + 'static> {
     /// The lines, of which some may have been read ahead.
-    pub lines: FramedLines,
+    pub frames: FramedLines,
     parse: Parse<T>,
     thread_budget: ThreadBudget,
     helped: Option<Helped<T>>,
@@ -42,9 +41,9 @@ pub struct ParsedLines<T: Send + 'static> {
 
 impl<T: Send + 'static> ParsedLines<T> {
     /// Begins with these lines.
-    pub fn of(lines: FramedLines, parse: Parse<T>, thread_budget: &ThreadBudget) -> Self {
+    pub fn of(frames: FramedLines, parse: Parse<T>, thread_budget: &ThreadBudget) -> Self {
         Self {
-            lines,
+            frames,
             parse,
             thread_budget: thread_budget.clone(),
             helped: None,
@@ -85,7 +84,7 @@ impl<T: Send + 'static> ParsedLines<T> {
 
     /// Reads and parses one line.
     fn one(&mut self) -> Result<Option<(Framing, T)>> {
-        let Some(line) = self.lines.next()? else { return Ok(None) };
+        let Some(line) = self.frames.next()? else { return Ok(None) };
         let parsed = (self.parse)(&line);
         self.note_long(&line);
         if line.at.byte >= self.look {
@@ -113,7 +112,7 @@ impl<T: Send + 'static> ParsedLines<T> {
         {
             let (mut batch, mut size) = (Vec::new(), 0);
             while size < BATCH && self.failed.is_none() {
-                match self.lines.next() {
+                match self.frames.next() {
                     Ok(None) => break,
                     Ok(Some(line)) => {
                         self.note_long(&line);
@@ -142,7 +141,7 @@ impl<T: Send + 'static> Helped<T> {
     /// Begins with an idle thread; `None` if there is none.
     fn begin(thread_budget: &ThreadBudget, parse: Parse<T>) -> Option<Self> {
         let busy = thread_budget.borrow()?;
-        let state = State { batches: VecDeque::new(), first: 0, is_helped: true, is_over: false };
+        let state = State { batches: InOrder::default(), is_helped: true, is_over: false };
         let queue = Arc::new(Queue { state: Mutex::new(state), changed: Condvar::new() });
         let (own, thread_budget) = (Arc::clone(&queue), thread_budget.clone());
         let thread = thread::Builder::new().spawn(move || own.help(&busy, &thread_budget, parse));
@@ -165,38 +164,11 @@ struct Queue<T> {
 }
 
 struct State<T> {
-    batches: VecDeque<Stage<T>>,
-    /// Number of the first batch.
-    first: usize,
+    batches: InOrder<Vec<Framing>, Batch<T>>,
     /// Whether another thread parses batches.
     is_helped: bool,
     /// Whether no batch is needed any more.
     is_over: bool,
-}
-
-enum Stage<T> {
-    Waiting(Vec<Framing>),
-    Taken,
-    Done(Batch<T>),
-}
-
-impl<T> State<T> {
-    /// Returns the oldest batch that no thread parses yet, and its number.
-    fn claim(&mut self) -> Option<(usize, Vec<Framing>)> {
-        let waiting = |stage: &Stage<T>| matches!(stage, Stage::Waiting(_));
-        let place = self.batches.iter().position(waiting)?;
-        match std::mem::replace(self.batches.get_mut(place)?, Stage::Taken) {
-            Stage::Waiting(batch) => Some((self.first + place, batch)),
-            Stage::Taken | Stage::Done(_) => None,
-        }
-    }
-
-    fn put(&mut self, number: usize, stage: Stage<T>) {
-        let place = number.checked_sub(self.first).and_then(|place| self.batches.get_mut(place));
-        if let Some(place) = place {
-            *place = stage;
-        }
-    }
 }
 
 impl<T> Queue<T> {
@@ -205,7 +177,7 @@ impl<T> Queue<T> {
     }
 
     fn push(&self, batch: Vec<Framing>) {
-        self.lock().batches.push_back(Stage::Waiting(batch));
+        self.lock().batches.push(batch);
         self.changed.notify_all();
     }
 
@@ -213,29 +185,32 @@ impl<T> Queue<T> {
     /// is done.
     fn next(&self, parse: Parse<T>) -> Option<Batch<T>> {
         let mut state = self.lock();
-        while !matches!(state.batches.front()?, Stage::Done(_)) {
-            match state.claim() {
+        loop {
+            if let Some(batch) = state.batches.next_done() {
+                return Some(batch);
+            }
+            if state.batches.is_empty() {
+                return None;
+            }
+            match state.batches.claim() {
                 Some((number, batch)) => {
                     drop(state);
                     let parsed = batch.iter().map(parse).collect::<Vec<_>>();
                     state = self.lock();
-                    state.put(number, Stage::Done(batch.into_iter().zip(parsed).collect()));
+                    state.batches.finish(number, batch.into_iter().zip(parsed).collect());
                 }
                 None => {
                     state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
             }
         }
-        let Some(Stage::Done(batch)) = state.batches.pop_front() else { return None };
-        state.first += 1;
-        Some(batch)
     }
 
     /// Parses batches until none are needed, or the thread must be returned.
     fn help(&self, _busy: &Busy, thread_budget: &ThreadBudget, parse: Parse<T>) {
         let mut state = self.lock();
         while !state.is_over && !thread_budget.are_short() {
-            let Some((number, batch)) = state.claim() else {
+            let Some((number, batch)) = state.batches.claim() else {
                 state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
@@ -245,10 +220,10 @@ impl<T> Queue<T> {
             state = self.lock();
             let Ok(parsed) = parsed else {
                 // The thread that needs the lines parses them again, and panics.
-                state.put(number, Stage::Waiting(batch));
+                state.batches.give_back(number, batch);
                 break;
             };
-            state.put(number, Stage::Done(batch.into_iter().zip(parsed).collect()));
+            state.batches.finish(number, batch.into_iter().zip(parsed).collect());
             self.changed.notify_all();
         }
         state.is_helped = false;
@@ -287,7 +262,7 @@ mod tests {
                 Err(error) => all.push(error.to_string()),
             }
         }
-        all.push(format!("{:?}", lines.lines.position()));
+        all.push(format!("{:?}", lines.frames.position()));
         all
     }
 

@@ -6,7 +6,7 @@ use crate::format::{ByteLines, Out};
 use crate::lines::{Block, Line};
 use crate::members::{Found, Scan};
 use crate::position::Position;
-use crate::threads::{Busy, ThreadBudget};
+use crate::threads::{Busy, InOrder, ThreadBudget};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -72,9 +72,7 @@ pub struct Ahead<'o> {
 
 #[derive(Debug, Default)]
 struct State {
-    blocks: VecDeque<Stage>,
-    /// The number of the first block.
-    first: usize,
+    blocks: InOrder<Checked, Checked>,
     /// Output in its order.
     outgoing: VecDeque<Vec<u8>>,
     /// Whether a thread writes the output before the queue.
@@ -93,24 +91,7 @@ struct State {
 /// Maximum number of pieces of output that wait to be written.
 const MOST_OUTGOING: usize = 4;
 
-#[derive(Debug)]
-enum Stage {
-    Waiting(Checked),
-    Taken,
-    Done(Checked),
-}
-
 impl State {
-    /// Returns the oldest block that no thread checks yet.
-    fn claim(&mut self) -> Option<(usize, Checked)> {
-        let waiting = |stage: &Stage| matches!(stage, Stage::Waiting(_));
-        let place = self.blocks.iter().position(waiting)?;
-        match std::mem::replace(self.blocks.get_mut(place)?, Stage::Taken) {
-            Stage::Waiting(block) => Some((self.first + place, block)),
-            Stage::Taken | Stage::Done(_) => None,
-        }
-    }
-
     /// Returns the next output, if no thread writes; the calling thread has to write it.
     fn outgoing(&mut self) -> Option<Vec<u8>> {
         if self.writing {
@@ -119,12 +100,6 @@ impl State {
         let next = self.outgoing.pop_front()?;
         self.writing = true;
         Some(next)
-    }
-
-    fn put(&mut self, number: usize, stage: Stage) {
-        if let Some(place) = self.blocks.get_mut(number - self.first) {
-            *place = stage;
-        }
     }
 }
 
@@ -190,7 +165,7 @@ impl<'o> Ahead<'o> {
     pub fn push(&self, block: Block) {
         let mut state = self.lock();
         let lines = state.spare.pop().unwrap_or_default();
-        state.blocks.push_back(Stage::Waiting(Checked { block, lines }));
+        state.blocks.push(Checked { block, lines });
         self.wake(state);
     }
 
@@ -226,7 +201,7 @@ impl<'o> Ahead<'o> {
         if let Some(next) = state.outgoing() {
             drop(state);
             self.write(next);
-        } else if let Some((number, block)) = state.claim() {
+        } else if let Some((number, block)) = state.blocks.claim() {
             drop(state);
             self.check(number, block);
         } else {
@@ -244,11 +219,11 @@ impl<'o> Ahead<'o> {
         if let Err(panic) = checked {
             // The thread that processes the lines checks them again and reports the fault.
             block.lines.clear();
-            state.put(number, Stage::Waiting(block));
+            state.blocks.give_back(number, block);
             self.wake(state);
             resume_unwind(panic);
         }
-        state.put(number, Stage::Done(block));
+        state.blocks.finish(number, block);
         self.wake(state);
     }
 
@@ -272,12 +247,15 @@ impl<'o> Ahead<'o> {
     /// have not begun.
     pub fn next(&self) -> Option<Checked> {
         let mut state = self.lock();
-        while !matches!(state.blocks.front()?, Stage::Done(_)) {
+        loop {
+            if let Some(block) = state.blocks.next_done() {
+                return Some(block);
+            }
+            if state.blocks.is_empty() {
+                return None;
+            }
             state = self.step(state);
         }
-        let Some(Stage::Done(block)) = state.blocks.pop_front() else { return None };
-        state.first += 1;
-        Some(block)
     }
 
     /// Takes back a block that was processed; returns its memory.

@@ -421,18 +421,22 @@ fn undo_reports_why_an_original_is_not_put_back() {
     assert!(!dir.path("in/b/.copyist-7-aB3dE6.tmp").exists());
 }
 
-#[test]
-fn undo_compares_contents_where_the_journal_knows_them() {
-    let dir = Dir::new();
+/// Migrates `in/a.jsonl` twice, and writes the journal `j` of both runs as one that was resumed.
+fn changed_twice(dir: &Dir) {
     dir.copy(OLD, "in/a.jsonl");
     for to in ["pi@2", "pi@3"] {
         let args = ["migrate", "--to", to, "--in-place", "--journal", to, "in"];
         assert_eq!(dir.exit(&args).0, 0);
     }
-    // Two runs as one that was resumed.
     let (two, three) = (read(&dir.path("pi@2")), read(&dir.path("pi@3")));
     let second = three.iter().position(|b| *b == b'\n').expect("a line") + 1;
     dir.write("j", &[&two[..], &three[second..]].concat());
+}
+
+#[test]
+fn undo_compares_contents_where_the_journal_knows_them() {
+    let dir = Dir::new();
+    changed_twice(&dir);
     let backup = dir.path("in/a.jsonl.bak.2");
     let later = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(77);
     fs::File::options().write(true).open(backup).expect("there").set_modified(later).expect("set");
@@ -605,31 +609,21 @@ fn clean_keeps_every_original_that_may_be_needed() {
 
 #[test]
 fn clean_follows_a_file_that_the_run_changed_twice() {
-    let twice = |dir: &Dir| {
-        dir.copy(OLD, "in/a.jsonl");
-        for to in ["pi@2", "pi@3"] {
-            let args = ["migrate", "--to", to, "--in-place", "--journal", to, "in"];
-            assert_eq!(dir.exit(&args).0, 0);
-        }
-        let (two, three) = (read(&dir.path("pi@2")), read(&dir.path("pi@3")));
-        let second = three.iter().position(|b| *b == b'\n').expect("a line") + 1;
-        dir.write("j", &[&two[..], &three[second..]].concat());
-    };
     let dir = Dir::new();
-    twice(&dir);
+    changed_twice(&dir);
     let (code, said) = dir.exit(&["clean", "j"]);
     assert!(code == 0 && said.contains("2 removed"), "{said}");
     assert!(originals(&dir).is_empty());
     // A command that was killed in the middle had removed the last original.
     let dir = Dir::new();
-    twice(&dir);
+    changed_twice(&dir);
     fs::remove_file(dir.path("in/a.jsonl.bak.2")).expect("it is there");
     let (code, said) = dir.exit(&["clean", "j"]);
     assert!(code == 0 && said.contains("1 removed, 1 done") || said.contains("1 done, 1 removed"));
     assert!(originals(&dir).is_empty());
     // The same, but the file was changed since.
     let dir = Dir::new();
-    twice(&dir);
+    changed_twice(&dir);
     fs::remove_file(dir.path("in/a.jsonl.bak.2")).expect("it is there");
     dir.write("in/a.jsonl", b"a person's");
     let (code, said) = dir.exit(&["clean", "j"]);
@@ -637,7 +631,7 @@ fn clean_follows_a_file_that_the_run_changed_twice() {
     assert_eq!(originals(&dir), ["in/a.jsonl.bak"]);
     // A user changed the file between both changes.
     let dir = Dir::new();
-    twice(&dir);
+    changed_twice(&dir);
     let journal = String::from_utf8(read(&dir.path("j"))).expect("UTF-8");
     let mut lines: Vec<Value> =
         journal.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();

@@ -115,7 +115,7 @@ impl Records<'_> {
             let name = format!("{NAME}@{}", self.opening.version);
             let mut session =
                 Record { kind: Kind::Session, node: self.opening.about.session(&name) };
-            self.lines.lines.note(&frame, &mut session, true, self.cx);
+            self.lines.frames.note(&frame, &mut session, true, self.cx);
             if self.opening.older.as_ref().is_some_and(Older::is_undated) {
                 let mut file = session.node.node(Field::File).cloned().unwrap_or_default();
                 file.set(Field::Style, Json::constant(UNDATED));
@@ -125,7 +125,7 @@ impl Records<'_> {
         }
         let records = match parsed {
             Ok(records) => records,
-            Err(error) => vec![self.lines.lines.damaged(&frame, error, self.cx)?],
+            Err(error) => vec![self.lines.frames.damaged(&frame, error, self.cx)?],
         };
         self.take(records, frame)
     }
@@ -167,7 +167,7 @@ impl Records<'_> {
             if let Some(older) = &self.opening.older {
                 mark_title(&mut first.node, older);
             }
-            self.lines.lines.note(&frame, first, false, self.cx);
+            self.lines.frames.note(&frame, first, false, self.cx);
         });
         records.into_iter().for_each(|record| self.push(record, frame.at));
         Ok(true)
@@ -181,7 +181,7 @@ impl Records<'_> {
             self.push(Record { kind: Kind::Session, node }, Position::default());
         }
         if let Some(Waiting { lines, records, frame }) = self.waiting.take() {
-            if let Some(tail) = self.lines.lines.tail(self.cx) {
+            if let Some(tail) = self.lines.frames.tail(self.cx) {
                 self.push(tail.value, tail.at);
             }
             self.lines = lines;
@@ -191,7 +191,7 @@ impl Records<'_> {
             return self.take(records, frame);
         }
         let Some(part) = self.files.pop_front() else { return Ok(false) };
-        if let Some(tail) = self.lines.lines.tail(self.cx) {
+        if let Some(tail) = self.lines.frames.tail(self.cx) {
             self.push(tail.value, tail.at);
         }
         self.lineage.leave();
@@ -207,7 +207,7 @@ impl Records<'_> {
         let text = if is_lines { None } else { Some(files::read(&mut *file)?) };
         let next = lines(file, part.number, self.cx)?;
         let before = std::mem::replace(&mut self.lines, next);
-        self.push(part.begin(is_lines && self.lines.lines.bom, text.as_deref()), at);
+        self.push(part.begin(is_lines && self.lines.frames.bom, text.as_deref()), at);
         self.part = Some(part);
         self.space.begin();
         Ok(before)
@@ -235,8 +235,8 @@ impl Records<'_> {
 
     /// Queues the record of the facts that are known only at the end.
     fn last(&mut self) {
-        let tail = self.lines.lines.tail(self.cx);
-        let at = tail.as_ref().map_or(self.lines.lines.position(), |tail| tail.at);
+        let tail = self.lines.frames.tail(self.cx);
+        let at = tail.as_ref().map_or(self.lines.frames.position(), |tail| tail.at);
         let mut node = tail.map(|tail| tail.value.node).unwrap_or_default();
         if self.lineage.has_no_conversation() {
             let code = Code::NoConversation;

@@ -132,10 +132,10 @@ impl ReadLines for Records<'_> {
         let read = parsed.and_then(|parsed| parsed.map(|it| self.record(&line, it)).transpose());
         let mut value = match read {
             Ok(Some(record)) => record,
-            Ok(None) => self.lines.lines.record_of_line(&frame),
-            Err(error) => self.lines.lines.damaged(&frame, error, self.cx)?,
+            Ok(None) => self.lines.frames.record_of_line(&frame),
+            Err(error) => self.lines.frames.damaged(&frame, error, self.cx)?,
         };
-        self.lines.lines.note(&frame, &mut value, !had_session && self.has_begun(), self.cx);
+        self.lines.frames.note(&frame, &mut value, !had_session && self.has_begun(), self.cx);
         self.records += 1;
         ready.push_back(Located { value, at });
         Ok(true)
@@ -145,8 +145,8 @@ impl ReadLines for Records<'_> {
         let Some(session) = &self.session else {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
         };
-        let tail = self.lines.lines.tail(self.cx);
-        let at = tail.as_ref().map_or(self.lines.lines.position(), |tail| tail.at);
+        let tail = self.lines.frames.tail(self.cx);
+        let at = tail.as_ref().map_or(self.lines.frames.position(), |tail| tail.at);
         let mut value = tail.map_or_else(|| Record::new(Kind::Session), |tail| tail.value);
         value.node.put(Field::Leaf, session.chain.leaf());
         if !value.node.is_empty() {

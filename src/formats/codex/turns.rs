@@ -80,7 +80,7 @@ impl Turn {
 struct History {
     /// For each turn, the place before it.
     places: Vec<TurnStart>,
-    /// TurnStart, in that list, of the summary of a compaction without a new history.
+    /// Place, in that list, of the summary of a compaction without a new history.
     summary: Option<usize>,
     /// Number of items of the new history in which it begins, if turns in it were taken back.
     items: Option<usize>,
