@@ -16,6 +16,7 @@ mod join;
 mod merge;
 mod merged;
 mod names;
+mod outputs;
 mod passed;
 mod past;
 mod place;

@@ -2,16 +2,15 @@
 
 use super::action::Action;
 use super::report::FileReport;
-use super::task::Task;
 use crate::diagnostic::FieldOutcome;
-use crate::format::OnError;
+use crate::format::{OnError, Options};
 
 /// Adds to each finding about a damaged line whether the line was left out or kept in the origin,
 /// if the input gave an output. For a file that cannot be read to its end, adds from which byte on
 /// it was not read. Data that is not in the output counts as lost.
-pub fn add_outcomes(report: &mut FileReport, task: &Task) {
-    let writes = matches!(task.action, Action::Migrate(_) | Action::Convert(_) | Action::View(_));
-    let skips = task.options.on_error == OnError::Skip;
+pub fn add_outcomes(report: &mut FileReport, action: &Action, options: &Options) {
+    let writes = matches!(action, Action::Migrate(_) | Action::Convert(_) | Action::View(_));
+    let skips = options.on_error == OnError::Skip;
     for found in &mut report.findings.diagnostics {
         found.passed |= found.code.is_of_line();
         let fate = match found.code {
@@ -22,7 +21,7 @@ pub fn add_outcomes(report: &mut FileReport, task: &Task) {
             }
             code if !writes || !code.is_of_line() => continue,
             _ if skips => "left out".to_owned(),
-            _ if task.options.origin => "carried along".to_owned(),
+            _ if options.origin => "carried along".to_owned(),
             _ => continue,
         };
         found.message = format!("{}; {fate}", found.message);

@@ -1,15 +1,13 @@
 //! A repair that also counts how many messages of the session reach a model, before and after.
 
 use super::found::Found;
-use super::place::Place;
-use super::task::Task;
 use crate::context;
 use crate::convert;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts, RepairOptions, Repaired, Sink};
 use crate::repair;
-use crate::store::{Backup, Input, Output, mend, plain_name};
+use crate::store::{Input, Output, mend, plain_name};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -65,27 +63,32 @@ pub fn options_of(wanted: &RepairOptions, files: &[Arc<Path>]) -> RepairOptions 
     }
 }
 
-impl Task {
-    /// Adds to the result of a repair that text behind a compressed part was read, and that a
-    /// compressed file was read only as far as it can be unpacked. The rest of the file cannot go to a quarantine, so the file is changed in place
-    /// only if a backup is kept.
-    pub(super) fn with_tear(&self, done: Repaired, input: &Input, cx: &Cx<'_>) -> Result<Repaired> {
-        let done = match input.plain_tail() {
-            None => done,
-            Some(at) => {
-                let title = Code::TailRead.title();
-                cx.report(Diagnostic::new(Code::TailRead, format!("{title}, from byte {at}")));
-                Repaired { changed: true, fixes: done.fixes + 1, ..done }
-            }
-        };
-        let Some(torn) = input.torn() else { return Ok(done) };
-        if matches!(self.place, Place::InPlace(Backup::None)) && !self.policy.dry {
-            let message =
-                format!("{torn}; it is left unchanged, because no original would be kept");
-            return Err(Error::unfit(Diagnostic::new(Code::TornArchive, message)));
+/// Adds to the result of a repair that text behind a compressed part was read, and that a
+/// compressed file was read only as far as it can be unpacked.
+///
+/// # Errors
+/// If the rest of the file would be lost: it cannot go to a quarantine, and `is_last_copy` states
+/// that the output replaces the file and no backup is kept.
+pub fn with_tear(
+    done: Repaired,
+    input: &Input,
+    is_last_copy: bool,
+    cx: &Cx<'_>,
+) -> Result<Repaired> {
+    let done = match input.plain_tail() {
+        None => done,
+        Some(at) => {
+            let title = Code::TailRead.title();
+            cx.report(Diagnostic::new(Code::TailRead, format!("{title}, from byte {at}")));
+            Repaired { changed: true, fixes: done.fixes + 1, ..done }
         }
-        let message = format!("{torn}; no checksum confirms what precedes that place");
-        cx.report(Diagnostic::new(Code::ArchiveRead, message));
-        Ok(Repaired { changed: true, fixes: done.fixes + 1, ..done })
+    };
+    let Some(torn) = input.torn() else { return Ok(done) };
+    if is_last_copy {
+        let message = format!("{torn}; it is left unchanged, because no original would be kept");
+        return Err(Error::unfit(Diagnostic::new(Code::TornArchive, message)));
     }
+    let message = format!("{torn}; no checksum confirms what precedes that place");
+    cx.report(Diagnostic::new(Code::ArchiveRead, message));
+    Ok(Repaired { changed: true, fixes: done.fixes + 1, ..done })
 }

@@ -9,7 +9,7 @@ use super::names::Name;
 use super::passed;
 use super::place::{Place, report_hard_links};
 use super::refused::{no_step, not_in_place, other_format, with_origin_beside};
-use super::repaired::{MAIN, bring_back, options_of, repaired};
+use super::repaired::{MAIN, bring_back, options_of, repaired, with_tear};
 use super::report::{FailOn, FileReport, Outcome, Skip};
 use super::reported_path::ReportedPath;
 use super::richer;
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::format::{At, Cx, Options, Parts, Repaired, Sink, Target};
 use crate::formats::{Spec, lacks};
 use crate::store::{
-    Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, check_no_pipe,
+    Backup, Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, check_no_pipe,
     is_alone, mend, origin_of,
 };
 use crate::validate::Schema;
@@ -118,7 +118,7 @@ impl Task {
         report.bytes = tally.bytes();
         report.findings = log.into_findings();
         if report.outcome != Outcome::Failed {
-            passed::add_outcomes(&mut report, self);
+            passed::add_outcomes(&mut report, &self.action, &self.options);
         }
         let faulty = report.is_faulty();
         report.outcome = match report.outcome {
@@ -367,6 +367,7 @@ impl Task {
     ) -> Result<migrate::Outcome> {
         let version = found.sniffed.version;
         let mut mended = false;
+        let is_last_copy = matches!(self.place, Place::InPlace(Backup::None)) && !self.policy.dry;
         let repairs = match &self.action {
             Action::Repair(mending) => Some(mending),
             // After the repair the session already has the target version.
@@ -383,7 +384,7 @@ impl Task {
             let back = !restored.is_empty();
             let judge = |parts: &mut dyn Parts, cx: &Cx<'_>| self.judge_repaired(parts, found, cx);
             let healed = repaired(found.format, (input, output), &wanted, Some(&judge), cx)?;
-            let done = self.with_tear(healed, input, cx)?;
+            let done = with_tear(healed, input, is_last_copy, cx)?;
             let done = Repaired { changed: done.changed || back, ..done };
             if done.changed && !healed.changed && output.is_in_place() {
                 // Repair changed nothing and therefore wrote nothing, so the file is copied.
@@ -400,7 +401,7 @@ impl Task {
             let (done, _) = mend(input, output, |parts, sink| {
                 repaired(found.format, (parts, sink), &wanted, None, cx)
             })?;
-            let done = self.with_tear(done, input, cx)?;
+            let done = with_tear(done, input, is_last_copy, cx)?;
             mended |= done.changed;
             report.repair = Some(Repaired { changed: mended, ..done });
         }
