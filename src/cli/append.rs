@@ -1,6 +1,6 @@
 //! The commands `copyist append`, `copyist fork` and `copyist label`.
 
-use super::show::printable;
+use super::text::printable;
 use super::{Stop, print};
 use crate::error::Error;
 use crate::manager::Session;

@@ -1,10 +1,12 @@
 //! Options that several commands share.
 
 use super::Stop;
+use super::ids::Ids;
 use super::inputs::{Inputs, Sessions};
 use super::journal::Journaling;
 use super::reading::{Reading, Strictness, Tolerance, Warned};
 use super::run::run_accountably;
+use super::telling::Telling;
 use crate::batch::{Action, Place, RepairSettings, Task};
 use crate::format::Options;
 use crate::formats::{FORMATS, Spec};
@@ -105,17 +107,6 @@ pub enum Layout {
     Native,
 }
 
-/// Values of `--ids`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Ids {
-    /// From the entry's number and the session's id; a second run gives the same identifiers
-    Derived,
-    /// At random, different in each run
-    Random,
-    /// 00000001, 00000002 …
-    Sequential,
-}
-
 impl Writing {
     /// Returns the place of outputs, if the user named one; `to` is the format that is written.
     pub fn place(&self, inputs: &Inputs, to: Option<Spec>) -> Result<Option<Place>, Stop> {
@@ -179,24 +170,6 @@ impl Writing {
     pub fn ids(&self) -> Choice {
         self.ids.choice()
     }
-}
-
-impl Ids {
-    /// Returns the choice for the library.
-    pub fn choice(self) -> Choice {
-        match self {
-            Self::Derived => Choice::Derived,
-            Self::Sequential => Choice::Sequential,
-            Self::Random => Choice::Random(seed()),
-        }
-    }
-}
-
-/// Returns a number that differs between runs: the standard library seeds its hash tables with
-/// random numbers.
-fn seed() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one(std::process::id())
 }
 
 /// Options of a command that looks at one session.
@@ -298,49 +271,4 @@ impl InPlace {
         let suffix = Backup::Suffix(suffix.to_owned());
         Ok(Some(Place::InPlace(if self.no_backup { Backup::None } else { suffix })))
     }
-}
-
-/// Options for what is reported, and how.
-#[derive(Debug, Args)]
-pub struct Telling {
-    /// Print results and findings as JSON Lines
-    ///
-    /// They are printed on standard error if standard output carries data.
-    #[arg(long)]
-    pub json: bool,
-    /// Write a report of findings and losses; replaces only an older report
-    #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
-    /// Print only errors
-    #[arg(short, long, conflicts_with = "verbose")]
-    pub quiet: bool,
-    /// Print the outcome for each input
-    #[arg(short, long)]
-    pub verbose: bool,
-    /// Whether findings are printed as SARIF.
-    #[arg(skip)]
-    pub sarif: bool,
-    /// The width of drawings in columns.
-    #[arg(skip)]
-    pub width: Option<u16>,
-    /// Whether drawings list every turn.
-    #[arg(skip)]
-    pub all_turns: bool,
-    /// Show the progress; `auto` does at a terminal, except with `-q` or `--json`
-    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", env = "COPYIST_PROGRESS")]
-    pub progress: When,
-    /// Colour the messages; `auto` does at a terminal, unless NO_COLOR is set
-    #[arg(long, value_name = "WHEN", value_enum, default_value = "auto", env = "COPYIST_COLOR")]
-    pub color: When,
-}
-
-/// Values of `--progress` and `--color`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum When {
-    /// At a terminal
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
 }

@@ -1,8 +1,8 @@
 //! Output of the differences between two sessions, as text or as JSON.
 
-use super::diff::Args;
-use super::drawing::cropped;
-use super::show::{printable, width};
+use super::telling::Telling;
+use super::text::cropped;
+use super::text::printable;
 use crate::batch::FileReport;
 use crate::diagnostic::plural;
 use crate::diff::{Change, Counts, FieldChange};
@@ -26,16 +26,16 @@ pub struct Printer {
 
 impl Printer {
     /// Creates a printer with the user's options.
-    pub fn new(args: &Args, sides: [&FileReport; 2]) -> Self {
+    pub fn new(telling: &Telling, width: usize, sides: [&FileReport; 2]) -> Self {
         let title = |side: &FileReport| {
             let format = side.format_name();
             printable(&format!("{} ({format})", &*side.path))
         };
         Self {
             out: BufWriter::new(io::stdout().lock()),
-            json: args.telling.json,
-            quiet: args.telling.quiet,
-            width: width(args.width).max(40),
+            json: telling.json,
+            quiet: telling.quiet,
+            width,
             titles: Some(sides.map(title)),
         }
     }

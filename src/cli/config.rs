@@ -3,7 +3,7 @@
 //! The file gives options their defaults: a flag wins over a variable, a variable over the file,
 //! and the file over the program's own default. An unknown name in it is an error.
 
-use super::show::printable;
+use super::text::printable;
 use super::{Stop, print};
 use crate::formats::FORMATS;
 use crate::redact::{Custom, Pattern, Rules};

@@ -1,8 +1,10 @@
 //! The command `copyist context`.
 
 use super::Stop;
-use super::args::{Ids, Looking, Telling};
+use super::args::Looking;
+use super::ids::Ids;
 use super::run::run;
+use super::telling::Telling;
 use crate::batch::{Action, Place, Task};
 use crate::context::{Form, Request};
 use crate::format::Options;

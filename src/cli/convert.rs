@@ -1,9 +1,10 @@
 //! The command `copyist convert`.
 
-use super::args::{Keeping, Layout, Masking, RepairFirst, Telling, Writing};
+use super::args::{Keeping, Layout, Masking, RepairFirst, Writing};
 use super::inputs::{Batch, Inputs};
 use super::names::Target;
 use super::reading::{Losing, Reading, Strictness, Tolerance};
+use super::telling::Telling;
 use super::{Stop, names};
 use crate::batch::{Action, Joining, Place, Task};
 use crate::format::{Format, Map, Options};

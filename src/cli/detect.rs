@@ -1,10 +1,10 @@
 //! The command `copyist detect`.
 
 use super::Stop;
-use super::args::Telling;
 use super::inputs::Batch;
 use super::reading::Source;
 use super::run::run;
+use super::telling::Telling;
 use crate::batch::{Action, Task};
 
 /// Print the format and version of files

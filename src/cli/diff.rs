@@ -1,11 +1,13 @@
 //! The command `copyist diff`.
 
-use super::args::{Looking, Telling};
+use super::args::Looking;
 use super::changes::Printer;
 use super::progress::Progress;
 use super::reading::Source;
 use super::run::{check_report, write_report};
-use super::show::{Show, width};
+use super::show::Show;
+use super::telling::Telling;
+use super::text::width;
 use super::turn_changes;
 use super::{Stop, print};
 use crate::batch::{
@@ -100,6 +102,11 @@ impl Args {
         Ok(exit)
     }
 
+    /// Returns the width of the output.
+    fn width(&self) -> usize {
+        width(self.width).max(40)
+    }
+
     /// Returns the jobs of the two sessions.
     fn jobs(&self) -> Result<[Job; 2], Stop> {
         // Only this thread searches folders; starting others would take longer.
@@ -143,10 +150,7 @@ impl Args {
         if !self.telling.quiet {
             let text = match self.telling.json {
                 true => turn_changes::as_json(&pairs),
-                false => {
-                    let width = width(self.width).max(40);
-                    turn_changes::as_text([(title_a, a), (title_b, b)], &pairs, width)
-                }
+                false => turn_changes::as_text([(title_a, a), (title_b, b)], &pairs, self.width()),
             };
             print(text.as_bytes())?;
         }
@@ -170,7 +174,7 @@ impl Args {
         let [cx_a, cx_b] = logs.map(|log| Cx { options, log });
         let side_a = Side { format: found_a.format, parts: input_a, cx: &cx_a, quiet: &quiet };
         let side_b = Side { format: found_b.format, parts: input_b, cx: &cx_b, quiet: &quiet };
-        let mut printer = Printer::new(self, [&a.report, &b.report]);
+        let mut printer = Printer::new(&self.telling, self.width(), [&a.report, &b.report]);
         let (mut differences, mut same) = (Differences::default(), true);
         let done = diff::run(side_a, side_b, request, &mut |change| {
             same = false;

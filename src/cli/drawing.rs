@@ -1,6 +1,6 @@
 //! Text output of `inspect`: facts about a session, and its tree.
 
-use super::show::{printable, size};
+use super::text::{cropped, number, printable, size};
 use super::turn_table;
 use crate::batch::FileReport;
 use crate::diagnostic::{Severity, plural};
@@ -153,19 +153,6 @@ fn counts<K: AsRef<str>>(counts: &BTreeMap<K, u64>) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// Formats a number with thousands separators.
-pub fn number(n: f64) -> String {
-    let digits = format!("{n:.0}");
-    let mut out = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place) % 3 == 0 {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// Maximum number of parallel branches that are drawn as lines.
 const DEEPEST: u32 = 12;
 
@@ -207,39 +194,5 @@ fn tree_row(row: &Row, what: usize, width: usize) -> String {
             let room = width.saturating_sub(display_width(&start) + display_width(&end));
             format!("{start}{}{end}", cropped(&printable(text), room)).trim_end().to_owned()
         }
-    }
-}
-
-/// Crops a text to `room` columns.
-pub fn cropped(text: &str, room: usize) -> String {
-    if display_width(text) <= room {
-        return text.to_owned();
-    }
-    let mut out = String::new();
-    let mut used = 1;
-    for c in text.chars() {
-        let mut utf8 = [0; 4];
-        used += display_width(c.encode_utf8(&mut utf8));
-        if used > room {
-            break;
-        }
-        out.push(c);
-    }
-    out.push('…');
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_are_cropped_to_columns() {
-        assert_eq!(cropped("abcdef", 6), "abcdef");
-        assert_eq!(cropped("abcdef", 4), "abc…");
-        assert_eq!(cropped("日本語", 5), "日本…");
-        assert_eq!(cropped("abc", 0), "…");
-        assert_eq!(number(1234567.0), "1,234,567");
-        assert_eq!(number(123.0), "123");
     }
 }

@@ -1,7 +1,7 @@
 //! The command `copyist continue`.
 
 use super::machine::{self, Among, Changing, quoted, resume, words};
-use super::show::printable;
+use super::text::printable;
 use super::{Stop, config, names, print};
 use crate::batch::{FileReport, ReportedPath};
 use crate::diagnostic::{Code, Severity, plural};

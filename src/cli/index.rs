@@ -1,6 +1,6 @@
 //! The list of all views of a run.
 
-use super::show::printable;
+use super::text::printable;
 use super::{Stop, save};
 use crate::show::{BEGINNING, Entry, Form, index, is_view};
 use std::fs::File;

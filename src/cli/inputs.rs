@@ -3,7 +3,7 @@
 use super::Stop;
 use super::config;
 use super::machine;
-use super::show::printable;
+use super::text::printable;
 use crate::batch::{self, Filter, Gather, Joining, Listed, Pattern, Written};
 use crate::formats::FORMATS;
 use clap::Args;
@@ -227,7 +227,7 @@ fn homes() -> Result<Vec<PathBuf>, Stop> {
 }
 
 /// Whether a path means standard input.
-pub fn is_stdin(path: &Path) -> bool {
+fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 

@@ -1,8 +1,9 @@
 //! The command `copyist inspect`.
 
 use super::Stop;
-use super::args::{Looking, Telling};
+use super::args::Looking;
 use super::run::run;
+use super::telling::Telling;
 use crate::batch::Action;
 use crate::inspect::Request;
 use std::path::PathBuf;

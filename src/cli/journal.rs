@@ -1,9 +1,9 @@
 //! The options `--journal` and `--resume`.
 
 use super::Stop;
-use super::args::Ids;
+use super::ids::Ids;
 use super::inputs::Inputs;
-use super::show::printable;
+use super::text::printable;
 use crate::batch::{Account, Place, Task, root};
 use crate::diagnostic::plural;
 use crate::error::Error;

@@ -1,11 +1,11 @@
 //! Work on the files of an earlier run, which its journal names.
 
 use super::Stop;
-use super::args::Telling;
 use super::journal::TORN;
 use super::progress::Progress;
 use super::run::{Reporter, check_report, write_report};
-use super::show::printable;
+use super::telling::Telling;
+use super::text::printable;
 use crate::batch::{JournalWork, RunReport};
 use crate::diagnostic::plural;
 use crate::error;

@@ -1,13 +1,13 @@
 //! The command `copyist list`.
 
-use super::args::When;
 use super::list_named::Listing;
 use super::list_table::table;
 use super::machine::{at, folders, surveyed};
 use super::pager::page;
-use super::sessions::aside;
-use super::show::printable;
 use super::style::Paint;
+use super::style::When;
+use super::text::aside;
+use super::text::printable;
 use super::{Stop, names, print};
 use crate::batch::ReportedPath;
 use crate::formats::{NAMED, Spec};
@@ -131,7 +131,7 @@ impl Args {
             return print(lines.as_bytes());
         }
         let fits = self.width.is_some() || std::io::stdout().is_terminal();
-        let width = fits.then(|| super::show::width(self.width));
+        let width = fits.then(|| super::text::width(self.width));
         let paint = Paint::new(self.color, &std::io::stdout());
         page(&table(&sessions, Timestamp::now(), width, paint))
     }

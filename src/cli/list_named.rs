@@ -1,7 +1,8 @@
 //! The list of sessions of claude-agent-orchestrator, as its own scripts print it.
 
-use super::sessions::{Folders, Where, aside, names};
-use super::show::printable;
+use super::sessions::{Folders, Where, names};
+use super::text::aside;
+use super::text::printable;
 use super::{Stop, print};
 use crate::lines::Lines;
 use crate::named::{About, Counts};

@@ -1,8 +1,8 @@
 //! The table of sessions.
 
-use super::drawing::cropped;
-use super::show::{printable, size};
 use super::style::Paint;
+use super::text::cropped;
+use super::text::{printable, size};
 use crate::home::{Listed, State};
 use crate::times;
 use jiff::Timestamp;

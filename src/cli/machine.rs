@@ -2,10 +2,8 @@
 
 use super::Stop;
 use super::config;
-use super::inputs::is_stdin;
 use super::pick;
-use super::sessions::aside;
-use super::show::printable;
+use super::text::{aside, printable};
 use crate::batch::JobSource;
 use crate::format::Format;
 use crate::formats::FORMATS;
@@ -48,7 +46,7 @@ pub struct Session {
 /// that is a path.
 pub fn named(path: &Path) -> Result<Option<Session>, Stop> {
     let Some(name) = path.to_str().filter(|name| could_name(name)) else { return Ok(None) };
-    if is_stdin(path) || path.symlink_metadata().is_ok() {
+    if path.symlink_metadata().is_ok() {
         return Ok(None);
     }
     let mut cache = cache();

@@ -1,6 +1,6 @@
 //! The command `copyist man`.
 
-use super::show::printable;
+use super::text::printable;
 use super::{Stop, program, save};
 use clap::Command;
 use clap_mangen::Man;

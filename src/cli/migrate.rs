@@ -1,8 +1,9 @@
 //! The command `copyist migrate`.
 
-use super::args::{InPlace, Layout, RepairFirst, Telling, Writing};
+use super::args::{InPlace, Layout, RepairFirst, Writing};
 use super::inputs::Batch;
 use super::reading::{Losing, Reading, Strictness, Tolerance};
+use super::telling::Telling;
 use super::{Stop, names};
 use crate::batch::{Action, Task};
 use crate::format::Options;

@@ -10,12 +10,14 @@ mod context;
 mod convert;
 mod detect;
 mod diff;
+mod documents;
 mod drawing;
 mod examples;
 mod explain;
 mod formats;
 mod go_on;
 mod help;
+mod ids;
 mod index;
 mod inputs;
 mod inspect;
@@ -45,6 +47,8 @@ mod sessions;
 mod show;
 mod status;
 mod style;
+mod telling;
+mod text;
 mod turn_changes;
 mod turn_table;
 mod undo;
@@ -145,7 +149,7 @@ fn save(path: &Path, text: &[u8], force: bool) -> Result<(), Stop> {
         written.map_err(|error| Error::io("cannot write", error))?;
         output.commit()
     });
-    let path = show::printable(&path.to_string_lossy());
+    let path = text::printable(&path.to_string_lossy());
     written.map_err(|error| Stop::broken(format!("{path}: {error}")))
 }
 

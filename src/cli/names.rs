@@ -1,6 +1,6 @@
 //! Parsers for values that are names from the program's tables, which shells can complete.
 
-use super::schema::{DOCUMENTS, Schema};
+use super::documents::{DOCUMENTS, Schema};
 use crate::diagnostic::Code;
 use crate::format::Format;
 use crate::formats::{FORMATS, Spec};

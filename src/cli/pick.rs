@@ -1,7 +1,8 @@
 //! The choice of a session at the terminal.
 
+use super::Stop;
 use super::list_table::lines;
-use super::{Stop, show};
+use super::text::width;
 use crate::home::Listed;
 use dialoguer::theme::{ColorfulTheme, SimpleTheme, Theme};
 use dialoguer::{Error, FuzzySelect};
@@ -26,7 +27,7 @@ pub fn session(mut all: Vec<Listed>, here: &[PathBuf]) -> Result<Option<Listed>,
     if all.is_empty() {
         return Ok(None);
     }
-    let width = show::width(None).saturating_sub(MARGIN);
+    let width = width(None).saturating_sub(MARGIN);
     let items = lines(&all, Timestamp::now(), width);
     let colorful = ColorfulTheme::default();
     let theme: &dyn Theme = if console::colors_enabled_stderr() { &colorful } else { &SimpleTheme };

@@ -1,6 +1,7 @@
 //! The progress bar.
 
-use super::args::{Telling, When};
+use super::style::When;
+use super::telling::Telling;
 use crate::batch::Job;
 use crate::store::Meter;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};

@@ -2,7 +2,7 @@
 
 use super::machine::{Changing, quoted};
 use super::pager::page;
-use super::show::printable;
+use super::text::printable;
 use super::{Stop, config};
 use crate::batch::ReportedPath;
 use crate::diagnostic::plural;

@@ -1,9 +1,10 @@
 //! The command `copyist repair`.
 
 use super::Stop;
-use super::args::{InPlace, Telling, Writing, check_quarantine};
+use super::args::{InPlace, Writing, check_quarantine};
 use super::inputs::Batch;
 use super::reading::{Reading, Strictness, Warned};
+use super::telling::Telling;
 use crate::batch::{Action, RepairSettings, Task};
 use crate::format::{Options, RepairOptions};
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Table of the changes that repair made or would make.
 
-use super::show::{printable, size};
+use super::text::{printable, size};
 use crate::batch::{FileReport, Outcome};
 
 /// The head of the table.

@@ -1,7 +1,8 @@
 //! The command `copyist result`.
 
-use super::sessions::{Question, Seen, aside};
-use super::show::printable;
+use super::sessions::{Question, Seen};
+use super::text::aside;
+use super::text::printable;
 use super::{Stop, print};
 use crate::json::Json;
 use crate::named::Status;

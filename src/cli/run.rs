@@ -1,11 +1,12 @@
 //! Execution of a task on all inputs, and the reports on their outcomes.
 
-use super::args::Telling;
 use super::inputs::Inputs;
 use super::interrupt::Interrupt;
 use super::machine;
 use super::progress::Progress;
-use super::show::{self, Show};
+use super::show::Show;
+use super::telling::Telling;
+use super::text::printable;
 use super::{Stop, index, save};
 use crate::batch::{
     self, Account, Action, Commit, Copies, Earlier, FailOn, FileReport, Job, Joining, Listed,
@@ -342,7 +343,7 @@ fn output_files(task: &Task) -> Vec<PathBuf> {
 /// Checks that a report replaces only an older report, and that its folder exists. The report is
 /// written last, when it would be too late to find an error.
 pub fn check_report(path: &Path, outputs: &[PathBuf]) -> Result<(), Stop> {
-    let shown = || show::printable(&path.display().to_string());
+    let shown = || printable(&path.display().to_string());
     let refused = |why: &str| Err(Stop::usage(format!("`--report {}`: {why}", shown())));
     if path.as_os_str() == "-" {
         return refused("it is a file, not standard output");

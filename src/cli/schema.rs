@@ -1,10 +1,11 @@
 //! The command `copyist schema`.
 
-use super::show::printable;
+use super::documents::{DOCUMENTS, Schema, parsed};
+use super::text::printable;
 use super::{Stop, names, print, save};
 use crate::diagnostic::plural;
 use crate::format::{Format, Version};
-use crate::formats::{FORMATS, Spec};
+use crate::formats::FORMATS;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -33,53 +34,6 @@ pub struct Args {
     force: bool,
 }
 
-/// A schema that has a name.
-#[derive(Clone, Copy, Debug)]
-pub enum Schema {
-    /// Schema of a format's records.
-    Records(Spec),
-    /// Schema of a document of copyist.
-    Document(&'static Document),
-}
-
-/// A document of copyist that has a schema.
-#[derive(Debug)]
-pub struct Document {
-    /// Name of the schema on the command line.
-    pub name: &'static str,
-    /// Description of the document.
-    pub about: &'static str,
-    file: &'static str,
-    text: &'static str,
-    /// Patterns of the names that such documents have.
-    matches: &'static [&'static str],
-}
-
-/// The documents that have schemas.
-pub const DOCUMENTS: &[Document] = &[
-    Document {
-        name: "report",
-        about: "the file that `--report` writes",
-        file: "report.schema.json",
-        text: include_str!("../../schemas/report.schema.json"),
-        matches: &[],
-    },
-    Document {
-        name: "json",
-        about: "a line that a command prints with `--json`",
-        file: "lines.schema.json",
-        text: include_str!("../../schemas/lines.schema.json"),
-        matches: &[],
-    },
-    Document {
-        name: "config",
-        about: "the file of settings",
-        file: "config.schema.json",
-        text: include_str!("../../schemas/config.schema.json"),
-        matches: &["**/copyist/config.yaml"],
-    },
-];
-
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         if let Some(folder) = &self.all {
@@ -90,23 +44,6 @@ impl Args {
             Some(Schema::Document(document)) => print(document.alone()?.as_bytes()),
             None => Err(Stop::usage("name a format, or `--all DIR`")),
         }
-    }
-}
-
-impl Document {
-    /// Returns the schema together with the schemas that it refers to.
-    fn alone(&self) -> Result<String, Stop> {
-        let mut schema = parsed(self.text)?;
-        let others = DOCUMENTS.iter().filter(|other| other.name != self.name);
-        let used: Vec<_> =
-            others.filter(|other| self.text.contains(&format!("\"{}#", other.file))).collect();
-        if used.is_empty() {
-            return Ok(self.text.to_owned());
-        }
-        for other in used {
-            schema["$defs"][other.file] = parsed(other.text)?;
-        }
-        Ok(format!("{schema:#}\n"))
     }
 }
 
@@ -165,8 +102,4 @@ fn entry(text: &str, matches: &[&str]) -> Result<Value, Stop> {
         entry["fileMatch"] = json!(matches);
     }
     Ok(entry)
-}
-
-fn parsed(text: &str) -> Result<Value, Stop> {
-    serde_json::from_str(text).map_err(|error| Stop::broken(format!("schema: {error}")))
 }

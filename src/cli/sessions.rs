@@ -1,7 +1,7 @@
 //! Sessions that the user names: their folders, and their status.
 
 use super::Stop;
-use super::show::printable;
+use super::text::{aside, printable};
 use crate::formats::NAMED;
 use crate::named::{Named, Status, Verdict};
 use crate::store::last_line;
@@ -236,13 +236,6 @@ impl Seen {
             "sessions_dir": folders.sessions.path.display().to_string(),
         })
     }
-}
-
-/// Prints a message to standard error, beside the answer.
-pub fn aside(text: &str) {
-    use std::io::Write;
-    // With a closed stderr the message is lost.
-    let _ = writeln!(std::io::stderr(), "copyist: {}", printable(text));
 }
 
 /// Returns the names of the files in a folder, sorted. Names that are not valid UTF-8 are reported

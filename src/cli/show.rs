@@ -1,13 +1,13 @@
 //! Output of results and findings, as text or as JSON.
 
-use super::args::Telling;
 use super::drawing;
 use super::progress::Progress;
 use super::repairs;
 use super::sarif::Sarif;
 use super::style::{Paint, write};
+use super::telling::Telling;
+use super::text::{printable, size, width};
 use crate::batch::{FileReport, Outcome, Passed, Skip, Summary};
-pub use crate::diagnostic::printable;
 use crate::diagnostic::{Code, Diagnostic, Severity, Window, plural};
 use crate::format::Map;
 use std::collections::{BTreeMap, BTreeSet};
@@ -388,28 +388,10 @@ impl Show {
     }
 }
 
-/// Returns the number of columns that the user wants, else the terminal's width.
-pub fn width(wanted: Option<u16>) -> usize {
-    let terminal = || terminal_size::terminal_size().map(|(terminal_size::Width(w), _)| w);
-    wanted.or_else(terminal).unwrap_or(80).into()
-}
-
 /// Formats how much was read, how long that took, and the speed.
 fn pace(bytes: u64, time: Duration) -> String {
     let (bytes, seconds) = (bytes as f64, time.as_secs_f64());
     format!(", {} in {seconds:.1} s, {}/s", size(bytes), size(bytes / seconds))
-}
-
-/// Formats a number of bytes in a suitable unit.
-pub fn size(mut bytes: f64) -> String {
-    for unit in ["B", "kB", "MB", "GB"] {
-        if bytes < 999.5 {
-            let digits = usize::from(bytes < 9.95 && unit != "B");
-            return format!("{bytes:.digits$} {unit}");
-        }
-        bytes /= 1000.0;
-    }
-    format!("{bytes:.1} TB")
 }
 
 /// Formats one finding: `path:line:byte: severity[CODE]: message`, and the text around it.
@@ -460,12 +442,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_of_each_magnitude_have_a_fitting_unit() {
-        let told = [0.0, 999.0, 1_000.0, 9_960.0, 412e6, 999.6e6, 1.34e9, 2.5e12].map(size);
-        assert_eq!(
-            told,
-            ["0 B", "999 B", "1.0 kB", "10 kB", "412 MB", "1.0 GB", "1.3 GB", "2.5 TB"]
-        );
+    fn the_speed_of_a_run_has_fitting_units() {
         let pace = pace(1_318_400_000, Duration::from_millis(3200));
         assert_eq!(pace, ", 1.3 GB in 3.2 s, 412 MB/s");
     }

@@ -1,6 +1,7 @@
 //! The command `copyist status`.
 
-use super::sessions::{Question, aside};
+use super::sessions::Question;
+use super::text::aside;
 use super::{Stop, print};
 
 /// Print whether a session of claude-agent-orchestrator is running or finished, as ao-status does

@@ -1,14 +1,25 @@
 //! Colours in the output.
 
-use super::args::When;
 use crate::batch::Outcome;
 use crate::diagnostic::Severity;
 use crate::home::State;
 use anstream::stream::{AsLockedWrite, RawStream};
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use clap::ValueEnum;
 use std::fmt::Display;
 use std::io::{self, Write};
+
+/// Values of `--progress` and `--color`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// At a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
 
 /// Whether a stream is coloured.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Output of the turns of two sessions, side by side or as JSON.
 
-use super::drawing::{cropped, number};
-use super::show::printable;
+use super::text::printable;
+use super::text::{cropped, number};
 use super::turn_table::{cost, count, time, tools};
 use crate::alignment::Counts;
 use crate::batch::FileReport;

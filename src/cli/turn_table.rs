@@ -1,7 +1,7 @@
 //! Turns as a table, as wide as the terminal.
 
-use super::drawing::{cropped, number};
-use super::show::printable;
+use super::text::printable;
+use super::text::{cropped, number};
 use crate::turns::{Check, Turn};
 use textwrap::core::display_width;
 

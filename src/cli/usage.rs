@@ -3,9 +3,8 @@
 use super::list_table::short;
 use super::machine::{at, folders, surveyed};
 use super::pager::page;
-use super::sessions::aside;
-use super::show::{printable, width};
-use super::{Stop, drawing, names, print};
+use super::text::{aside, cropped, printable, width};
+use super::{Stop, names, print};
 use crate::diagnostic::plural;
 use crate::formats::Spec;
 use crate::home::{By, Group, Place, Prices, count_once, spending};
@@ -162,7 +161,7 @@ fn table(groups: &[Group], by: By, bars: bool) -> String {
     }
     let name = |group: &Group| {
         let name = if group.name.is_empty() { "(not known)" } else { &group.name };
-        drawing::cropped(&printable(name), LONGEST)
+        cropped(&printable(name), LONGEST)
     };
     let all: Vec<_> =
         groups.iter().chain([&sum]).map(|group| (name(group), cells(group))).collect();

@@ -1,10 +1,10 @@
 //! The command `copyist validate`.
 
 use super::Stop;
-use super::args::Telling;
 use super::inputs::Batch;
 use super::reading::{Reading, Strictness, Warned};
 use super::run::run;
+use super::telling::Telling;
 use crate::batch::{Action, Task};
 use crate::format::Options;
 

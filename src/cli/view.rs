@@ -1,9 +1,12 @@
 //! The command `copyist show`.
 
-use super::args::{Looking, Masking, Telling, When};
+use super::args::{Looking, Masking};
 use super::machine::{self, Among};
 use super::run::run;
-use super::{Stop, pager, show, style};
+use super::style::When;
+use super::telling::Telling;
+use super::text::width;
+use super::{Stop, pager, style};
 use crate::batch::{Action, JobSource, Place, Task};
 use crate::show::{Branches, Form, Request, Tools};
 use crate::store::Policy;
@@ -133,7 +136,7 @@ impl Args {
             Extent::Full => Tools::Full,
         });
         let colors = to_screen && style::is_colored(self.telling.color, &stdout());
-        let width = show::width(self.width);
+        let width = width(self.width);
         let request = Request {
             tools: tools.unwrap_or(if text { Tools::Names } else { Tools::Full }),
             branches: self.branch.unwrap_or(if text { Branches::One(0) } else { Branches::All }),
