@@ -9,6 +9,7 @@ mod bits;
 mod branches;
 mod column;
 mod links;
+mod marked;
 mod order;
 mod path;
 mod places;
@@ -19,11 +20,12 @@ mod spilled;
 
 pub use bits::Bits;
 pub use branches::{Branches, Stop};
+pub use marked::{Aim, key_of, marks, parent_of};
 pub use order::InOrder;
 pub use path::Path;
 pub use plan::Plan;
 pub use reach::{Tail, links_to_leaf};
-pub use skeleton::{Aim, Seen, Skeleton, key_of, marks, parent_of};
+pub use skeleton::{Seen, Skeleton};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::Options;

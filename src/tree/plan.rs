@@ -1,6 +1,6 @@
 //! Plan of the changes to each entry of a broken tree, in the order of the file.
 
-use super::skeleton::{Aim, Bone, FIRST, key_of_id, marks};
+use super::marked::{Aim, FIRST, MarkedEntry, key_of_id, marks};
 use super::{ABSENT, Bits, Column, MISSING, ROOT};
 use crate::format::Reach;
 use crate::ids::{Id, Maker};
@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 /// Plan of the changes to the entries of a session.
 #[derive(Debug)]
 pub struct Plan {
-    bones: Column<Bone>,
+    entries: Column<MarkedEntry>,
     maker: Maker,
     /// New identifiers that do not follow from the ordinal.
     names: HashMap<u32, Id>,
@@ -28,7 +28,7 @@ pub struct Plan {
 
 impl Plan {
     pub(super) fn new(
-        bones: Column<Bone>,
+        entries: Column<MarkedEntry>,
         maker: Maker,
         names: HashMap<u32, Id>,
         missing: HashMap<u32, u64>,
@@ -36,7 +36,7 @@ impl Plan {
         (aims, first_kept): (HashMap<(u32, bool), Aim>, HashMap<u32, u32>),
         before: Reach,
     ) -> Self {
-        let mut plan = Self { names, aims, first_kept, before, ..Self::empty(bones, maker) };
+        let mut plan = Self { names, aims, first_kept, before, ..Self::empty(entries, maker) };
         plan.break_circles();
         plan.adopt(&missing, &wishes);
         plan.move_leaf();
@@ -45,9 +45,9 @@ impl Plan {
         plan
     }
 
-    fn empty(bones: Column<Bone>, maker: Maker) -> Self {
+    fn empty(entries: Column<MarkedEntry>, maker: Maker) -> Self {
         Self {
-            bones,
+            entries,
             maker,
             names: HashMap::new(),
             aims: HashMap::new(),
@@ -60,37 +60,37 @@ impl Plan {
         }
     }
 
-    pub(super) fn of_list(bones: Column<Bone>, maker: Maker) -> Self {
-        let mut plan = Self::empty(bones, maker);
-        let there = |bone: &Bone| !bone.is(marks::PASSED);
-        for bone in plan.bones.iter().filter(there) {
-            plan.path.insert(bone.ordinal);
+    pub(super) fn of_list(entries: Column<MarkedEntry>, maker: Maker) -> Self {
+        let mut plan = Self::empty(entries, maker);
+        let there = |entry: &MarkedEntry| !entry.is(marks::PASSED);
+        for entry in plan.entries.iter().filter(there) {
+            plan.path.insert(entry.ordinal);
         }
-        plan.leaf = plan.bones.iter().rev().find(there).map(|bone| bone.ordinal);
+        plan.leaf = plan.entries.iter().rev().find(there).map(|entry| entry.ordinal);
         plan
     }
 
-    fn bone(&self, ordinal: u32) -> Option<Bone> {
-        self.bones.get(ordinal as usize)
+    fn entry(&self, ordinal: u32) -> Option<MarkedEntry> {
+        self.entries.get(ordinal as usize)
     }
 
     fn mark(&mut self, ordinal: u32, marks: u32) {
-        self.bones.change(ordinal as usize, |bone| bone.note |= marks);
+        self.entries.change(ordinal as usize, |entry| entry.note |= marks);
     }
 
     fn link(&mut self, ordinal: u32, parent: Option<u32>, marks: u32) {
-        self.bones.change(ordinal as usize, |bone| {
-            bone.parent = parent.map_or(ROOT, |parent| FIRST + u64::from(parent));
-            bone.note |= marks;
+        self.entries.change(ordinal as usize, |entry| {
+            entry.parent = parent.map_or(ROOT, |parent| FIRST + u64::from(parent));
+            entry.note |= marks;
         });
     }
 
     /// Removes the parent of the first entry of each circle. A circle needs a parent behind its
     /// child, so only such entries are followed.
     fn break_circles(&mut self) {
-        let starts = self.bones.iter().filter(|bone| bone.leads_forward());
-        let starts: Vec<u32> = starts.map(|bone| bone.ordinal).collect();
-        let mut seen = if starts.is_empty() { Vec::new() } else { vec![0u32; self.bones.len()] };
+        let starts = self.entries.iter().filter(|entry| entry.leads_forward());
+        let starts: Vec<u32> = starts.map(|entry| entry.ordinal).collect();
+        let mut seen = if starts.is_empty() { Vec::new() } else { vec![0u32; self.entries.len()] };
         for (walk, start) in (1u32..).zip(starts) {
             let mut here = Some(start);
             while let Some(at) = here {
@@ -102,21 +102,21 @@ impl Plan {
                     }
                     _ => break,
                 }
-                here = self.bone(at).and_then(|bone| bone.parent());
+                here = self.entry(at).and_then(|entry| entry.parent());
             }
         }
     }
 
     /// Cuts the circle that an entry is on.
     fn cut(&mut self, on: u32) {
-        let (mut first, mut here) = (on, self.bone(on).and_then(|bone| bone.parent()));
+        let (mut first, mut here) = (on, self.entry(on).and_then(|entry| entry.parent()));
         while let Some(at) = here.filter(|at| *at != on) {
             first = first.min(at);
-            here = self.bone(at).and_then(|bone| bone.parent());
+            here = self.entry(at).and_then(|entry| entry.parent());
         }
-        self.bones.change(first as usize, |bone| {
-            bone.parent = MISSING;
-            bone.note |= marks::CIRCLE;
+        self.entries.change(first as usize, |entry| {
+            entry.parent = MISSING;
+            entry.note |= marks::CIRCLE;
         });
     }
 
@@ -126,14 +126,16 @@ impl Plan {
     /// Therefore, as long as the last entry is the only earlier one without a child, it is the
     /// parent.
     fn adopt(&mut self, missing: &HashMap<u32, u64>, wishes: &Bits) {
-        let mut parents = Bits::with_room(self.bones.len());
+        let mut parents = Bits::with_room(self.entries.len());
         let mut adopted: HashMap<u64, Option<u32>> = HashMap::new();
         let (mut childless, mut last) = (0u32, None);
-        let mut roots = Roots::of(&self.bones);
-        for ordinal in 0..self.bones.len() as u32 {
-            let Some(bone) = self.bone(ordinal).filter(|b| !b.is(marks::PASSED)) else { continue };
+        let mut roots = Roots::of(&self.entries);
+        for ordinal in 0..self.entries.len() as u32 {
+            let Some(entry) = self.entry(ordinal).filter(|b| !b.is(marks::PASSED)) else {
+                continue;
+            };
             let lost = missing.get(&ordinal);
-            match bone.parent {
+            match entry.parent {
                 ABSENT => {
                     let parent = self.not_from(last, ordinal, &mut roots);
                     self.link(ordinal, parent, marks::LINKED);
@@ -153,7 +155,7 @@ impl Plan {
                 _ if wishes.contains(ordinal) => self.mark(ordinal, marks::LINKED),
                 _ => {}
             }
-            if let Some(parent) = self.bone(ordinal).and_then(|bone| bone.parent())
+            if let Some(parent) = self.entry(ordinal).and_then(|entry| entry.parent())
                 && parents.insert(parent)
                 && parent < ordinal
             {
@@ -180,10 +182,10 @@ impl Plan {
     /// Whether an entry descends from another one.
     fn comes_from(&self, entry: u32, ancestor: u32) -> bool {
         let mut here = Some(entry);
-        for _ in 0..self.bones.len() {
+        for _ in 0..self.entries.len() {
             match here {
                 Some(at) if at == ancestor => return true,
-                Some(at) => here = self.bone(at).and_then(|bone| bone.parent()),
+                Some(at) => here = self.entry(at).and_then(|entry| entry.parent()),
                 None => return false,
             }
         }
@@ -196,17 +198,17 @@ impl Plan {
         let Some(leaf) = self.leaf.filter(|leaf| self.marks(*leaf) & marks::ASIDE != 0) else {
             return;
         };
-        let there = |bone: &Bone| !bone.is(marks::PASSED | marks::ASIDE);
-        let Some(end) = self.bones.iter().rev().find(there).map(|bone| bone.ordinal) else {
+        let there = |entry: &MarkedEntry| !entry.is(marks::PASSED | marks::ASIDE);
+        let Some(end) = self.entries.iter().rev().find(there).map(|entry| entry.ordinal) else {
             return;
         };
         let (mut here, mut top) = (Some(leaf), leaf);
-        let mut steps = self.bones.len();
+        let mut steps = self.entries.len();
         while let Some(at) = here.filter(|at| *at != end && steps > 0) {
             if at > end {
                 top = at;
             }
-            here = self.bone(at).and_then(|bone| bone.parent());
+            here = self.entry(at).and_then(|entry| entry.parent());
             steps -= 1;
         }
         if here.is_none() && !self.comes_from(end, top) {
@@ -218,16 +220,16 @@ impl Plan {
     /// Returns the first entry behind the last message that leads to the leaf, and the number of
     /// newer messages that are not reached, where the leaf is not a message and on an older branch.
     pub fn old_branch(&self) -> Option<(u32, u64)> {
-        let said = |bone: &Bone| bone.is(marks::MESSAGE) && !bone.is(marks::PASSED);
-        let tip = self.bones.iter().rev().find(said)?.ordinal;
-        let active = self.bones.iter().filter(|bone| self.is_active(bone.ordinal));
-        let last = active.clone().rev().find(said).map_or(0, |bone| bone.ordinal);
+        let said = |entry: &MarkedEntry| entry.is(marks::MESSAGE) && !entry.is(marks::PASSED);
+        let tip = self.entries.iter().rev().find(said)?.ordinal;
+        let active = self.entries.iter().filter(|entry| self.is_active(entry.ordinal));
+        let last = active.clone().rev().find(said).map_or(0, |entry| entry.ordinal);
         if self.is_active(tip) || last > tip {
             return None;
         }
-        let newer = |bone: &Bone| bone.ordinal > last && !self.is_active(bone.ordinal);
-        let count = self.bones.iter().filter(said).filter(newer).count() as u64;
-        active.map(|bone| bone.ordinal).find(|ordinal| *ordinal > tip).map(|top| (top, count))
+        let newer = |entry: &MarkedEntry| entry.ordinal > last && !self.is_active(entry.ordinal);
+        let count = self.entries.iter().filter(said).filter(newer).count() as u64;
+        active.map(|entry| entry.ordinal).find(|ordinal| *ordinal > tip).map(|top| (top, count))
     }
 
     /// Notes the active branch.
@@ -237,16 +239,18 @@ impl Plan {
             if !self.path.insert(at) {
                 break;
             }
-            here = self.bone(at).and_then(|bone| bone.parent());
+            here = self.entry(at).and_then(|entry| entry.parent());
         }
     }
 
     /// Notes the entries whose identifiers are needed: parents of linked entries. Children of
     /// renamed entries are linked to the new identifiers.
     fn note_wanted(&mut self) {
-        for ordinal in 0..self.bones.len() as u32 {
-            let Some(bone) = self.bone(ordinal).filter(|b| !b.is(marks::PASSED)) else { continue };
-            let Some(parent) = bone.parent() else { continue };
+        for ordinal in 0..self.entries.len() as u32 {
+            let Some(entry) = self.entry(ordinal).filter(|b| !b.is(marks::PASSED)) else {
+                continue;
+            };
+            let Some(parent) = entry.parent() else { continue };
             if self.marks(parent) & marks::RENAMED != 0 {
                 self.mark(ordinal, marks::LINKED);
             }
@@ -263,14 +267,15 @@ impl Plan {
 
     /// Returns the marks of an entry.
     pub fn marks(&self, ordinal: u32) -> u32 {
-        self.bone(ordinal).map_or(0, |bone| bone.note & ((1 << marks::BITS) - 1) & !marks::FOLLOWS)
+        self.entry(ordinal)
+            .map_or(0, |entry| entry.note & ((1 << marks::BITS) - 1) & !marks::FOLLOWS)
     }
 
     /// Returns the parent that an entry gets, `Some(None)` for a root; `None` where it keeps its
     /// own.
     pub fn linked(&self, ordinal: u32) -> Option<Option<u32>> {
-        let bone = self.bone(ordinal).filter(|bone| bone.is(marks::LINKED))?;
-        Some(bone.parent())
+        let entry = self.entry(ordinal).filter(|entry| entry.is(marks::LINKED))?;
+        Some(entry.parent())
     }
 
     /// Whether the entry is the last one, moved to the end of the conversation.
@@ -302,34 +307,34 @@ impl Plan {
 
     /// Whether all parents come before their children.
     pub fn is_in_file_order(&self) -> bool {
-        !self.bones.iter().any(|bone| bone.leads_forward())
+        !self.entries.iter().any(|entry| entry.leads_forward())
     }
 
     /// Returns how many entries there are, removed ones included.
     pub fn len(&self) -> u32 {
-        self.bones.len() as u32
+        self.entries.len() as u32
     }
 
     /// Whether there is no entry.
     pub fn is_empty(&self) -> bool {
-        self.bones.is_empty()
+        self.entries.is_empty()
     }
 
     /// Whether the plan contains a change.
     pub fn changes(&self) -> bool {
         let fixes = marks::REMOVED | marks::RENAMED | marks::LINKED;
-        !self.aims.is_empty() || self.bones.iter().any(|bone| bone.is(fixes))
+        !self.aims.is_empty() || self.entries.iter().any(|entry| entry.is(fixes))
     }
 
     /// Whether entries are removed.
     pub fn removes(&self) -> bool {
-        self.bones.iter().any(|bone| bone.is(marks::REMOVED))
+        self.entries.iter().any(|entry| entry.is(marks::REMOVED))
     }
 
     /// Returns the last compaction of the active branch.
     pub fn compaction(&self) -> Option<u32> {
-        let active = |b: &Bone| b.is(marks::COMPACTION) && self.is_active(b.ordinal);
-        self.bones.iter().rev().find(active).map(|bone| bone.ordinal)
+        let active = |b: &MarkedEntry| b.is(marks::COMPACTION) && self.is_active(b.ordinal);
+        self.entries.iter().rev().find(active).map(|entry| entry.ordinal)
     }
 
     /// Returns the first entry that a compaction keeps, if it comes before it on the active branch.
@@ -340,7 +345,7 @@ impl Plan {
 
     /// Returns identifiers that no entry has or gets.
     pub fn free_names(&self, maker: &Maker, count: usize) -> Vec<Id> {
-        let mut next = self.bones.len() as u64 + self.names.len() as u64;
+        let mut next = self.entries.len() as u64 + self.names.len() as u64;
         let given: HashSet<&Id> = self.names.values().collect();
         let mut free = Vec::with_capacity(count);
         while free.len() < count {
@@ -348,7 +353,7 @@ impl Plan {
             let ids: Vec<Id> = (next + 1..=next + wanted).map(|n| maker.id(n)).collect();
             next += wanted;
             let keys: HashSet<u64> = ids.iter().map(key_of_id).collect();
-            let taken = self.bones.iter().map(|bone| bone.id).filter(|id| keys.contains(id));
+            let taken = self.entries.iter().map(|entry| entry.id).filter(|id| keys.contains(id));
             let taken: HashSet<u64> = taken.collect();
             let unused = |id: &Id| !taken.contains(&key_of_id(id)) && !given.contains(id);
             free.extend(ids.into_iter().filter(unused));
@@ -366,10 +371,10 @@ impl Plan {
     pub fn reach(&self, first_kept: Option<u32>) -> Reach {
         let compaction = self.compaction();
         let mut reach = Reach { entries: 0, messages: u64::from(compaction.is_some()) };
-        for bone in self.bones.iter().filter(|bone| self.is_active(bone.ordinal)) {
+        for entry in self.entries.iter().filter(|entry| self.is_active(entry.ordinal)) {
             reach.entries += 1;
-            let sent = self.is_sent(bone.ordinal, compaction, first_kept);
-            reach.messages += u64::from(sent && bone.is(marks::MESSAGE));
+            let sent = self.is_sent(entry.ordinal, compaction, first_kept);
+            reach.messages += u64::from(sent && entry.is(marks::MESSAGE));
         }
         reach
     }
@@ -389,11 +394,11 @@ impl Plan {
 struct Roots(Vec<u32>);
 
 impl Roots {
-    fn of(bones: &Column<Bone>) -> Self {
-        if !bones.iter().any(|bone| bone.leads_forward()) {
+    fn of(entries: &Column<MarkedEntry>) -> Self {
+        if !entries.iter().any(|entry| entry.leads_forward()) {
             return Self(Vec::new());
         }
-        Self(bones.iter().map(|bone| bone.parent().unwrap_or(bone.ordinal)).collect())
+        Self(entries.iter().map(|entry| entry.parent().unwrap_or(entry.ordinal)).collect())
     }
 
     fn link(&mut self, entry: u32, parent: Option<u32>) {

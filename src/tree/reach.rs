@@ -1,6 +1,6 @@
 //! Messages that the software does not reach, where a session continues at its last entry.
 
-use super::skeleton::marks;
+use super::marked::marks;
 use super::{ABSENT, Bits, MISSING, Tree};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::json::text;

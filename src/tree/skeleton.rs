@@ -5,118 +5,20 @@
 //! show which refer to which ([`Skeleton::decide`]). In the order of the file, they show which
 //! entry can have been before which ([`Plan`]).
 
-use super::column::{Column, plain};
+use super::column::Column;
+use super::marked::{Aim, FIRST, MarkedEntry, key_of_id, marks};
 use super::plan::Plan;
-use super::{ABSENT, Bits, MISSING, ROOT};
+use super::{Bits, MISSING, ROOT};
 use crate::format::Reach;
-use crate::ids::{Id, Maker, hash};
-use crate::json::text;
+use crate::ids::{Id, Maker};
 use std::collections::HashMap;
-
-/// Marks of an entry.
-pub mod marks {
-    /// The software reads the entry as the file is.
-    pub const READ: u32 = 1;
-    /// The entry is a message of the context.
-    pub const MESSAGE: u32 = 1 << 1;
-    /// The entry is a summary of the messages before it.
-    pub const COMPACTION: u32 = 1 << 2;
-    /// The entry describes the session, and its place has no meaning.
-    pub const ASIDE: u32 = 1 << 3;
-    /// The entry does not belong to the tree.
-    pub const OUTSIDE: u32 = 1 << 4;
-    /// The software fails on the entry.
-    pub const UNUSABLE: u32 = 1 << 5;
-    /// An equal record comes before the entry.
-    pub const DUPLICATE: u32 = 1 << 6;
-    /// The entry gets a new identifier.
-    pub const RENAMED: u32 = 1 << 7;
-    /// The entry had no identifier.
-    pub const NAMELESS: u32 = 1 << 8;
-    /// The entry gets another parent.
-    pub const LINKED: u32 = 1 << 9;
-    /// The parent of the entry is not known.
-    pub const ORPHAN: u32 = 1 << 10;
-    /// The entry was its own ancestor.
-    pub const CIRCLE: u32 = 1 << 11;
-    /// The parent of the entry is the entry before it.
-    pub const FOLLOWS: u32 = 1 << 12;
-    /// Number of bits of the marks.
-    pub const BITS: u32 = 13;
-    /// Marks of entries that are not in the output.
-    pub const REMOVED: u32 = UNUSABLE | DUPLICATE;
-    /// Marks of entries that are not in the tree.
-    pub const PASSED: u32 = REMOVED | OUTSIDE;
-}
-
-/// Data of an entry.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bone {
-    pub id: u64,
-    /// Hash of the parent first; [`FIRST`] and an ordinal later.
-    pub parent: u64,
-    pub ordinal: u32,
-    /// Marks, and a part of the hash of its bytes.
-    pub note: u32,
-}
-
-plain!(Bone { id: u64, parent: u64, ordinal: u32, note: u32 });
-
-impl Bone {
-    pub fn is(&self, marks: u32) -> bool {
-        self.note & marks != 0
-    }
-
-    fn content(&self) -> u32 {
-        self.note >> marks::BITS
-    }
-
-    /// Whether the parent comes behind the entry.
-    pub fn leads_forward(&self) -> bool {
-        !self.is(marks::PASSED) && self.parent().is_some_and(|parent| parent >= self.ordinal)
-    }
-
-    /// Returns the ordinal of the parent that was found.
-    pub fn parent(&self) -> Option<u32> {
-        self.parent.checked_sub(FIRST).map(|ordinal| ordinal as u32)
-    }
-}
-
-/// Key of the parent with ordinal 0, once hashes are resolved.
-pub(super) const FIRST: u64 = MISSING + 1;
-
-/// Returns the key of an identifier in its JSON spelling.
-#[must_use]
-pub fn key_of(spelling: &[u8]) -> u64 {
-    let hashed = match memchr::memchr(b'\\', spelling) {
-        None => hash(spelling.get(1..spelling.len().saturating_sub(1)).unwrap_or_default()),
-        Some(_) => hash(text::decode(spelling).unwrap_or_default().as_bytes()),
-    };
-    hashed.max(MISSING + 1)
-}
-
-/// Returns the key of a new identifier.
-pub(super) fn key_of_id(id: &Id) -> u64 {
-    hash(id).max(MISSING + 1)
-}
-
-/// Returns the key of a parent in its JSON spelling; `None` represents a missing member.
-#[must_use]
-pub fn parent_of(spelling: Option<&[u8]>) -> u64 {
-    match spelling {
-        None => ABSENT,
-        // pi follows a parent while it is truthy, so "" is a root too.
-        Some(b"null" | b"\"\"") => ROOT,
-        Some(spelling) => key_of(spelling),
-    }
-}
 
 /// An entry in the form in which it is noted.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     /// Key of the identifier.
     pub id: Option<u64>,
-    /// Key of the parent, as [`parent_of`] returns it.
+    /// Key of the parent, as [`parent_of`](super::parent_of) returns it.
     pub parent: u64,
     /// A hash of its bytes.
     pub content: u64,
@@ -132,19 +34,10 @@ struct Reference {
     first_kept: bool,
 }
 
-/// New target of a reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aim {
-    /// The entry itself: the target is missing.
-    Itself,
-    /// The entry of this ordinal.
-    At(u32),
-}
-
 /// Collects the data for the decision.
 #[derive(Debug)]
 pub struct Skeleton {
-    bones: Column<Bone>,
+    entries: Column<MarkedEntry>,
     references: Vec<Reference>,
     /// Parents of entries that are not in the file, as far as torn records show them.
     torn: HashMap<u64, u64>,
@@ -156,27 +49,32 @@ impl Skeleton {
     #[must_use]
     pub fn within(bytes: usize) -> Self {
         let (torn, (references, wished)) = Default::default();
-        Self { bones: Column::within(bytes), references, torn, wished }
+        Self { entries: Column::within(bytes), references, torn, wished }
     }
 
     /// Notes an entry, in the order of the file.
     pub fn entry(&mut self, seen: Seen) {
-        let ordinal = self.bones.len() as u32;
+        let ordinal = self.entries.len() as u32;
         if let (Some(id), true) = (seen.id, seen.marks & marks::UNUSABLE != 0) {
             self.torn.insert(id, seen.parent);
         }
         // Most entries follow the one before, so that their parents need no search.
-        let before = self.bones.len().checked_sub(1).and_then(|before| self.bones.get(before));
+        let before = self.entries.len().checked_sub(1).and_then(|before| self.entries.get(before));
         let follows = before.is_some_and(|b| seen.parent == b.id && !b.is(marks::PASSED));
         let follows = if follows && seen.parent > MISSING { marks::FOLLOWS } else { 0 };
         let note = seen.marks | follows | (seen.content as u32) << marks::BITS;
-        self.bones.push(Bone { id: seen.id.unwrap_or(0), parent: seen.parent, ordinal, note });
+        self.entries.push(MarkedEntry {
+            id: seen.id.unwrap_or(0),
+            parent: seen.parent,
+            ordinal,
+            note,
+        });
     }
 
     /// Notes that the entry noted last refers to another; `first_kept` for a compaction's first
     /// kept one.
     pub fn refer(&mut self, target: u64, first_kept: bool) {
-        let from = (self.bones.len() as u32).saturating_sub(1);
+        let from = (self.entries.len() as u32).saturating_sub(1);
         self.references.push(Reference { from, target, first_kept });
     }
 
@@ -188,7 +86,7 @@ impl Skeleton {
     /// Whether an entry with this identifier exists, and stays.
     #[must_use]
     pub fn knows(&self, id: u64) -> bool {
-        self.bones.iter().any(|bone| bone.id == id && !bone.is(marks::PASSED))
+        self.entries.iter().any(|entry| entry.id == id && !entry.is(marks::PASSED))
     }
 
     /// Notes the parent that the user wants for an entry.
@@ -199,59 +97,61 @@ impl Skeleton {
     /// Returns how many entries there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.bones.len()
+        self.entries.len()
     }
 
     /// Whether there is no entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.bones.is_empty()
+        self.entries.is_empty()
     }
 
     /// Decides about a tree. New identifiers come from `maker`.
     #[must_use]
     pub fn decide(mut self, maker: Maker) -> Plan {
-        self.bones.sort_by_key(|bone| (bone.id, bone.ordinal));
+        self.entries.sort_by_key(|entry| (entry.id, entry.ordinal));
         let before = self.reach();
         let removed = self.find_duplicates();
         let names = self.rename(&maker);
         let wishes = self.grant();
         let (missing, firsts) = self.resolve(&removed);
         let aims = self.aim(&firsts);
-        self.bones.sort_by_key(|bone| bone.ordinal);
-        Plan::new(self.bones, maker, names, missing, wishes, aims, before)
+        self.entries.sort_by_key(|entry| entry.ordinal);
+        Plan::new(self.entries, maker, names, missing, wishes, aims, before)
     }
 
     /// Decides about a list. Entries have no identifiers; where a record could not legitimately
     /// occur twice, the hash of its content takes the place of one.
     #[must_use]
     pub fn decide_list(mut self, maker: Maker) -> Plan {
-        self.bones.sort_by_key(|bone| (bone.id, bone.ordinal));
-        for place in 1..self.bones.len() {
-            let [before, id] = [place - 1, place].map(|place| self.bones.get(place).map(|b| b.id));
+        self.entries.sort_by_key(|entry| (entry.id, entry.ordinal));
+        for place in 1..self.entries.len() {
+            let [before, id] =
+                [place - 1, place].map(|place| self.entries.get(place).map(|b| b.id));
             if before == id && id != Some(0) {
                 self.mark(place, marks::DUPLICATE);
             }
         }
-        self.bones.sort_by_key(|bone| bone.ordinal);
-        Plan::of_list(self.bones, maker)
+        self.entries.sort_by_key(|entry| entry.ordinal);
+        Plan::of_list(self.entries, maker)
     }
 
     fn set_parent(&mut self, place: usize, parent: u64) {
-        self.bones.change(place, |bone| bone.parent = parent);
+        self.entries.change(place, |entry| entry.parent = parent);
     }
 
     fn mark(&mut self, place: usize, marks: u32) {
-        self.bones.change(place, |bone| bone.note |= marks);
+        self.entries.change(place, |entry| entry.note |= marks);
     }
 
     /// Returns all places of an identifier.
     fn group(&self, id: u64) -> std::ops::Range<usize> {
-        let start = id.checked_sub(1).map_or(0, |below| self.bones.after(below, |bone| bone.id));
-        let is = |place| self.bones.get(place).is_some_and(|bone| bone.id == id);
+        let start =
+            id.checked_sub(1).map_or(0, |below| self.entries.after(below, |entry| entry.id));
+        let is = |place| self.entries.get(place).is_some_and(|entry| entry.id == id);
         // Most identifiers have one place, and each search is expensive in so large a table.
         match is(start + 1) {
-            true => start..self.bones.after(id, |bone| bone.id),
+            true => start..self.entries.after(id, |entry| entry.id),
             false => start..start + usize::from(is(start)),
         }
     }
@@ -262,22 +162,22 @@ impl Skeleton {
         /// Maximum number of entries of the same identifier with which each is compared.
         const COMPARED: usize = 64;
         let mut copies = Bits::default();
-        for place in 0..self.bones.len() {
-            let Some(bone) = self.bones.get(place) else { break };
-            let before = place.checked_sub(1).and_then(|before| self.bones.get(before));
-            let first = before.is_none_or(|before| before.id != bone.id);
-            if bone.id == 0 || bone.is(marks::PASSED) || first {
+        for place in 0..self.entries.len() {
+            let Some(entry) = self.entries.get(place) else { break };
+            let before = place.checked_sub(1).and_then(|before| self.entries.get(before));
+            let first = before.is_none_or(|before| before.id != entry.id);
+            if entry.id == 0 || entry.is(marks::PASSED) || first {
                 continue;
             }
-            let earlier = self.bones.range(self.group(bone.id).start..place);
+            let earlier = self.entries.range(self.group(entry.id).start..place);
             let mut earlier = earlier.filter(|b| !b.is(marks::PASSED)).peekable();
             if earlier.peek().is_none() {
                 continue;
             }
-            let same = |b: Bone| b.content() == bone.content() && b.parent == bone.parent;
+            let same = |b: MarkedEntry| b.content() == entry.content() && b.parent == entry.parent;
             let twice = earlier.take(COMPARED).any(same);
             if twice {
-                copies.insert(bone.ordinal);
+                copies.insert(entry.ordinal);
             }
             self.mark(place, if twice { marks::DUPLICATE } else { marks::RENAMED });
         }
@@ -288,19 +188,19 @@ impl Skeleton {
     /// returned.
     fn rename(&mut self, maker: &Maker) -> HashMap<u32, Id> {
         let mut names = HashMap::new();
-        let mut next = self.bones.len() as u64;
-        for place in 0..self.bones.len() {
-            let Some(bone) = self.bones.get(place) else { break };
-            if bone.id == 0 && !bone.is(marks::PASSED) {
+        let mut next = self.entries.len() as u64;
+        for place in 0..self.entries.len() {
+            let Some(entry) = self.entries.get(place) else { break };
+            if entry.id == 0 && !entry.is(marks::PASSED) {
                 self.mark(place, marks::RENAMED | marks::NAMELESS);
-            } else if !bone.is(marks::RENAMED) {
+            } else if !entry.is(marks::RENAMED) {
                 continue;
             }
-            let mut id = maker.id(u64::from(bone.ordinal) + 1);
+            let mut id = maker.id(u64::from(entry.ordinal) + 1);
             while !self.group(key_of_id(&id)).is_empty() {
                 next += 1;
                 id = maker.id(next);
-                names.insert(bone.ordinal, id);
+                names.insert(entry.ordinal, id);
             }
         }
         names
@@ -311,12 +211,12 @@ impl Skeleton {
         let mut granted = Bits::default();
         for (id, parent) in std::mem::take(&mut self.wished) {
             for place in self.group(id) {
-                let bone = self.bones.get(place);
-                if let Some(bone) = bone.filter(|bone| bone.parent != parent) {
-                    self.bones.change(place, |bone| {
-                        (bone.parent, bone.note) = (parent, bone.note & !marks::FOLLOWS);
+                let entry = self.entries.get(place);
+                if let Some(entry) = entry.filter(|entry| entry.parent != parent) {
+                    self.entries.change(place, |entry| {
+                        (entry.parent, entry.note) = (parent, entry.note & !marks::FOLLOWS);
                     });
-                    granted.insert(bone.ordinal);
+                    granted.insert(entry.ordinal);
                 }
             }
         }
@@ -329,16 +229,16 @@ impl Skeleton {
         /// Maximum number of removed entries that are skipped.
         const PASSED: usize = 64;
         let group = self.group(id);
-        let here = self.bones.partition_point(group.clone(), |bone| bone.ordinal < own);
-        let there = |bone: &Bone| !bone.is(marks::PASSED);
-        let before = || self.bones.range(group.start..here);
-        let mut behind = self.bones.range(here..group.end);
+        let here = self.entries.partition_point(group.clone(), |entry| entry.ordinal < own);
+        let there = |entry: &MarkedEntry| !entry.is(marks::PASSED);
+        let before = || self.entries.range(group.start..here);
+        let mut behind = self.entries.range(here..group.end);
         let near = before().rev().take(PASSED).find(there);
         let found = near.or_else(|| before().take(PASSED).find(there));
         let other = || behind.clone().take(PASSED).filter(|b| b.ordinal != own).find(there);
         let found = found.or_else(other);
         let found = found.or_else(|| behind.next().filter(there));
-        found.map(|bone| bone.ordinal)
+        found.map(|entry| entry.ordinal)
     }
 
     /// Returns the parent of a missing entry: the next ancestor that exists. `None` if no record
@@ -363,22 +263,25 @@ impl Skeleton {
     /// the first entry that had each of them as its parent.
     fn resolve(&mut self, removed: &Bits) -> (HashMap<u32, u64>, HashMap<u64, u32>) {
         let (mut missing, mut firsts) = (HashMap::new(), HashMap::<u64, u32>::new());
-        for place in 0..self.bones.len() {
-            let Some(bone) = self.bones.get(place) else { break };
-            if bone.parent <= MISSING || bone.is(marks::PASSED) {
+        for place in 0..self.entries.len() {
+            let Some(entry) = self.entries.get(place) else { break };
+            if entry.parent <= MISSING || entry.is(marks::PASSED) {
                 continue;
             }
-            let own = bone.ordinal;
+            let own = entry.ordinal;
             let before = own.checked_sub(1).filter(|before| !removed.contains(*before));
-            let before = before.filter(|_| bone.is(marks::FOLLOWS));
-            if let Some(found) = before.or_else(|| self.nearest(bone.parent, own)) {
+            let before = before.filter(|_| entry.is(marks::FOLLOWS));
+            if let Some(found) = before.or_else(|| self.nearest(entry.parent, own)) {
                 self.set_parent(place, FIRST + u64::from(found));
                 continue;
             }
-            firsts.entry(bone.parent).and_modify(|first| *first = (*first).min(own)).or_insert(own);
-            let known = self.through_torn(bone.parent, own);
+            firsts
+                .entry(entry.parent)
+                .and_modify(|first| *first = (*first).min(own))
+                .or_insert(own);
+            let known = self.through_torn(entry.parent, own);
             if known.is_none() {
-                missing.insert(own, bone.parent);
+                missing.insert(own, entry.parent);
             } else {
                 self.mark(place, marks::LINKED);
             }
@@ -391,7 +294,7 @@ impl Skeleton {
     /// the first entries that compactions keep.
     fn aim(&self, firsts: &HashMap<u64, u32>) -> (HashMap<(u32, bool), Aim>, HashMap<u32, u32>) {
         let mut renamed: Vec<u32> = Vec::new();
-        renamed.extend(self.bones.iter().filter(|b| b.is(marks::RENAMED)).map(|b| b.ordinal));
+        renamed.extend(self.entries.iter().filter(|b| b.is(marks::RENAMED)).map(|b| b.ordinal));
         renamed.sort_unstable();
         let (mut aims, mut keeps) = (HashMap::new(), HashMap::new());
         for Reference { from, target, first_kept } in &self.references {
@@ -419,28 +322,28 @@ impl Skeleton {
     /// Returns the counts that the software reaches in the tree as it is. The software takes the
     /// last of several entries with one identifier, and hangs where it returns to an entry.
     fn reach(&self) -> Reach {
-        let read = |bone: &Bone| bone.is(marks::READ) && !bone.is(marks::OUTSIDE);
-        let of = |id: u64| self.bones.range(self.group(id)).rev().find(read);
-        let mut here = self.bones.iter().filter(read).max_by_key(|bone| bone.ordinal);
+        let read = |entry: &MarkedEntry| entry.is(marks::READ) && !entry.is(marks::OUTSIDE);
+        let of = |id: u64| self.entries.range(self.group(id)).rev().find(read);
+        let mut here = self.entries.iter().filter(read).max_by_key(|entry| entry.ordinal);
         let mut way = Bits::default();
         let (mut entries, mut said, mut compaction) = (0, Vec::new(), None);
-        while let Some(bone) = here {
-            if !way.insert(bone.ordinal) || bone.is(marks::UNUSABLE) {
+        while let Some(entry) = here {
+            if !way.insert(entry.ordinal) || entry.is(marks::UNUSABLE) {
                 return Reach::default();
             }
             entries += 1;
-            if bone.is(marks::COMPACTION) && compaction.is_none() {
-                compaction = Some(bone.ordinal);
-            } else if bone.is(marks::MESSAGE) {
-                said.push(bone.ordinal);
+            if entry.is(marks::COMPACTION) && compaction.is_none() {
+                compaction = Some(entry.ordinal);
+            } else if entry.is(marks::MESSAGE) {
+                said.push(entry.ordinal);
             }
-            here = if bone.parent <= MISSING || bone.id == 0 { None } else { of(bone.parent) };
+            here = if entry.parent <= MISSING || entry.id == 0 { None } else { of(entry.parent) };
         }
         let first_kept = compaction.and_then(|compaction| {
             let first_kept =
                 self.references.iter().find(|r| r.from == compaction && r.first_kept)?;
             of(first_kept.target)
-                .map(|bone| bone.ordinal)
+                .map(|entry| entry.ordinal)
                 .filter(|first_kept| way.contains(*first_kept))
         });
         let counts = |ordinal: &&u32| match compaction {

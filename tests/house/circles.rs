@@ -17,7 +17,6 @@ const KNOWN: &[&str] = &[
     "manager/file",
     "origin/damage",
     "show/entry",
-    "tree/plan",
 ];
 
 /// Path of a module, from the root of the crate.
