@@ -11,7 +11,6 @@ const KNOWN: &[&str] = &[
     "edit/yaml/keys",
     "formats/claude_code/links",
     "formats/codex/base",
-    "formats/connectonion/repair/blocks",
     "home/onward/compare",
     "json/cursor",
     "manager/file",

@@ -1,7 +1,8 @@
 //! Detection of the whole parts of a block.
 
-use super::blocks::Kind;
+use super::block::Kind;
 use super::indentation::straightened;
+use super::line::{begins_with_dash, spaces};
 use super::spell;
 use crate::json::{Json, without_nan};
 use crate::yaml::json::{Nodes, Scalars};
@@ -227,19 +228,9 @@ pub fn members_indent(kind: &Kind, bytes: &[u8]) -> usize {
     spaces(bytes) + if item && begins_with_dash(bytes) { 2 } else { 0 }
 }
 
-/// Whether the first line has the dash of an item.
-pub fn begins_with_dash(bytes: &[u8]) -> bool {
-    bytes.get(spaces(bytes)) == Some(&b'-')
-}
-
 /// Whether the line with which an item began is lost.
 pub fn is_headless(kind: &Kind, bytes: &[u8]) -> bool {
     matches!(kind, Kind::Turn | Kind::Message) && !begins_with_dash(bytes)
-}
-
-/// Returns the indentation of a line.
-pub fn spaces(line: &[u8]) -> usize {
-    line.iter().take_while(|b| **b == b' ').count()
 }
 
 /// Whether no text follows the name of a member on its line, so that lists may follow.

@@ -1,7 +1,7 @@
 //! Facts about a file that are collected from all of its blocks.
 
 use super::super::file::{Lists, Shape};
-use super::blocks::Kind;
+use super::block::Kind;
 use super::check::{Checked, is_askew, opens_messages};
 use super::resume::{self, Resume};
 use super::spell::is_notes;

@@ -1,9 +1,8 @@
 //! Indentation of the messages of a file, and straightening of their lines that are one space
 //! beside it: in this layout no other lines are there.
 
-use super::blocks::Kind;
-use super::check::{begins_with_dash, spaces};
-use super::line::member;
+use super::block::Kind;
+use super::line::{begins_with_dash, member, spaces};
 use std::collections::BTreeMap;
 
 /// Members that a message itself has; its calls have others.

@@ -50,3 +50,13 @@ pub fn glued(line: &[u8]) -> Option<usize> {
     }
     None
 }
+
+/// Returns the indentation of a line.
+pub fn spaces(line: &[u8]) -> usize {
+    line.iter().take_while(|b| **b == b' ').count()
+}
+
+/// Whether the first line has the dash of an item.
+pub fn begins_with_dash(bytes: &[u8]) -> bool {
+    bytes.get(spaces(bytes)) == Some(&b'-')
+}

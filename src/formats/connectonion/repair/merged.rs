@@ -2,7 +2,7 @@
 //! one before them: a mapping with members that occur twice, of which the real loader takes the
 //! later ones.
 
-use super::blocks::{Block, Kind};
+use super::block::{Block, Kind};
 use super::check::members_indent;
 use super::line::member;
 use std::collections::HashSet;

@@ -7,6 +7,7 @@
 //! Source: `logger.py` of releases 0.5.0 to 1.9.2, and the observed behavior of its loader.
 
 mod ahead;
+mod block;
 mod blocks;
 mod calls;
 mod check;

@@ -9,7 +9,7 @@ mod plan;
 mod turn_messages;
 
 use super::super::file::{Lists, Shape};
-use super::blocks::{Block, Kind, Piece};
+use super::block::{Block, Kind, Piece};
 use super::check::{self, Checked, written};
 use super::facts::{Facts, quoted};
 use super::resume::RepairedList;

@@ -1,7 +1,8 @@
 //! Decisions before anything is written: which parts are whole, and in which encoding.
 
 use super::super::super::file::{Lists, Shape};
-use super::super::blocks::{Block, Blocks, Kind, Piece};
+use super::super::block::{Block, Kind, Piece};
+use super::super::blocks::Blocks;
 use super::super::check::{Around, Checked, check, is_bare, is_complete};
 use super::super::facts::Facts;
 use super::super::indentation::Indentation;

@@ -1,6 +1,6 @@
 //! Messages that only turns contain, and their keys.
 
-use super::super::blocks::Block;
+use super::super::block::Block;
 use super::super::check::{Checked, is_headless};
 use super::super::resume::joined;
 use super::super::{report, report_put, spell};
