@@ -2,6 +2,7 @@
 
 mod amended;
 mod answers;
+mod cases;
 #[path = "../common/mod.rs"]
 mod common;
 mod continued;
