@@ -1,8 +1,10 @@
 //! Definition of a format, and of the facilities that the program lends it.
 
+mod agent;
 mod append;
 mod at;
 mod context;
+mod files;
 mod head;
 mod kept;
 mod list;
@@ -15,9 +17,13 @@ mod rewind;
 mod totals;
 mod version;
 
+pub use agent::{
+    AdditionFn, Agent, CommandFn, ContextFn, PlainFn, PromptFn, RenameFn, Rewind, TotalsFn, TurnsFn,
+};
 pub use append::{AppendFn, Appender};
 pub use at::At;
 pub use context::{Api, Context, Corrections, Interface, Mends, Prompt, Resent};
+pub use files::{Files, HomeFn, MainFn, MemberFn, NativeFn, RosterFn, Shared, SideFn};
 pub use head::{Confidence, Head, Sniffed};
 pub use list::List;
 pub use map::Map;
@@ -39,7 +45,7 @@ pub use crate::parts::{
     BESIDE, Change, Commit, Opener, Out, Parts, ReadSeek, Same, Sink, Spool, no_room_for_parts,
 };
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record, turns};
+use crate::record::{Kind, Record};
 use std::ops::ControlFlow;
 
 /// Description of one format: one row of the table.
@@ -60,44 +66,6 @@ pub struct Format {
     pub usual: Option<u32>,
     /// Endings of file names, longest first; outputs get the first.
     pub extensions: &'static [&'static str],
-    /// Endings of the files that make up one session together, the main part's first. Empty where
-    /// a session is one file.
-    pub beside: &'static [&'static str],
-    /// Folders, in a folder with the main part's name without its ending, whose files belong to the
-    /// session.
-    pub below: &'static [&'static str],
-    /// Folders among [`below`](Self::below) for outputs of tools, which are no sessions even if they
-    /// look like one.
-    pub outputs: &'static [&'static str],
-    /// Finds the session to which a file beside its main part belongs. `None` where there are no
-    /// such files.
-    pub side: Option<SideFn>,
-    /// Finds the place of a file in a folder that all sessions of the software share, for formats
-    /// that keep a session in several files there.
-    pub member: Option<MemberFn>,
-    /// Returns the path of the file with further data about a session at this path, and perhaps
-    /// about others: it is only read, never copied. Paths have `/` between their pieces.
-    pub index: Option<fn(&str) -> Option<String>>,
-    /// Returns the paths at which a session at this path may have been before its software moved it.
-    pub earlier: fn(&str) -> Vec<String>,
-    /// Lists the sessions that the shared files among the parts contain.
-    pub roster: Option<RosterFn>,
-    /// Names of members whose values are folders and files of the session, at any depth in data for
-    /// which the model has no fields. These paths move with the session.
-    pub folders: &'static [&'static str],
-    /// Names of members whose values belong to messages: paths in them do not move.
-    pub messages: &'static [&'static str],
-    /// Text files in which the software keeps paths of projects, as paths from
-    /// [`home`](Self::home).
-    pub lists: &'static [List],
-    /// The folder in which the software keeps all sessions of the user.
-    pub home: Option<HomeFn>,
-    /// Further folders with sessions of the user, as paths from [`home`](Self::home).
-    pub archives: &'static [&'static str],
-    /// Folders with sessions of a project, as paths from the project's folder.
-    pub in_projects: &'static [&'static str],
-    /// Returns the name of an output from the name of its input, both without their endings.
-    pub stem: fn(&str) -> String,
     /// Returns how certainly the beginning of a file is of this format, and of which version, unless
     /// [`Self::settle`] finds another one.
     pub sniff: fn(&Head<'_>) -> Option<Sniffed>,
@@ -126,53 +94,12 @@ pub struct Format {
     /// Whether all versions are the same kind of file, so that a session may migrate through
     /// records in place, and without a named version.
     pub migrates_in_place: bool,
-    /// Builds the messages that the format's own software sends to a model, if its rules are known.
-    pub context: Option<ContextFn>,
-    /// Returns the turns of a session of this version, if the software can take them back.
-    pub turns: Option<TurnsFn>,
-    /// Records at the beginning and the end of turns.
-    pub marks: Option<&'static Marks>,
-    /// Finds the messages that one request of a run showed to a model, where sessions keep
-    /// requests.
-    pub prompt: Option<PromptFn>,
     /// Repairs a damaged session.
     pub repair: RepairFn,
-    /// Names the place where the software keeps a session, for formats whose writers do not name
-    /// the parts so themselves.
-    pub native: Option<NativeFn>,
-    /// Returns the words of the command by which the software continues a session, from the session's
-    /// identifier and the path of its main file. `None` where there is no such command.
-    pub command: Option<CommandFn>,
-    /// The reason why no command is known that continues a session.
-    pub unresumable: &'static str,
-    /// The layout of files that hold one run, where the next one is another file.
-    pub one_run: Option<&'static str>,
-    /// Whether an answer is one message, however many tools it calls.
-    pub whole_answers: bool,
-    /// Turns the records of a relative's file into those that the software itself reads.
-    pub plain: Option<PlainFn>,
-    /// Whether the software continues a session at the last entry of its file.
-    pub ends_at_last: bool,
-    /// Whether the software puts entries into another order than that of the file.
-    pub reorders: bool,
-    /// Faults that the software mends in a history before it sends it.
-    pub mends: Mends,
-    /// The interface to which the software sends a history, where sessions do not decide on it.
-    pub interface: Interface,
-    /// Text that the software sends as the result of a call without one.
-    pub unanswered: &'static str,
-    /// Finds the part beside which the origin is, where that is not the first.
-    pub main: Option<MainFn>,
-    /// Names records that the software adds to a session by itself.
-    pub additions: Option<AdditionFn>,
-    /// Makes the record that gives a session a new name, where this is no `session_info`.
-    pub rename: Option<RenameFn>,
-    /// Fields of the session's record that the software fills by itself where they are missing.
-    pub fills: &'static [Field],
-    /// Whether the session's record names copyist as the program that began the file.
-    pub is_ours: Option<fn(&Node) -> bool>,
-    /// Returns the running totals of tokens and cost that the software notes in a record.
-    pub totals: Option<TotalsFn>,
+    /// The files of a session: their names, their places, and what moves with them.
+    pub files: Files,
+    /// How the software uses a session that it continues.
+    pub agent: Agent,
     /// Numbers records that are added behind others, where lines have numbers.
     pub number: Option<NumberFn>,
 }
@@ -186,43 +113,11 @@ pub type LacksFn = fn(&[u8]) -> Vec<&'static str>;
 /// Opens a session for writing.
 pub type WriteFn =
     for<'a> fn(&'a mut dyn Sink, &'static Version, &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>>;
-/// Turns the records of a relative's file into those of the format's own software.
-pub type PlainFn = for<'a> fn(Reader<'a>) -> Reader<'a>;
 /// Takes a piece of a session as JSON, and its place; a break ends the reading.
 pub type Piece<'a> = &'a mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>;
 /// Reads a session as the pieces that its schema describes. [`ReadFn`] reports damage; these
 /// functions do not.
 pub type PiecesFn = fn(&mut dyn Parts, &Cx<'_>, Piece<'_>) -> Result<()>;
-/// Begins a context with the data of the session record.
-pub type ContextFn = fn(&Record) -> Box<dyn Context>;
-/// Returns the turns of a session of this version, if the software can take them back.
-pub type TurnsFn = fn(u32) -> Option<Box<dyn Turns>>;
-/// Looks for the request with this number in the run with this identifier.
-pub type PromptFn = fn(&str, f64) -> Box<dyn Prompt>;
-/// Finds a file's place in the folder of all sessions from its path, with `/` before and between
-/// its pieces, and from its beginning. Files are many, so only files with fitting paths are opened.
-pub type MemberFn = fn(&str, &mut dyn FnMut() -> Vec<u8>) -> Option<Member>;
-/// Finds the session to which a file belongs, from the file's name and its beginning: returns the
-/// name of the session's main file in the same folder. Only files with fitting names are opened.
-pub type SideFn = fn(&str, &mut dyn FnMut() -> Vec<u8>) -> Option<String>;
-/// Returns the identifiers of all sessions in parts that they share.
-pub type RosterFn = fn(&mut dyn Parts) -> Result<Vec<String>>;
-/// Returns the home directory of a program, by the variables of the environment.
-pub type HomeFn = fn(&dyn Fn(&str) -> Option<String>) -> Option<String>;
-/// Returns the path of a session's main part below the folder of all sessions, without its ending;
-/// `/` is before and between its pieces, each of which must be a plain name.
-pub type NativeFn = fn(&Named<'_>) -> String;
-/// Returns the words of a command that continues the session with this identifier in this file.
-pub type CommandFn = fn(&str, &str) -> Vec<String>;
-/// Returns the place, among a session's parts by their names, of the part beside which its origin
-/// is.
-pub type MainFn = fn(&[String]) -> Option<usize>;
-/// Returns what a record is that the software adds to a session by itself, as a noun: `attachment`.
-pub type AdditionFn = fn(&Record) -> Option<&'static str>;
-/// Returns the record that gives this session this name.
-pub type RenameFn = fn(&Node, &crate::json::Json) -> Record;
-/// Returns the running totals in a record, one for each model.
-pub type TotalsFn = fn(&Record) -> Vec<Totals>;
 /// Gives a record a number behind the last one, if there is one. Returns the record's number.
 pub type NumberFn = fn(&mut Record, Option<u64>) -> Option<u64>;
 /// Checks a line that is not blank without the lines before it, so that any thread may do it, and
@@ -343,22 +238,7 @@ impl Format {
             versions,
             usual: None,
             extensions,
-            beside: &[],
-            below: &[],
-            outputs: &[],
-            side: None,
             settle: None,
-            member: None,
-            index: None,
-            earlier: |_| Vec::new(),
-            roster: None,
-            folders: &[],
-            messages: &[],
-            lists: &[],
-            home: None,
-            archives: &[],
-            in_projects: &[],
-            stem: str::to_owned,
             sniff,
             read,
             write,
@@ -368,28 +248,9 @@ impl Format {
             lacks: None,
             steps: &[],
             migrates_in_place: false,
-            context: None,
-            turns: None,
-            marks: None,
-            prompt: None,
             repair,
-            native: None,
-            command: None,
-            unresumable: "no command is known",
-            one_run: None,
-            whole_answers: false,
-            ends_at_last: false,
-            reorders: false,
-            mends: Mends::Nothing,
-            interface: Interface::ChatCompletions,
-            unanswered: turns::NO_RESULT,
-            plain: None,
-            main: None,
-            additions: None,
-            rename: None,
-            fills: &[],
-            is_ours: None,
-            totals: None,
+            files: Files::ONE,
+            agent: Agent::UNKNOWN,
             number: None,
         }
     }
@@ -414,7 +275,7 @@ impl Format {
     /// Whether entries of the format name their parents in files with which its software continues.
     #[must_use]
     pub fn links(&self) -> bool {
-        self.home.is_some() && self.versions.iter().any(|version| version.tree)
+        self.files.home.is_some() && self.versions.iter().any(|version| version.tree)
     }
 
     /// Whether a tree may be unable to express what a compaction of the format keeps: the format is
@@ -434,7 +295,7 @@ impl Format {
     /// Returns the name of the part beside which a session's origin is.
     #[must_use]
     pub fn main_of<'n>(&self, parts: &'n [String]) -> &'n str {
-        let place = self.main.map_or(Some(0), |main| main(parts));
+        let place = self.files.shared.map_or(Some(0), |shared| (shared.main)(parts));
         place.and_then(|place| parts.get(place)).map_or("", String::as_str)
     }
 

@@ -85,12 +85,12 @@ impl<'s> Session<'s> {
             first.record(&located);
         }
         let tree = first.shape.finish();
-        let reorders = |header: &Record| formats::ruling(format, &header.node).reorders;
+        let reorders = |header: &Record| formats::ruling(format, &header.node).agent.reorders;
         let reorders = first.header.as_ref().is_some_and(reorders);
         let counts = |code| code != Code::Cycle && !(reorders && code == Code::ForwardParent);
         tree.findings().filter(|found| counts(found.code)).for_each(|found| cx.report(found));
         tree.unreached()
-            .filter(|_| format.ends_at_last)
+            .filter(|_| format.agent.ends_at_last)
             .into_iter()
             .for_each(|found| cx.report(found));
         let mut labels = first.labels;

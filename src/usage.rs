@@ -130,7 +130,7 @@ impl Tally {
             self.add(Usage { cost, ..Usage::default() });
         } else if let Some(usage) = node.node(Field::Usage) {
             self.answer(node.json(Field::Group), usage);
-        } else if let Some(totals) = self.format.and_then(|format| format.totals) {
+        } else if let Some(totals) = self.format.and_then(|format| format.agent.totals) {
             totals(record).into_iter().for_each(|totals| self.run(totals));
         }
     }

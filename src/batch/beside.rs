@@ -22,11 +22,11 @@ pub struct Beside {
 /// Finds the files of a session of `format`, if the name of `path` has one of the endings of its
 /// files, or `path` is in one of the folders of its files, or a file beside its main file.
 pub fn beside(format: &Format, path: &Path) -> Beside {
-    if !format.below.is_empty() {
+    if !format.files.below.is_empty() {
         return below(format, path).unwrap_or_default();
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let ending = format.beside.iter().filter(|ending| name.ends_with(**ending));
+    let ending = format.files.beside.iter().filter(|ending| name.ends_with(**ending));
     let Some(stem) = ending.max_by_key(|ending| ending.len()).and_then(|e| name.strip_suffix(e))
     else {
         return Beside::default();
@@ -35,7 +35,7 @@ pub fn beside(format: &Format, path: &Path) -> Beside {
         let name = if place == 0 { String::new() } else { (*ending).to_owned() };
         (name, Arc::<Path>::from(path.with_file_name(format!("{stem}{ending}"))))
     };
-    let parts = format.beside.iter().enumerate().map(part);
+    let parts = format.files.beside.iter().enumerate().map(part);
     let (links, files): (Vec<_>, Vec<_>) = parts
         .filter(|(_, file)| file.is_file())
         .partition(|(_, file)| **file != *path && is_link(file));
@@ -46,7 +46,7 @@ pub fn beside(format: &Format, path: &Path) -> Beside {
 fn below(format: &Format, path: &Path) -> Option<Beside> {
     let ending = format.extensions.first()?;
     let is_below = |folder: &&Path| {
-        folder.file_name().is_some_and(|name| format.below.iter().any(|below| name == *below))
+        folder.file_name().is_some_and(|name| format.files.below.iter().any(|below| name == *below))
     };
     let main_of = |stem: &Path| {
         let mut main = stem.as_os_str().to_owned();
@@ -77,7 +77,8 @@ fn below(format: &Format, path: &Path) -> Option<Beside> {
     let own = own.map(|side| (side, Arc::<Path>::from(main.with_file_name(side))));
     let own: Vec<_> = own.collect();
     let mut found = Beside { files: vec![(String::new(), main)], links: vec![] };
-    for folder in format.below.iter().map(|folder| stem.join(folder)).filter(|f| !is_link(f)) {
+    for folder in format.files.below.iter().map(|folder| stem.join(folder)).filter(|f| !is_link(f))
+    {
         for entry in WalkDir::new(&folder).sort_by_file_name().into_iter().flatten() {
             let file = Arc::<Path>::from(entry.path());
             let part = entry.path().strip_prefix(&stem).ok().and_then(Path::to_str);
@@ -122,7 +123,7 @@ const SETTLED: Duration = Duration::from_secs(2);
 impl Sides {
     fn of(format: &Format, folder: &Path) -> Rc<Self> {
         let time = std::fs::metadata(folder).and_then(|meta| meta.modified()).ok();
-        let Some(time) = time.filter(|_| format.side.is_some()) else { return Rc::default() };
+        let Some(time) = time.filter(|_| format.files.side.is_some()) else { return Rc::default() };
         LAST.with_borrow_mut(|last| match last {
             Some((known, at, sides)) if known == folder && *at == time => Rc::clone(sides),
             _ => {
@@ -147,7 +148,7 @@ impl Sides {
                 let input = file.is_file().then(|| Input::file(file));
                 input.and_then(|input| input.and_then(head).ok()).unwrap_or_default()
             };
-            if let Some(main) = format.side.and_then(|side| side(&name, &mut head)) {
+            if let Some(main) = format.files.side.and_then(|side| side(&name, &mut head)) {
                 sides.of_main.entry(main.clone()).or_default().push(name.clone());
                 sides.mains.insert(name, main);
             }

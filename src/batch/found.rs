@@ -149,7 +149,7 @@ impl<'j> Opened<'j> {
             let Some((_, main)) = files.first() else { continue };
             // A file that the user named below a session's folder is what the user wants.
             let alone = if main == path { files.len() == 1 } else { named };
-            if alone && format.beside.is_empty() {
+            if alone && format.files.beside.is_empty() {
                 continue;
             }
             let of_format = |found: &Found| found.format.name == format.name;
@@ -280,7 +280,7 @@ pub fn files_of(path: &Arc<Path>, reading: ReadOptions, named: bool) -> Vec<Arc<
 /// Returns the session's name in the index file that contains more about the session at `path`, and
 /// the path of that file, if there is one.
 fn index(format: &Format, path: &Path) -> Option<(String, PathBuf)> {
-    let index = format.index?;
+    let index = format.files.index?;
     let path = std::path::absolute(path).ok()?;
     let index = PathBuf::from(index(&path.to_str()?.replace('\\', "/"))?);
     let name = path.file_stem()?.to_str()?.to_owned();

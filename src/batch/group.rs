@@ -93,7 +93,7 @@ impl Placed {
             Input::file(path).and_then(head).unwrap_or_default()
         };
         FORMATS.iter().find_map(|&format| {
-            let member = format.member?(text, &mut head)?;
+            let member = (format.files.shared?.member)(text, &mut head)?;
             let mut placed = Self { format, path: path.into(), home: PathBuf::new(), member };
             placed.home = placed.above(path);
             Some(placed)
@@ -135,9 +135,11 @@ impl Shared {
     fn roster(&self, home: &Path) -> Vec<String> {
         let input = Input::files(self.files.iter().cloned());
         let input = input.map(|input| input.among(self.among(home, String::new())));
-        let roster = input.and_then(|mut input| match self.format.roster {
-            Some(roster) => roster(&mut input),
-            None => Ok(Vec::new()),
+        let roster = input.and_then(|mut input| {
+            match self.format.files.shared.map(|shared| shared.roster) {
+                Some(roster) => roster(&mut input),
+                None => Ok(Vec::new()),
+            }
         });
         roster.unwrap_or_default()
     }

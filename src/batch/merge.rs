@@ -11,7 +11,7 @@ pub fn copies(jobs: Vec<Job>) -> Vec<Job> {
     // A tree at whose last entry its software continues.
     let tree = |found: &Found| {
         let version = found.format.version(found.sniffed.version);
-        found.format.ends_at_last && version.is_some_and(|version| version.tree)
+        found.format.agent.ends_at_last && version.is_some_and(|version| version.tree)
     };
     let groups = grouped(jobs.into_iter().map(|job| (identity(&job, tree), job)));
     groups.into_iter().filter_map(|(_, copies)| merge(copies)).collect()

@@ -101,7 +101,7 @@ fn nth(job: &Job, to: Kind<'_>, n: u64) -> Name {
         Kind::Format(format) => Some(format),
         Kind::Same | Kind::View(_) => None,
     };
-    let rule = format.map_or(str::to_owned as fn(&str) -> _, |to| to.stem);
+    let rule = format.map_or(str::to_owned as fn(&str) -> _, |to| to.files.stem);
     // A name that is not valid UTF-8 keeps all its bytes, and has no ending of a format.
     let (base, ending, packing) = match own.to_str() {
         Some(packed) => {
@@ -118,7 +118,7 @@ fn nth(job: &Job, to: Kind<'_>, n: u64) -> Name {
     // Files that find each other by their names cannot have another ending, and views are opened by
     // programs that read no archives.
     let alone = !matches!(to, Kind::View(_))
-        && format.is_none_or(|to| to.beside.is_empty() && to.member.is_none());
+        && format.is_none_or(|to| to.files.beside.is_empty() && to.files.shared.is_none());
     let packing = packing.filter(|_| alone);
     let stem = if n > 1 { numbered(&base, n, rule) } else { base };
     let (ending, packing) = (ending.unwrap_or_default(), packing.unwrap_or_default());
@@ -133,7 +133,7 @@ fn nth(job: &Job, to: Kind<'_>, n: u64) -> Name {
 
 /// Returns the ending of a session's main file for that of any of its files.
 fn main_ending(ending: &str) -> &str {
-    let mut formats = FORMATS.iter().map(|format| format.beside);
+    let mut formats = FORMATS.iter().map(|format| format.files.beside);
     let beside = formats.find(|beside| beside.iter().skip(1).any(|other| *other == ending));
     beside.and_then(|beside| beside.first().copied()).unwrap_or(ending)
 }

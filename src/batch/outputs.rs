@@ -39,7 +39,9 @@ impl Task {
         };
         let claims = Arc::clone(&self.claims);
         let output = Output::prepare(destination, sources, self.policy, claims)?;
-        output.completing(to.is_some_and(|to| to.format.roster.is_some())).quarantined(quarantine)
+        output
+            .completing(to.is_some_and(|to| to.format.files.shared.is_some()))
+            .quarantined(quarantine)
     }
 
     /// Returns the real path of the output folder, if the folder exists.

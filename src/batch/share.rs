@@ -153,7 +153,7 @@ mod tests {
 
     fn whole(home: &str, session: &str, bytes: u64) -> Share {
         let mut share = share(&format!("{home}/{session}"), bytes);
-        let format = FORMATS.iter().find(|format| format.member.is_some()).expect("one");
+        let format = FORMATS.iter().find(|format| format.files.shared.is_some()).expect("one");
         let among =
             Among { home: home.into(), session: session.to_owned(), copies: Copies::default() };
         let files = vec![("part".to_owned(), Arc::from(Path::new("part")))];

@@ -187,7 +187,9 @@ fn is_lone_output(path: &Path, root: &Path) -> bool {
     let inside = path.strip_prefix(root).ok().and_then(Path::parent);
     inside.into_iter().flat_map(Path::ancestors).any(|folder| {
         let named = |format: &&&Format| {
-            folder.file_name().is_some_and(|name| format.outputs.iter().any(|own| name == *own))
+            folder
+                .file_name()
+                .is_some_and(|name| format.files.outputs.iter().any(|own| name == *own))
         };
         FORMATS.iter().find(named).is_some_and(|format| {
             let mut main = folder_of(&root.join(folder)).as_os_str().to_owned();

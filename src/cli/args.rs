@@ -132,7 +132,9 @@ impl Writing {
             return Err(Stop::usage("`--layout native` names files below `--out-dir DIR`"));
         };
         match to {
-            Some(Spec { format, .. }) if format.member.is_some() || format.native.is_some() => {
+            Some(Spec { format, .. })
+                if format.files.shared.is_some() || format.files.native.is_some() =>
+            {
                 Ok(Place::Native(folder.clone()))
             }
             Some(Spec { format, .. }) => {

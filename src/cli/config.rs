@@ -291,7 +291,7 @@ fn rows(settings: &Settings, file: &str) -> Vec<(String, Value, String)> {
     let of = |name: &str| std::env::var(name).ok();
     for format in FORMATS {
         let named = settings.home(format.name);
-        let own = || format.home.and_then(|home| home(&of)).map(PathBuf::from);
+        let own = || format.files.home.and_then(|home| home(&of)).map(PathBuf::from);
         let from = if named.is_some() { file } else { "default" };
         if let Some(home) = named.or_else(own) {
             let home = json!(home.to_string_lossy());
@@ -307,7 +307,7 @@ pub fn home(format: &crate::format::Format) -> Result<Option<PathBuf>, Stop> {
         return Ok(Some(named));
     }
     let of = |name: &str| std::env::var(name).ok();
-    Ok(format.home.and_then(|home| home(&of)).map(PathBuf::from))
+    Ok(format.files.home.and_then(|home| home(&of)).map(PathBuf::from))
 }
 
 /// Whether the command of these arguments uses the settings. The other commands also work with a

@@ -61,9 +61,9 @@ impl Args {
             );
             return Err(Stop::usage(printable(&message)));
         }
-        if format.command.is_none() {
+        if format.agent.command.is_none() {
             let name = format.name;
-            let reason = format.unresumable;
+            let reason = format.agent.unresumable;
             let message =
                 format!("{name} cannot resume it: {reason}; see `copyist convert --to {name}`");
             return Err(Stop::usage(message));

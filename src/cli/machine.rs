@@ -177,7 +177,7 @@ fn nothing(name: &str) -> Stop {
 
 /// Returns the words of the command that resumes a session.
 pub fn words(format: &Format, id: &str, path: &Path) -> Vec<String> {
-    format.command.map(|command| command(id, &path.to_string_lossy())).unwrap_or_default()
+    format.agent.command.map(|command| command(id, &path.to_string_lossy())).unwrap_or_default()
 }
 
 /// Returns the command line that resumes a session.
@@ -192,7 +192,9 @@ pub fn resume_at(path: &Path, format: &'static Format) -> Result<Option<String>,
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let by_path = words(format, "", &path).iter().any(|word| Path::new(word) == path);
     let home = config::home(format)?;
-    if format.command.is_none() || !(by_path || home.is_some_and(|home| path.starts_with(home))) {
+    if format.agent.command.is_none()
+        || !(by_path || home.is_some_and(|home| path.starts_with(home)))
+    {
         return Ok(None);
     }
     let summary = beginning_at(&path, format);

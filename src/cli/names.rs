@@ -141,7 +141,7 @@ pub fn dialect() -> impl TypedValueParser<Value = &'static Format> {
 }
 
 fn dialects() -> impl Iterator<Item = &'static Format> {
-    FORMATS.iter().copied().filter(|format| format.plain.is_some())
+    FORMATS.iter().copied().filter(|format| format.agent.plain.is_some())
 }
 
 /// Returns the parser for the name of a code. An unknown code is refused later, when it is looked

@@ -58,7 +58,7 @@ impl Ahead {
         let Record { kind, node } = &located.value;
         if *kind == Kind::Session {
             if self.rules.is_none() {
-                let open = ruling(self.format, node).context;
+                let open = ruling(self.format, node).agent.context;
                 self.rules = open.map(|open| open(&located.value));
             } else if node.fields().any(|field| !LATE.contains(&field)) {
                 return false;

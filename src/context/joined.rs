@@ -76,8 +76,11 @@ impl Joined {
     /// Begins joining for an interface that accepts consecutive answers as they are. The `format`
     /// is that of the software that sends the messages.
     pub fn waiting(format: &Format) -> Self {
-        let unanswered = (format.mends != Mends::Nothing).then_some(format.unanswered);
-        Self::new(true, Rules { tree: false, moves: true, drops: format.mends.pairs(), unanswered })
+        let unanswered = (format.agent.mends != Mends::Nothing).then_some(format.agent.unanswered);
+        Self::new(
+            true,
+            Rules { tree: false, moves: true, drops: format.agent.mends.pairs(), unanswered },
+        )
     }
 
     /// Begins joining for a comparison. What only one software adds or leaves out does not count:

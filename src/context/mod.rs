@@ -231,7 +231,7 @@ fn look(
     quiet: &Cx<'_>,
     seen: &mut dyn FnMut(Json),
 ) -> Result<(Box<dyn Context>, Route)> {
-    let Some(open) = ruling(session.format(), &session.header().node).context else {
+    let Some(open) = ruling(session.format(), &session.header().node).agent.context else {
         let message = format!("{} does not define what is sent to a model", session.format().name);
         return Err(Error::request(Code::NoContext, message));
     };

@@ -29,7 +29,7 @@ pub fn run(
     let first = format.records(parts, &quiet)?.next().transpose()?.map(|first| first.value);
     let header = first.unwrap_or_else(|| Record::new(Kind::Session));
     let rules = ruling(format, &header.node);
-    let (Some(prompt), Some(context)) = (rules.prompt, rules.context) else {
+    let (Some(prompt), Some(context)) = (rules.agent.prompt, rules.agent.context) else {
         let message = format!("{} keeps no requests of runs", rules.name);
         return Err(Error::request(Code::NoContext, message));
     };

@@ -26,14 +26,14 @@ pub fn check(opened: Opened<'_>, cx: &Cx<'_>) -> Result<Option<u64>> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let format = ruling(opened.session.format(), &opened.session.header().node);
-    if format.context.is_none() || format.mends == Mends::Everything {
+    if format.agent.context.is_none() || format.agent.mends == Mends::Everything {
         return Ok(None);
     }
     let mut messages = opened.messages(&quiet)?;
-    let interface = messages.context.interface().unwrap_or(format.interface);
+    let interface = messages.context.interface().unwrap_or(format.agent.interface);
     let api = if interface == Interface::AnthropicMessages { Api::Anthropic } else { Api::OpenAi };
     let mut sending = Sending::new(Some(api), messages.context.as_ref(), format);
-    let mut checking = Checking::new(cx, format.mends, interface);
+    let mut checking = Checking::new(cx, format.agent.mends, interface);
     let omits = messages.context.corrections().is_some();
     let (mut ready, mut count) = (Vec::new(), 0);
     while let Some(message) = messages.next() {

@@ -28,7 +28,8 @@ impl Forks {
     /// Begins a session; `None` unless they are needed: only for a tree of another format that has
     /// whole answers.
     pub fn begin(from: &Format, to: Spec) -> Option<Self> {
-        let needed = to.version().tree && to.format.whole_answers && from.name != to.format.name;
+        let needed =
+            to.version().tree && to.format.agent.whole_answers && from.name != to.format.name;
         let before = Json::constant("null");
         needed.then(|| Self { nodes: HashSet::new(), before, to: to.format.name, is_own: false })
     }

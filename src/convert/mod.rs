@@ -148,7 +148,7 @@ fn restore(restored: Restored, to: Spec, sink: &mut dyn Sink, cx: &Cx<'_>) -> Re
     }
     cx.log.take_over(findings);
     let Unpacked { format, version, parts } = &mut source;
-    if sink.is_native() && format.native.is_none() && copies(format, *version, to) {
+    if sink.is_native() && format.files.native.is_none() && copies(format, *version, to) {
         let own = Spec { format, version: format.version(*version) };
         let (options, log) = (header.reading(&options), Log::default());
         let quiet = Cx { options: &options, log: &log };
@@ -175,7 +175,7 @@ fn plainly(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
-    let named = to.format.native.filter(|_| sink.is_native());
+    let named = to.format.files.native.filter(|_| sink.is_native());
     written((from, version), to, parts, sink, named, cx)
 }
 
@@ -366,7 +366,7 @@ fn moved<'a>(reader: Reader<'a>, native: Option<Native>, cx: &'a Cx<'a>) -> Read
         return reader;
     }
     // A stream may come from any format.
-    let names = FORMATS.iter().flat_map(|format| format.folders).copied();
+    let names = FORMATS.iter().flat_map(|format| format.files.folders).copied();
     let moves = relocate::Moves { maps, names: names.collect(), native };
     Box::new(reader.map(move |mut item| {
         item.iter_mut().for_each(|located| moves.record(&mut located.value));

@@ -18,7 +18,7 @@ pub struct Native {
 impl Native {
     /// Returns the naming of the target's software, where outputs are named by it.
     pub fn of(to: Spec, is_native: bool) -> Option<Self> {
-        let named = to.format.native.filter(|_| is_native)?;
+        let named = to.format.files.native.filter(|_| is_native)?;
         Some(Self { named, version: to.version().number })
     }
 

@@ -271,7 +271,7 @@ fn finish(to: Spec, mut stage: Stage<'_>, cx: &Cx<'_>) -> Result<()> {
         let message = format!("another output has the name {name} and was not replaced");
         cx.report(Diagnostic::new(Code::OtherOutput, message));
     }
-    let named = to.format.native.filter(|_| stage.is_native());
+    let named = to.format.files.native.filter(|_| stage.is_native());
     let name = native(to, named, &mut stage, cx)?;
     stage.finish(name)
 }

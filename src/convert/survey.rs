@@ -186,5 +186,5 @@ impl Look {
 fn rules(session: &Record, to: Spec) -> Option<(ContextFn, bool)> {
     let source = Spec::of(&session.node).format;
     let other = source.name != to.format.name;
-    Some((source.context?, other))
+    Some((source.agent.context?, other))
 }

@@ -376,7 +376,8 @@ impl<'a> Work<'a> {
     /// Reports a session that copyist made of another one: a session with its origin does not come
     /// here as a file.
     fn report_missing_origin(&self, session: &Record) {
-        if self.source.is_none() && self.from.is_ours.is_some_and(|ours| ours(&session.node)) {
+        let is_ours = self.from.agent.is_ours.filter(|_| self.source.is_none());
+        if is_ours.is_some_and(|is_ours| is_ours(&session.node)) {
             let message = "copyist made this file, and its origin is not beside it";
             self.cx.report(Diagnostic::new(Code::OriginMissing, message));
         }
@@ -388,17 +389,16 @@ impl<'a> Work<'a> {
             self.source = record.node.text(Field::Source);
         }
         let name = self.source.as_deref().unwrap_or_default().split('@').next();
-        let held = [self.to.format.name, canonical::FORMAT.name];
-        if held.contains(&name.unwrap_or_default()) || self.to.format.name == canonical::FORMAT.name
-        {
+        let (to, stream) = (self.to.format.name, canonical::FORMAT.name);
+        if [to, stream].contains(&name.unwrap_or_default()) || to == stream {
             return;
         }
         let responses = self.to.version().kinds.contains(&Kind::Response);
-        let joins = self.to.format.whole_answers;
+        let joins = self.to.format.agent.whole_answers;
         let forks = std::mem::take(&mut self.forks);
         let ruling = ruling(self.from, &record.node);
         let rules = rules(ruling, self.to);
-        self.tokens = self.tokens.take().or(ruling.totals.map(Tokens::new));
+        self.tokens = self.tokens.take().or(ruling.agent.totals.map(Tokens::new));
         self.turns.get_or_insert_with(|| Turns::new(rules, Rc::clone(&forks)));
         self.answers.get_or_insert_with(|| Answers::new(joins, responses, forks));
         if let Some(Value::Node(file)) = record.node.take(Field::File) {
@@ -429,10 +429,10 @@ fn complete(session: &mut Record, options: &Options) {
 /// Returns the rules for turns of a source in another format: what the software of the source mends
 /// itself and that of the target does not.
 fn rules(from: &Format, to: Spec) -> Rules {
-    let (tree, mends) = (to.version().tree, to.format.mends);
+    let (tree, mends) = (to.version().tree, to.format.agent.mends);
     let moves = !mends.pairs();
-    let completes = mends == Mends::Nothing && from.mends != Mends::Nothing;
-    let drops = moves && from.mends.pairs();
+    let completes = mends == Mends::Nothing && from.agent.mends != Mends::Nothing;
+    let drops = moves && from.agent.mends.pairs();
     Rules { tree, moves, drops, unanswered: completes.then_some(NO_RESULT) }
 }
 
@@ -444,7 +444,7 @@ fn read<'a>(
     cx: &'a Cx<'a>,
 ) -> Result<Reader<'a>> {
     let reader = crate::formats::named(from, from.records(parts, cx)?, cx);
-    let reader = match from.plain.filter(|_| cx.options.plain) {
+    let reader = match from.agent.plain.filter(|_| cx.options.plain) {
         Some(plain) => plain(reader),
         None => reader,
     };

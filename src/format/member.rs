@@ -17,7 +17,7 @@ impl Format {
     /// Whether sessions share the part of this name.
     #[must_use]
     pub fn is_shared(&self, name: &str) -> bool {
-        let member = self.member.and_then(|member| member(name, &mut Vec::new));
+        let member = self.files.shared.and_then(|shared| (shared.member)(name, &mut Vec::new));
         member.is_some_and(|member| member.session.is_none())
     }
 }

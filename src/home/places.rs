@@ -34,7 +34,7 @@ pub fn places(
     let mut all = Vec::new();
     for format in formats() {
         let Some(home) = home(format) else { continue };
-        let archives = format.archives.iter().map(|archive| below(&home, archive));
+        let archives = format.files.archives.iter().map(|archive| below(&home, archive));
         let paths = std::iter::once(home.clone()).chain(archives);
         all.extend(paths.map(|path| Place { path, format: Some(format), project: None }));
     }
@@ -57,7 +57,7 @@ pub fn in_projects<'p>(
     let mut all = Vec::new();
     for project in projects {
         for format in formats() {
-            for folder in format.in_projects {
+            for folder in format.files.in_projects {
                 let (path, project) = (project.join(folder), Some(project.to_owned()));
                 if path.canonicalize().is_ok_and(|real| seen.insert(real)) {
                     all.push(Place { path, format: Some(format), project });

@@ -124,14 +124,14 @@ fn joined(place: &Place, jobs: Vec<Job>) -> Vec<Candidate<'_>> {
 /// Returns the file with further data about the session at this path.
 fn index(path: &Path) -> impl Iterator<Item = PathBuf> {
     let text = path.to_string_lossy().replace('\\', "/");
-    FORMATS.iter().filter_map(move |format| format.index?(&text)).map(PathBuf::from)
+    FORMATS.iter().filter_map(move |format| format.files.index?(&text)).map(PathBuf::from)
 }
 
 /// Returns the main file of the session whose own folder contains this file.
 fn main_above(path: &Path, place: &Place, mains: &HashSet<Arc<Path>>) -> Option<Arc<Path>> {
-    for format in FORMATS.iter().filter(|format| !format.below.is_empty()) {
+    for format in FORMATS.iter().filter(|format| !format.files.below.is_empty()) {
         for folder in path.ancestors().skip(1).take_while(|folder| *folder != place.path) {
-            if !format.below.iter().any(|below| folder.ends_with(below)) {
+            if !format.files.below.iter().any(|below| folder.ends_with(below)) {
                 continue;
             }
             let mut main = folder.parent()?.as_os_str().to_owned();
@@ -209,5 +209,7 @@ fn is_beside(job: &Job) -> bool {
         let head = |mut input: Input| input.head().map(|(bytes, _)| bytes.to_vec());
         Input::file(Arc::clone(path)).and_then(head).unwrap_or_default()
     };
-    FORMATS.iter().any(|format| format.side.is_some_and(|side| side(name, &mut head).is_some()))
+    FORMATS
+        .iter()
+        .any(|format| format.files.side.is_some_and(|side| side(name, &mut head).is_some()))
 }

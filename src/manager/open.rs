@@ -171,7 +171,7 @@ impl Session {
             version: self.version.number,
             nth: 1,
         };
-        let native = self.format.native.map(|native| native(&named));
+        let native = self.format.files.native.map(|native| native(&named));
         let name = native.as_deref().and_then(|path| path.rsplit('/').next()).unwrap_or(&id);
         let ending = self.format.extensions.first().copied().unwrap_or_default();
         folder.join(format!("{name}{ending}"))

@@ -393,7 +393,8 @@ fn merged(
     let linear = source_format.is_some_and(|source_format| !source_format.version().tree);
     let forks = !branching && branches::forks(now, &added)?;
     let takes_back = source_format.filter(|_| branching);
-    let turns = takes_back.and_then(|spec| spec.format.turns?(spec.version().number));
+    let turns =
+        takes_back.and_then(|spec| (spec.format.agent.rewind?.turns)(spec.version().number));
     let mut abandoned = Abandoned::default();
     if forks || (parent_links.tree || parent_links.names_new_leaf()) && linear {
         let kinds = (branching, turns.is_some());

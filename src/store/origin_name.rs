@@ -32,7 +32,7 @@ pub fn origin_of_moved(file: &Path, format: &Format) -> PathBuf {
     }
     let file = std::path::absolute(file).ok();
     let path = file.and_then(|file| Some(file.to_str()?.replace(MAIN_SEPARATOR, "/")));
-    let earlier = path.map(|path| (format.earlier)(&path)).unwrap_or_default();
+    let earlier = path.map(|path| (format.files.earlier)(&path)).unwrap_or_default();
     let mut origins = earlier.into_iter().map(|path| origin_of(Path::new(&path)));
     origins.find(is_there).unwrap_or(beside)
 }

@@ -61,7 +61,7 @@ pub fn inputs_below(folder: &Path) -> Vec<PathBuf> {
 fn main_of(path: &Path) -> Option<PathBuf> {
     let name = name(path);
     let main = |format: &Format| {
-        let (first, others) = format.beside.split_first()?;
+        let (first, others) = format.files.beside.split_first()?;
         let stem = others.iter().find_map(|ending| name.strip_suffix(ending))?;
         Some(path.with_file_name(format!("{stem}{first}"))).filter(|main| main.is_file())
     };
@@ -76,21 +76,22 @@ const SEVERAL: &[u8] = b"\0several files\n";
 pub fn session(path: &Path) -> Vec<u8> {
     let mut all = vec![(String::new(), read(path))];
     let name = name(path);
-    for format in FORMATS.iter().filter(|format| !format.beside.is_empty()) {
-        let endings = format.beside.split_first().expect("endings").1;
+    for format in FORMATS.iter().filter(|format| !format.files.beside.is_empty()) {
+        let endings = format.files.beside.split_first().expect("endings").1;
         if let Some(ending) = endings.iter().find(|ending| name.ends_with(**ending)) {
             all[0].0 = (*ending).to_owned();
         }
-        let Some(stem) = name.strip_suffix(format.beside[0]) else { continue };
+        let Some(stem) = name.strip_suffix(format.files.beside[0]) else { continue };
         for ending in endings {
             let file = path.with_file_name(format!("{stem}{ending}"));
             all.extend(file.is_file().then(|| ((*ending).to_owned(), read(&file))));
         }
     }
-    for format in FORMATS.iter().filter(|format| !format.below.is_empty()) {
+    for format in FORMATS.iter().filter(|format| !format.files.below.is_empty()) {
         let Some(stem) = name.strip_suffix(format.extensions[0]) else { continue };
         let stem = path.with_file_name(stem);
-        for folder in format.below.iter().map(|below| stem.join(below)).filter(|f| f.is_dir()) {
+        for folder in format.files.below.iter().map(|below| stem.join(below)).filter(|f| f.is_dir())
+        {
             let part =
                 |file: &Path| format!("/{}", file.strip_prefix(&stem).expect("below").display());
             all.extend(files(&folder).iter().map(|file| (part(file), read(file))));

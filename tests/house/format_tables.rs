@@ -43,13 +43,13 @@ fn usual(format: &'static Format) -> &'static Version {
 /// Folders in which the agent keeps sessions, without variables that name others.
 fn places(format: &Format) -> String {
     let home = |name: &str| (name == "HOME").then(|| "~".to_owned());
-    let home = format.home.and_then(|place| place(&home));
-    let archives = format.archives.iter().filter_map(|archive| {
+    let home = format.files.home.and_then(|place| place(&home));
+    let archives = format.files.archives.iter().filter_map(|archive| {
         let above = home.as_deref()?.rsplit_once('/')?.0;
         Some(format!("{above}/{}", archive.strip_prefix("../")?))
     });
     let folders: Vec<_> = home.iter().cloned().chain(archives).collect();
-    let projects = quoted(format.in_projects.iter().copied());
+    let projects = quoted(format.files.in_projects.iter().copied());
     match (folders.as_slice(), projects.as_str()) {
         ([], "") => "anywhere".to_owned(),
         ([], projects) => format!("{projects} in the folder of a project"),
@@ -63,11 +63,11 @@ fn migration(format: &Format, version: &Version) -> String {
 }
 
 fn resumed(format: &Format) -> Option<String> {
-    Some(format!("`{}`", format.command?("ID", "FILE").join(" ")))
+    Some(format!("`{}`", format.agent.command?("ID", "FILE").join(" ")))
 }
 
 fn moves(format: &Format) -> bool {
-    format.home.is_some() || !format.in_projects.is_empty()
+    format.files.home.is_some() || !format.files.in_projects.is_empty()
 }
 
 fn versions(format: &'static Format) -> String {
@@ -105,7 +105,7 @@ fn abilities(format: &'static Format) -> String {
             }
         }),
         ("`continue` into it", {
-            resumed(format).unwrap_or_else(|| format!("no: {}", format.unresumable))
+            resumed(format).unwrap_or_else(|| format!("no: {}", format.agent.unresumable))
         }),
         ("`append`", {
             let how =
@@ -114,7 +114,7 @@ fn abilities(format: &'static Format) -> String {
         }),
         ("`move`", if moves(format) { "yes" } else { "no: no agent keeps such files" }.to_owned()),
         ("a model's interface", {
-            let name = match format.interface {
+            let name = match format.agent.interface {
                 Interface::AnthropicMessages => "Anthropic's Messages",
                 Interface::OpenAiResponses => "OpenAI's Responses",
                 Interface::ChatCompletions => "Chat Completions",

@@ -96,8 +96,8 @@ fn everything_that_reads_reads_them() {
         let file = name(&path);
         // A session in several files is found by their names.
         let several = FORMATS.iter().any(|format| {
-            !format.beside.is_empty() && common::session(&path).starts_with(b"\0several")
-                || format.member.is_some() && file.starts_with("state")
+            !format.files.beside.is_empty() && common::session(&path).starts_with(b"\0several")
+                || format.files.shared.is_some() && file.starts_with("state")
         });
         if several {
             continue;

@@ -27,7 +27,8 @@ use crate::diagnostic::Log;
 use crate::dialect::anthropic::context;
 use crate::error::Result;
 use crate::format::{
-    Confidence, Cx, Format, Head, Mends, Named, Parts, Piece, Required, Sniffed, Version,
+    Agent, Confidence, Cx, Files, Format, Head, Mends, Named, Parts, Piece, Required, Sniffed,
+    Version,
 };
 use crate::json::{Cursor, without_nan};
 use crate::lines::{BOM, Lines, utf8};
@@ -43,22 +44,28 @@ const NAME: &str = "agent-orchestrator";
 /// Entry of the format in the table of formats.
 pub static FORMAT: Format = Format {
     aliases: &["ao"],
-    unresumable: "its files are logs, and the conversation is a session of Claude Code: `continue \
-                  --in claude-code`",
-    in_projects: &[SESSIONS],
-    folders: &["cwd", "project_dir", "agents_dir"],
-    messages: &["content", "message", "tool_use_result", "result"],
-    beside: &[".jsonl", meta::ENDING, meta::TEMPORARY],
-    stem,
     pieces: Some(pieces),
-    // A log begins with its session and is never cut, so its messages are the conversation. The
-    // form to which Claude Code compacts it is in Claude Code's own transcript only.
-    context: Some(context::open),
-    mends: Mends::Everything,
-    native: Some(native),
     append: Some(append::open),
-    additions: Some(additions::addition),
-    fills: additions::FILLS,
+    files: Files {
+        in_projects: &[SESSIONS],
+        folders: &["cwd", "project_dir", "agents_dir"],
+        messages: &["content", "message", "tool_use_result", "result"],
+        beside: &[".jsonl", meta::ENDING, meta::TEMPORARY],
+        stem,
+        native: Some(native),
+        ..Files::ONE
+    },
+    agent: Agent {
+        unresumable: "its files are logs, and the conversation is a session of Claude Code: `continue \
+                      --in claude-code`",
+        // A log begins with its session and is never cut, so its messages are the conversation. The
+        // form to which Claude Code compacts it is in Claude Code's own transcript only.
+        context: Some(context::open),
+        mends: Mends::Everything,
+        additions: Some(additions::addition),
+        fills: additions::FILLS,
+        ..Agent::UNKNOWN
+    },
     ..Format::new(Required {
         name: NAME,
         summary: "session pairs of claude-agent-orchestrator, and what `claude -p` prints (JSON Lines)",

@@ -20,7 +20,8 @@ pub use write::{line, line_of, normal_line_of, object_of};
 
 use crate::error::Result;
 use crate::format::{
-    ByteLines, Confidence, Cx, Format, Head, Plane, Required, Sniffed, Target, Version, no_header,
+    Agent, ByteLines, Confidence, Cx, Format, Head, Plane, Required, Sniffed, Target, Version,
+    no_header,
 };
 use crate::lines::Line;
 use crate::mapping::Source;
@@ -33,7 +34,7 @@ use bytes::Bytes;
 pub static FORMAT: Format = Format {
     aliases: &["copyist"],
     plane: Some(ByteLines { check, many: None, leads: |_| false, open }),
-    context: Some(context::open),
+    agent: Agent { context: Some(context::open), ..Agent::UNKNOWN },
     ..Format::new(Required {
         name: "canonical",
         summary: "the stream of records to which every format is mapped (JSON Lines)",

@@ -49,7 +49,9 @@ mod upgrade;
 mod wire;
 mod write;
 
-use crate::format::{Format, Interface, List, Mends, Named, Required, Step, Totals, Version};
+use crate::format::{
+    Agent, Files, Format, Interface, List, Mends, Named, Required, Step, Totals, Version,
+};
 use crate::ids;
 use crate::json::Json;
 use crate::record::{Field, Kind, Record};
@@ -60,9 +62,6 @@ const NAME: &str = "claude-code";
 pub static FORMAT: Format = Format {
     aliases: &["claude", "cc"],
     usual: Some(about::SECOND),
-    below: wire::FOLDERS,
-    outputs: wire::OUTPUTS,
-    side: Some(files::side),
     settle: Some(opening::settle),
     steps: &[Step {
         from: about::FIRST,
@@ -70,27 +69,36 @@ pub static FORMAT: Format = Format {
         summary: "sub-agents get files of their own, messages what every release needs",
     }],
     migrates_in_place: true,
-    folders: &["cwd", "workingDirectory", "realParentDir"],
-    messages: &["message", "toolUseResult", "content", "rendered"],
-    lists: &[
-        List { path: "../history.jsonl", members: &["project"], keyed: &[] },
-        List { path: "../.claude.json", members: &[], keyed: &["projects"] },
-        List { path: "../../.claude.json", members: &[], keyed: &["projects"] },
-    ],
-    home: Some(home),
     append: Some(append::open),
-    // By the rules of release 2.1.332: the path to the leaf, which begins at the last compaction.
-    // What the program renders again (attachments) is not contained.
-    context: Some(context::open),
-    reorders: true,
-    mends: Mends::Calls,
-    interface: Interface::AnthropicMessages,
-    native: Some(native),
-    totals: Some(totals),
-    command: Some(|id, _| ["claude", "--resume", id].map(str::to_owned).to_vec()),
-    additions: Some(additions::addition),
-    rename: Some(additions::title),
-    fills: additions::FILLS,
+    files: Files {
+        below: wire::FOLDERS,
+        outputs: wire::OUTPUTS,
+        side: Some(files::side),
+        folders: &["cwd", "workingDirectory", "realParentDir"],
+        messages: &["message", "toolUseResult", "content", "rendered"],
+        lists: &[
+            List { path: "../history.jsonl", members: &["project"], keyed: &[] },
+            List { path: "../.claude.json", members: &[], keyed: &["projects"] },
+            List { path: "../../.claude.json", members: &[], keyed: &["projects"] },
+        ],
+        home: Some(home),
+        native: Some(native),
+        ..Files::ONE
+    },
+    agent: Agent {
+        // By the rules of release 2.1.332: the path to the leaf, which begins at the last compaction.
+        // What the program renders again (attachments) is not contained.
+        context: Some(context::open),
+        reorders: true,
+        mends: Mends::Calls,
+        interface: Interface::AnthropicMessages,
+        totals: Some(totals),
+        command: Some(|id, _| ["claude", "--resume", id].map(str::to_owned).to_vec()),
+        additions: Some(additions::addition),
+        rename: Some(additions::title),
+        fills: additions::FILLS,
+        ..Agent::UNKNOWN
+    },
     ..Format::new(Required {
         name: NAME,
         summary: "transcripts of Claude Code (JSON Lines)",

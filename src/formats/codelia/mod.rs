@@ -45,7 +45,8 @@ mod write;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{
-    Cx, Format, Mends, Parts, Piece, Reader, Required, Sink, Version, Writer, no_session,
+    Agent, Cx, Files, Format, Mends, Parts, Piece, Reader, Required, Shared, Sink, Version, Writer,
+    no_session,
 };
 use crate::framing::{FramedLines, Framing};
 use crate::json::Cursor;
@@ -74,20 +75,28 @@ const FOLDERS: &[&str] = &[
 pub static FORMAT: Format = Format {
     // Every release reads both stores; the older one needs no database.
     usual: Some(1),
-    member: Some(names::member),
-    roster: Some(read::roster),
-    folders: FOLDERS,
-    messages: &["messages", "message", "content", "arguments", "output", "event", "input"],
-    home: Some(names::home),
-    unresumable: "its runtime gets the identifier of a session with each run, and no command is known \
-                  that names one",
     pieces: Some(pieces),
-    context: Some(context::open),
-    mends: Mends::Calls,
-    prompt: Some(prompt::open),
-    one_run: Some("run"),
-    main: Some(names::main),
-    additions: Some(additions::addition),
+    files: Files {
+        shared: Some(Shared {
+            member: names::member,
+            roster: read::roster,
+            main: names::main,
+            one_run: "run",
+        }),
+        folders: FOLDERS,
+        messages: &["messages", "message", "content", "arguments", "output", "event", "input"],
+        home: Some(names::home),
+        ..Files::ONE
+    },
+    agent: Agent {
+        unresumable: "its runtime gets the identifier of a session with each run, and no command is known \
+                      that names one",
+        context: Some(context::open),
+        mends: Mends::Calls,
+        prompt: Some(prompt::open),
+        additions: Some(additions::addition),
+        ..Agent::UNKNOWN
+    },
     ..Format::new(Required {
         name: NAME,
         summary: "runs and session state of Codelia (JSON Lines)",

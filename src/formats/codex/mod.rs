@@ -44,7 +44,8 @@ mod wire;
 mod write;
 
 use crate::format::{
-    Confidence, Format, Head, Interface, Mends, Named, Required, Sniffed, Step, Version,
+    Agent, Confidence, Files, Format, Head, Interface, Mends, Named, Required, Rewind, Sniffed,
+    Step, Version,
 };
 use crate::json::{Json, text};
 use crate::record::{Field, Kind};
@@ -57,29 +58,42 @@ const NAME: &str = "codex";
 pub static FORMAT: Format = Format {
     aliases: &["codex-cli"],
     usual: Some(2),
-    home: Some(home),
-    archives: &["../archived_sessions"],
-    earlier,
-    folders: &["cwd", "workspace_roots", "runtime_workspace_roots", "writable_roots"],
-    messages: &["content", "arguments", "input", "output", "action", "item", "replacement_history"],
     steps: &[
         Step { from: 1, to: 2, summary: "lines get a time, a type and a payload, and events" },
         Step { from: 2, to: 3, summary: "lines get numbers, and events the form of items" },
     ],
     migrates_in_place: true,
-    context: Some(context::open),
-    turns: Some(rewind::turns),
-    marks: Some(&marks::MARKS),
-    mends: Mends::CallsAndImages,
-    interface: Interface::OpenAiResponses,
-    unanswered: items::ABORTED,
-    native: Some(native),
     append: Some(append::open),
-    command: Some(|id, _| ["codex", "resume", id].map(str::to_owned).to_vec()),
-    additions: Some(additions::addition),
-    is_ours: Some(foreign::is_ours),
-    totals: Some(usage::totals),
     number: Some(line::number),
+    files: Files {
+        home: Some(home),
+        archives: &["../archived_sessions"],
+        earlier,
+        folders: &["cwd", "workspace_roots", "runtime_workspace_roots", "writable_roots"],
+        messages: &[
+            "content",
+            "arguments",
+            "input",
+            "output",
+            "action",
+            "item",
+            "replacement_history",
+        ],
+        native: Some(native),
+        ..Files::ONE
+    },
+    agent: Agent {
+        context: Some(context::open),
+        rewind: Some(Rewind { turns: rewind::turns, marks: &marks::MARKS }),
+        mends: Mends::CallsAndImages,
+        interface: Interface::OpenAiResponses,
+        unanswered: items::ABORTED,
+        command: Some(|id, _| ["codex", "resume", id].map(str::to_owned).to_vec()),
+        additions: Some(additions::addition),
+        is_ours: Some(foreign::is_ours),
+        totals: Some(usage::totals),
+        ..Agent::UNKNOWN
+    },
     ..Format::new(Required {
         name: NAME,
         summary: "rollouts of the Codex CLI (JSON Lines)",

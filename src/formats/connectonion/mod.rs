@@ -16,8 +16,8 @@ mod run;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{
-    Confidence, Cx, Format, Head, Named, Parts, Piece, Reader, Required, Sink, Sniffed, Step,
-    Version, Writer,
+    Agent, Confidence, Cx, Files, Format, Head, Named, Parts, Piece, Reader, Required, Sink,
+    Sniffed, Step, Version, Writer,
 };
 use crate::json::Json;
 use crate::position::{Located, Position};
@@ -39,9 +39,6 @@ const EXPANSION: u64 = 8 << 20;
 /// The format's entry in the table of formats.
 pub static FORMAT: Format = Format {
     aliases: &["co"],
-    unresumable: "an agent adds its messages to such a file and never reads those that are there",
-    index: Some(run::summary_of),
-    in_projects: &[".co/sessions", ".co/evals"],
     pieces: Some(pieces),
     steps: &[
         Step {
@@ -55,10 +52,19 @@ pub static FORMAT: Format = Format {
             summary: "a run file contains only the messages; the other data of the turns is lost",
         },
     ],
-    context: Some(context::open),
-    native: Some(native),
-    whole_answers: true,
-    additions: Some(additions::addition),
+    files: Files {
+        index: Some(run::summary_of),
+        in_projects: &[".co/sessions", ".co/evals"],
+        native: Some(native),
+        ..Files::ONE
+    },
+    agent: Agent {
+        unresumable: "an agent adds its messages to such a file and never reads those that are there",
+        context: Some(context::open),
+        whole_answers: true,
+        additions: Some(additions::addition),
+        ..Agent::UNKNOWN
+    },
     ..Format::new(Required {
         name: NAME,
         summary: "session files of ConnectOnion (YAML)",

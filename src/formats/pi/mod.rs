@@ -41,7 +41,7 @@ mod writer;
 
 use crate::context_rules::NO_RESULT;
 use crate::format::{
-    Confidence, Format, Head, Interface, Mends, Named, Required, Sniffed, Version,
+    Agent, Confidence, Files, Format, Head, Interface, Mends, Named, Required, Sniffed, Version,
 };
 use crate::json::text;
 use crate::members::Scan;
@@ -53,22 +53,28 @@ const NAME: &str = "pi";
 /// Row of the table of formats for pi.
 pub static FORMAT: Format = Format {
     aliases: &["pi-mono"],
-    folders: &["cwd", "parentSession"],
-    messages: &["message", "content", "details", "data"],
-    home: Some(home),
     lacks: Some(lacks),
     plane: Some(steps::BY_LINES),
     steps: steps::STEPS,
-    context: Some(context::open),
-    native: Some(native),
-    command: Some(|_, path| ["pi", "--session", path].map(str::to_owned).to_vec()),
-    whole_answers: true,
-    ends_at_last: true,
-    mends: Mends::OpenCalls,
-    interface: Interface::AnthropicMessages,
-    unanswered: NO_RESULT,
-    plain: Some(dialect::plain),
-    additions: Some(additions::addition),
+    files: Files {
+        folders: &["cwd", "parentSession"],
+        messages: &["message", "content", "details", "data"],
+        home: Some(home),
+        native: Some(native),
+        ..Files::ONE
+    },
+    agent: Agent {
+        context: Some(context::open),
+        command: Some(|_, path| ["pi", "--session", path].map(str::to_owned).to_vec()),
+        whole_answers: true,
+        ends_at_last: true,
+        mends: Mends::OpenCalls,
+        interface: Interface::AnthropicMessages,
+        unanswered: NO_RESULT,
+        plain: Some(dialect::plain),
+        additions: Some(additions::addition),
+        ..Agent::UNKNOWN
+    },
     ..Format::new(Required {
         name: NAME,
         summary: "session files of the pi coding agent (JSON Lines)",

@@ -146,7 +146,7 @@ impl<'f> Found<'f> {
     /// Looks at the agent's lists of projects, and at other files beside its sessions.
     fn lists(&mut self, place: &Place, format: &'static Format) -> Result<()> {
         let mut known = BTreeSet::new();
-        for list in format.lists {
+        for list in format.files.lists {
             let path = super::places::below(&place.path, list.path);
             let Some(path) = path.canonicalize().ok().filter(|path| path.is_file()) else {
                 continue;
@@ -156,7 +156,7 @@ impl<'f> Found<'f> {
                 self.edit(&path, format.name, &Paths::of_list(list, self.maps), whole)?;
             }
         }
-        if format.home.is_none() || place.project.is_some() {
+        if format.files.home.is_none() || place.project.is_some() {
             return Ok(());
         }
         let above = place.path.parent().unwrap_or(Path::new(""));

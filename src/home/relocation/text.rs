@@ -20,7 +20,7 @@ pub struct Paths<'p> {
 impl<'p> Paths<'p> {
     /// Returns the places in the sessions of a format.
     pub fn of(format: &'p Format, maps: &'p [Map]) -> Self {
-        Self { maps, members: format.folders, messages: format.messages, keyed: &[] }
+        Self { maps, members: format.files.folders, messages: format.files.messages, keyed: &[] }
     }
 
     /// Returns the places in a list of projects.

@@ -134,7 +134,8 @@ pub fn find_new(
     let mut summed = Summed::default();
     let native =
         source_format.map(|spec| spec.format.name) == file_format.map(|spec| spec.format.name);
-    let Some(open) = file_format.and_then(|spec| spec.format.context).filter(|_| !native) else {
+    let Some(open) = file_format.and_then(|spec| spec.format.agent.context).filter(|_| !native)
+    else {
         return Ok(summed);
     };
     summed.entries(now, added)?;
@@ -193,7 +194,7 @@ pub fn relink(
     let session = now.record(0)?;
     let file_format = session.node.text(Field::Source).and_then(|source| Spec::parse(&source).ok());
     let foreign = |spec: &Spec| source_format.is_none_or(|own| own.format.name != spec.format.name);
-    let open = file_format.filter(foreign).and_then(|spec| spec.format.context);
+    let open = file_format.filter(foreign).and_then(|spec| spec.format.agent.context);
     let Some(rules) = open.map(|open| open(&session)) else { return Ok(linked) };
     for summary in added {
         let record = now.record(*summary)?;

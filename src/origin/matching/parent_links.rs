@@ -45,7 +45,7 @@ impl ParentLinks {
         parent_links.tree = parent_links.file_format.is_some_and(|spec| spec.version().tree);
         parent_links.rules = parent_links
             .file_format
-            .and_then(|spec| spec.format.context)
+            .and_then(|spec| spec.format.agent.context)
             .map(|open| open(&session));
         for number in new {
             let record = now.record(*number)?;

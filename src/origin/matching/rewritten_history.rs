@@ -54,7 +54,7 @@ impl RewrittenHistory {
         else {
             return Ok(Self::default());
         };
-        let rules = file_format.format.context.map(|open| open(&session));
+        let rules = file_format.format.agent.context.map(|open| open(&session));
         let known = names.iter().map(|name| name.hash).collect();
         let mut walk = Walk { rules, known, ..Walk::default() };
         for number in 0..now.names.len() as u32 {

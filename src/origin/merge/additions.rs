@@ -38,7 +38,7 @@ impl Merger<'_> {
         let file_format = self.parent_links.file_format?;
         let held = source_format.version().kinds.contains(&record.kind);
         let beside = OWN.contains(&record.kind) || (BESIDE.contains(&record.kind) && !held);
-        let name = file_format.format.additions.and_then(|name| name(record));
+        let name = file_format.format.agent.additions.and_then(|name| name(record));
         match record.kind {
             Kind::Message => name,
             kind => beside.then(|| name.unwrap_or(kind.name())),
@@ -47,7 +47,7 @@ impl Merger<'_> {
 
     /// Returns the record of the source format for a new entry that names the session.
     pub(super) fn title(&self, record: &Record) -> Option<Record> {
-        let rename = self.source_format.filter(|_| !self.is_native())?.format.rename?;
+        let rename = self.source_format.filter(|_| !self.is_native())?.format.agent.rename?;
         let name = record.node.json(Field::Name).filter(|_| record.kind == Kind::SessionInfo)?;
         let has_text = name.text().is_some_and(|name| !name.is_empty());
         has_text.then(|| rename(self.new_turns.session(), name))
@@ -82,7 +82,9 @@ impl Merger<'_> {
         let is_message =
             self.now.names.get(number as usize).is_some_and(|name| name.tag.is_message());
         let file_format = self.parent_links.file_format.filter(|_| is_message);
-        let Some(of) = file_format.and_then(|spec| spec.format.additions) else { return Ok(()) };
+        let Some(of) = file_format.and_then(|spec| spec.format.agent.additions) else {
+            return Ok(());
+        };
         let record = self.now.record(number)?;
         if of(&record).is_some() {
             self.summed.replacements.insert(number, passed(&record));
@@ -149,7 +151,7 @@ impl Merger<'_> {
     /// Whether the agent of the file filled this field of the session's record by itself, as the
     /// file had none.
     pub(super) fn is_filled(&self, field: Field, was: &Record) -> bool {
-        let fills = |spec: Spec| spec.format.fills.contains(&field);
+        let fills = |spec: Spec| spec.format.agent.fills.contains(&field);
         let foreign = self.parent_links.file_format.filter(|_| !self.is_native());
         was.kind == Kind::Session && was.node.get(field).is_none() && foreign.is_some_and(fills)
     }

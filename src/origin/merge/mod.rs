@@ -271,7 +271,7 @@ impl<'n> Merger<'n> {
             let tree = self.source_format.is_none_or(|source_format| source_format.format.links());
             if !self.deletions.takes(&source, tree) {
                 // The source counts as one without this message, as the file has none.
-                let additions = self.source_format.and_then(|spec| spec.format.additions);
+                let additions = self.source_format.and_then(|spec| spec.format.agent.additions);
                 if source.kind == Kind::Message && additions.is_some_and(|of| of(&source).is_some())
                 {
                     self.summed.omit(&source);
@@ -412,7 +412,7 @@ impl<'n> Merger<'n> {
         self.new_turns.note(&record);
         self.models.note(&record);
         self.taken_back.iter_mut().for_each(|taken| taken.note(&record, shown));
-        let marks = self.source_format.and_then(|spec| spec.format.marks);
+        let marks = self.source_format.and_then(|spec| Some(spec.format.agent.rewind?.marks));
         self.marks_turns |= marks.is_some_and(|marks| (marks.is)(&record));
         let number = self.source_format.and_then(|spec| spec.format.number);
         let own = number.and_then(|number| number(&mut record, None));

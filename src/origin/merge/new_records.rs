@@ -127,7 +127,7 @@ impl Merger<'_> {
         let (source_format, same) = (self.source_format, self.is_native());
         let whole = self.whole.get_or_insert_with(|| {
             let joins =
-                source_format.is_some_and(|source_format| source_format.format.whole_answers);
+                source_format.is_some_and(|source_format| source_format.format.agent.whole_answers);
             let responses =
                 source_format.is_none_or(|h| h.version().kinds.contains(&Kind::Response));
             Answers::new(joins && !same, responses || same, Rc::default())
@@ -301,8 +301,9 @@ impl Merger<'_> {
     /// Adds the records at the beginning and the end of a new turn, where the source has such.
     fn mark(&self, turn: &mut Vec<Record>) {
         let marks = self.source_format.filter(|_| self.marks_turns && !self.is_native());
-        let marks =
-            marks.and_then(|spec| spec.format.marks).filter(|_| turn.iter().any(is_question));
+        let marks = marks
+            .and_then(|spec| Some(spec.format.agent.rewind?.marks))
+            .filter(|_| turn.iter().any(is_question));
         if let Some([begin, end]) = marks.and_then(|marks| (marks.around)(turn)) {
             turn.insert(0, begin);
             turn.push(end);
@@ -405,8 +406,11 @@ impl Merger<'_> {
         for number in self.added.keys() {
             let record = self.now.record(*number)?;
             self.new_turns.native |= same && record.kind == Kind::Run;
-            let one =
-                source_format.format.one_run.is_some_and(|one| session.is(Field::Layout, one));
+            let one = source_format
+                .format
+                .files
+                .shared
+                .is_some_and(|shared| session.is(Field::Layout, shared.one_run));
             if one && is_question(&record) {
                 session.take(Field::Layout);
             }

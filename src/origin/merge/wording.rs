@@ -15,7 +15,8 @@ const PARTS: &[&[Field]] =
 /// words. Returns whether the words fit.
 pub fn reword(source: &mut Record, bases: &[Record], source_format: Spec) -> bool {
     let summary = matches!(source.kind, Kind::Compaction | Kind::BranchSummary);
-    let Some(open) = source_format.format.context.filter(|_| summary || holder(source).is_some())
+    let Some(open) =
+        source_format.format.agent.context.filter(|_| summary || holder(source).is_some())
     else {
         return false;
     };

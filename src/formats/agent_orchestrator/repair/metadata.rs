@@ -217,7 +217,7 @@ fn with_id(text: &Bytes, facts: &Facts, shape: Shape, codes: &mut Vec<Code>) -> 
 
 /// Rebuilds metadata from the rest of the old ones, from the file name, and from the log.
 fn rebuilt(complete_members: Option<&Json>, facts: &Facts, shape: Shape, name: &str) -> Vec<u8> {
-    let ending = FORMAT.beside.iter().filter(|ending| name.ends_with(**ending));
+    let ending = FORMAT.files.beside.iter().filter(|ending| name.ends_with(**ending));
     let stem = ending.max_by_key(|e| e.len()).and_then(|ending| name.strip_suffix(ending));
     let stem = stem.filter(|stem| !stem.is_empty()).unwrap_or("session");
     let kept =
