@@ -1,9 +1,13 @@
 //! The round trips of `testdata/roundtrip/`: sessions that are converted, changed by a user or an
 //! agent, and converted back. Each case has its files side by side, to be read with `diff`.
 //!
-//! `UPDATE=1 cargo test --test roundtrip cases` writes `target`, `back` and `report.txt`.
+//! `UPDATE=1 cargo test --test roundtrip cases` writes `target`, `back` and `report.txt`, and
+//! `edited` where it is missing.
 
-use crate::common::{Dir, all_files, read, testdata};
+use crate::common::{self, Dir, all_files, read, testdata};
+use copyist::context::{Form, Request};
+use copyist::format::Options;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,18 +76,20 @@ struct Made {
     target: Tree,
     back: Tree,
     report: String,
+    /// Whether a model is sent the same of `edited`, without its origin, and of `back`.
+    same_context: bool,
 }
 
-fn make(case: &Path) -> Made {
-    let note = String::from_utf8(read(&case.join("NOTE.md"))).expect("UTF-8");
+fn make(case: &Path, note: &str) -> Made {
     let dir = Dir::in_memory();
     write(&dir.path("source"), &tree(&case.join("source")));
-    let mut report = run(&dir, &note, "to");
-    let (binary, target) =
+    let mut report = run(&dir, note, "to");
+    let (binary, target): (Tree, Tree) =
         tree(&dir.path("target")).into_iter().partition(|(path, _)| is_binary(path));
-    write(&dir.path("edited"), &tree(&case.join("edited")));
+    let edited = tree(&case.join("edited"));
+    write(&dir.path("edited"), if edited.is_empty() { &target } else { &edited });
     write(&dir.path("edited"), &binary);
-    report += &run(&dir, &note, "back");
+    report += &run(&dir, note, "back");
     let mut back = tree(&dir.path("back"));
     if !back.is_empty() {
         let known = findings(&dir, "source");
@@ -91,7 +97,38 @@ fn make(case: &Path) -> Made {
         report.extend(new.map(|(_, line)| line));
     }
     back.retain(|path, _| !is_binary(path));
-    Made { target, back, report }
+    let same_context = back.is_empty() || context(&dir, "edited") == context(&dir, "back");
+    Made { target, back, report, same_context }
+}
+
+/// What a session without its origin sends to a model: roles, texts, and calls by their tools.
+fn context(dir: &Dir, folder: &str) -> Vec<String> {
+    let stream = format!("stream of {folder}");
+    let plain = ["convert", "-t", "canonical", "--ignore-origin", "--no-origin", "--out-dir"];
+    dir.exit(&[&plain[..], &[stream.as_str(), folder]].concat());
+    let request = Request { form: Form::Canonical, ..Request::default() };
+    let sent = |bytes: &[u8]| common::context(bytes, &request, &Options::default()).0.ok();
+    // In `again` is what a further conversion of the result makes.
+    let files = tree(&dir.path(&stream)).into_iter().filter(|(path, _)| !path.starts_with("again"));
+    files.flat_map(|(_, bytes)| sent(&bytes).map_or_else(Vec::new, |sent| words(&sent))).collect()
+}
+
+/// The messages of a context but the system's, each in words.
+fn words(context: &[u8]) -> Vec<String> {
+    let context = common::as_javascript(context);
+    let messages = context["messages"].as_array().expect("messages").iter();
+    let block = |block: &Value| match block["type"].as_str() {
+        Some("tool_call") => format!("[call of {}]", block["name"]),
+        Some("tool_result") => format!("[result {}]", block["content"]),
+        _ => block["text"].as_str().unwrap_or_default().to_owned(),
+    };
+    let content = |content: &Value| match content.as_array() {
+        Some(blocks) => blocks.iter().map(block).collect::<String>(),
+        None => content.as_str().unwrap_or_default().to_owned(),
+    };
+    let messages = messages.filter(|message| message["role"] != "system");
+    let words = messages.map(|message| (message["role"].to_string(), content(&message["content"])));
+    words.filter(|(_, words)| !words.is_empty()).map(|(role, words)| role + &words).collect()
 }
 
 /// Where two folders differ first.
@@ -113,40 +150,52 @@ fn difference(made: &Tree, golden: &Tree, name: &str) -> Option<String> {
     ))
 }
 
-/// Compares a case with its files, or writes them. Fails where an unchanged target does not give
-/// the source, or where the result is damaged.
-fn check(case: &Path) -> Result<(), String> {
-    let made = make(case);
-    let report = case.join("report.txt");
-    if std::env::var_os("UPDATE").is_some() {
-        for (name, files) in [("target", &made.target), ("back", &made.back)] {
-            if case.join(name).is_dir() {
-                fs::remove_dir_all(case.join(name)).expect("a writable folder");
-            }
-            write(&case.join(name), files);
+/// Writes what the program makes of a case.
+fn update(case: &Path, made: &Made) {
+    for (name, files) in [("target", &made.target), ("back", &made.back)] {
+        if case.join(name).is_dir() {
+            fs::remove_dir_all(case.join(name)).expect("a writable folder");
         }
-        match made.report.as_str() {
-            "" if report.is_file() => fs::remove_file(&report).expect("a writable folder"),
-            "" => {}
-            text => fs::write(&report, text).expect("a writable folder"),
-        }
+        write(&case.join(name), files);
     }
-    let (source, edited) = (tree(&case.join("source")), tree(&case.join("edited")));
+    if !case.join("edited").is_dir() {
+        write(&case.join("edited"), &made.target);
+    }
+    let report = case.join("report.txt");
+    if !made.report.is_empty() {
+        fs::write(&report, &made.report).expect("a writable folder");
+    } else if report.is_file() {
+        fs::remove_file(&report).expect("a writable folder");
+    }
+}
+
+/// Compares a case with its files. An unchanged target must give the source, the result must be
+/// undamaged, and a model is sent the same of the target and of the result, unless the note says
+/// why not.
+fn check(case: &Path) -> Result<(), String> {
+    let note = String::from_utf8(read(&case.join("NOTE.md"))).expect("UTF-8");
+    let made = make(case, &note);
+    if std::env::var_os("UPDATE").is_some() {
+        update(case, &made);
+    }
     for (name, files) in [("target", &made.target), ("back", &made.back)] {
         difference(files, &tree(&case.join(name)), name).map_or(Ok(()), Err)?;
     }
-    let expected = fs::read_to_string(&report).unwrap_or_default();
-    if made.report != expected {
-        return Err(format!("report.txt:\n{}--- expected:\n{expected}", made.report));
-    }
-    if edited == made.target && made.back != source {
-        return Err("`edited` is as `target`, and `back` is not as `source`".to_owned());
-    }
+    let report = fs::read_to_string(case.join("report.txt")).unwrap_or_default();
+    let is_unchanged = tree(&case.join("edited")) == made.target;
     let is_damage = |line: &str| line.starts_with("validate: ") && line.contains(": error[");
-    if made.report.lines().any(is_damage) {
-        return Err(format!("`back` is damaged:\n{}", made.report));
+    let differs = note.contains("\nThe context differs: ");
+    if made.report != report {
+        Err(format!("report.txt: made:\n{}golden:\n{report}", made.report))
+    } else if is_unchanged && made.back != tree(&case.join("source")) {
+        Err("`edited` is as `target`, but `back` is not as `source`".to_owned())
+    } else if report.lines().any(is_damage) {
+        Err(format!("`back` is damaged:\n{report}"))
+    } else if made.same_context == differs {
+        Err(format!("NOTE.md: contexts are equal: {}", made.same_context))
+    } else {
+        Ok(())
     }
-    Ok(())
 }
 
 #[test]
@@ -155,10 +204,15 @@ fn every_case_gives_the_files_beside_it() {
     let mut cases: Vec<_> = folders.map(|entry| entry.expect("a case").path()).collect();
     cases.retain(|case| case.join("source").is_dir());
     cases.sort();
-    let failed = cases.iter().filter_map(|case| {
+    let fault = |case: &PathBuf| {
         let fault = check(case).err()?;
         Some(format!("{}: {fault}\n", case.file_name()?.display()))
+    };
+    let faults = |cases: &[PathBuf]| cases.iter().filter_map(fault).collect::<String>();
+    let failed: String = std::thread::scope(|scope| {
+        let parts = cases.chunks(cases.len().div_ceil(4));
+        let threads: Vec<_> = parts.map(|part| scope.spawn(move || faults(part))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a thread")).collect()
     });
-    let failed: String = failed.collect();
     assert!(failed.is_empty(), "UPDATE=1 writes the files of a case\n{failed}");
 }

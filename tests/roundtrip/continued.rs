@@ -171,7 +171,7 @@ fn fault(folder: &Path, source: &str, target: &str) -> Option<String> {
 }
 
 /// Checks that a session is the other one whole, and behind it what is new.
-fn whole(was: &[u8], now: &[u8], new: &[(String, String)]) -> Result<(), String> {
+pub fn whole(was: &[u8], now: &[u8], new: &[(String, String)]) -> Result<(), String> {
     let is_yaml = Spec::parse("connectonion").expect("a format").format
         == recognise(was).expect("a format").0;
     let parts = files_of(now);
@@ -237,7 +237,7 @@ fn continued_by_real_programs_all_come_back_whole() {
     assert!(whole >= 65, "{whole}");
 }
 
-const TIME: &str = "2027-05-01T00:00:0";
+pub const TIME: &str = "2027-05-01T00:00:0";
 
 /// Lines that Codex 0.169.0 appends for a prompt.
 fn of_codex() -> Vec<Value> {
@@ -413,7 +413,7 @@ fn records_of_a_resuming_agent_are_omitted_and_counted_once() {
 }
 
 /// A session of pi's with two questions, a call and its result.
-fn harbour() -> Vec<u8> {
+pub fn harbour() -> Vec<u8> {
     let usage = json!({"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2,
         "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}});
     let answer = |content: Value, stop: &str| {
@@ -446,280 +446,6 @@ fn harbour() -> Vec<u8> {
     text.into_bytes()
 }
 
-#[test]
-fn new_messages_have_the_identity_and_the_kind_of_the_source() {
-    let was = session(&main_of(&testdata().join("claude-code/v2/parallel/in")));
-    let there = away(&was, "codex");
-    let (now, _) = back(&with(&there, &of_codex()), "claude-code");
-    let all = lines(&files_of(&now)[0].1);
-    let old = lines(&files_of(&was)[0].1);
-    let own = |name: &str| old.iter().find_map(|line| line.get(name)).expect("a member").clone();
-    let mut time = String::new();
-    for line in &all[old.len()..] {
-        assert_eq!((&line["sessionId"], &line["cwd"]), (&own("sessionId"), &own("cwd")));
-        assert_eq!(line["uuid"].as_str().map(str::len), Some(36), "{line}");
-        let next = line["timestamp"].as_str().expect("a time").to_owned();
-        assert!(next > time, "{next} after {time}");
-        time = next;
-    }
-    assert_eq!(all.last().expect("a line")["message"]["model"], "gpt-9");
-}
-
-#[test]
-fn a_prompt_behind_an_earlier_message_is_a_branch_at_its_counterpart() {
-    let was = harbour();
-    let there = away(&was, "claude-code");
-    let old = lines(&files_of(&there)[0].1);
-    let nine = old.iter().find(|line| line["message"]["content"][0]["text"] == "Nine.");
-    let leaf = &nine.expect("the answer")["uuid"];
-    let (now, _) = back(&with(&there, &of_claude_code(leaf)), "pi");
-    whole(&was, &now, &any_more()).expect("whole");
-    let all = lines(&now);
-    let asked = all.iter().find(|line| line["message"]["content"] == "Any more?");
-    assert_eq!(asked.expect("the question")["parentId"], "10000003");
-    let context = crate::common::to_canonical(&now, &keep());
-    assert!(String::from_utf8_lossy(&context).contains("None."));
-}
-
-#[test]
-fn a_prompt_in_the_place_of_the_first_one_is_a_root() {
-    let parallel = session(&main_of(&testdata().join("claude-code/v2/parallel/in")));
-    for (was, source, target) in [(harbour(), "pi", "claude-code"), (parallel, "claude-code", "pi")]
-    {
-        let there = away(&was, target);
-        let mut new = resumed(target, &files_of(&there)[0].1);
-        let parent = if target == "pi" { "parentId" } else { "parentUuid" };
-        let first = new.iter_mut().find(|line| line.get(parent).is_some()).expect("a line");
-        first[parent] = Value::Null;
-        let (now, found) = back(&with(&there, &new), source);
-        whole(&was, &now, &any_more()).unwrap_or_else(|why| panic!("{source}: {why}: {found:?}"));
-        let all = lines(&files_of(&now)[0].1);
-        let asked = all.iter().find(|line| line["message"].to_string().contains("Any more?"));
-        let parent = if source == "pi" { "parentId" } else { "parentUuid" };
-        let asked = asked.unwrap_or_else(|| panic!("no question in {all:#?}"));
-        assert!(asked[parent].is_null(), "{source}: {asked}");
-        assert!(found.diagnostics.iter().all(|found| found.code != Code::OriginDeleted));
-    }
-}
-
-#[test]
-fn copies_of_earlier_lines_are_no_messages() {
-    let was = harbour();
-    let there = away(&was, "claude-code");
-    let old = lines(&files_of(&there)[0].1);
-    let at = old.iter().position(|line| {
-        line["message"]["content"].as_array().is_some_and(|blocks| blocks.len() > 1)
-    });
-    let at = at.expect("an answer of several blocks");
-    let (mut copies, mut parent) = (Vec::new(), old[at]["parentUuid"].clone());
-    for line in &old[at..] {
-        for block in line["message"]["content"].as_array().expect("blocks") {
-            let mut copy = line.clone();
-            let id = format!("1111111{}-0000-4000-8000-000000000000", copies.len());
-            copy["message"]["content"] = json!([block]);
-            copy["parentUuid"] = std::mem::replace(&mut parent, json!(id));
-            copy["uuid"] = json!(id);
-            copies.push(copy);
-        }
-    }
-    copies.extend(of_claude_code(&parent));
-    let (now, _) = back(&with(&there, &copies), "pi");
-    whole(&was, &now, &any_more()).expect("whole");
-}
-
-#[test]
-fn entries_that_pi_writes_again_with_its_header_are_no_messages() {
-    let was = harbour();
-    let text = String::from_utf8(was).expect("UTF-8");
-    let asked = text.lines().take(2).map(|line| line.to_owned() + "\n").collect::<String>();
-    let was = away(asked.as_bytes(), "claude-code");
-    let was = alone(&was);
-    let there = away(&was, "pi");
-    let mut new = lines(&files_of(&there)[0].1);
-    new.extend(resumed("pi", &files_of(&there)[0].1));
-    let (now, _) = back(&with(&there, &new), "claude-code");
-    whole(&was, &now, &any_more()).expect("whole");
-}
-
-#[test]
-fn a_call_that_a_resuming_agent_leaves_behind_stays_in_the_source() {
-    let was = session(&main_of(&testdata().join("agent-orchestrator/v2/killed/in")));
-    let there = away(&was, "claude-code");
-    let old = lines(&files_of(&there)[0].1);
-    let last = old.iter().rev().find(|line| line.get("uuid").is_some()).expect("a line");
-    if last["message"]["content"][0]["type"] == "tool_use" {
-        let file = with(&there, &of_claude_code(&last["parentUuid"]));
-        let (now, _) = back(&file, "agent-orchestrator");
-        whole(&was, &now, &any_more()).expect("whole");
-    }
-}
-
-#[test]
-fn a_new_compaction_keeps_the_messages_of_the_source() {
-    let was = session(&main_of(&testdata().join("claude-code/v2/parallel/in")));
-    let there = away(&was, "codex");
-    let kept = json!([{"type": "message", "role": "user",
-        "content": [{"type": "input_text", "text": "All of it, in short."}]}]);
-    let mut new = vec![json!({"timestamp": format!("{TIME}0.000Z"), "type": "compacted",
-        "payload": {"message": "All of it, in short.", "replacement_history": kept}})];
-    new.extend(of_codex());
-    let (now, _) = back(&with(&there, &new), "claude-code");
-    let (bytes, before) = (&files_of(&now)[0].1, &files_of(&was)[0].1);
-    assert!(bytes.starts_with(before));
-    let tail = String::from_utf8_lossy(&bytes[before.len()..]).into_owned();
-    assert!(tail.contains("Any more?") && tail.contains("No more."), "{tail}");
-}
-
-/// Lines with which Claude Code compacts a session behind this line, and those of a further prompt.
-fn compacted_by_claude_code(behind: &Value, round: u32) -> Vec<Value> {
-    let line = |n: u32, parent: Value, more: Value| {
-        let mut line = json!({"parentUuid": parent, "isSidechain": false, "sessionId": "s",
-            "uuid": format!("5ca1ab1e-0000-4000-8000-0000000000{round}{n}"), "version": "2.1.332",
-            "timestamp": format!("{TIME}5.{n}00Z"), "cwd": "/srv/mole", "gitBranch": ""});
-        let more = more.as_object().cloned().unwrap_or_default();
-        line.as_object_mut().expect("an object").extend(more);
-        line
-    };
-    let boundary = json!({"type": "system", "subtype": "compact_boundary",
-        "content": "Conversation compacted", "logicalParentUuid": behind, "isMeta": false,
-        "level": "info", "compactMetadata": {"trigger": "manual", "preTokens": 9}});
-    let summed = json!({"role": "user", "content": "This session goes on: all, in short."});
-    let summed = json!({"type": "user", "message": summed,
-        "isVisibleInTranscriptOnly": true, "isCompactSummary": true});
-    let asked = json!({"role": "user", "content": "And then?"});
-    let said = json!({"id": "msg_8", "type": "message", "role": "assistant",
-        "model": "claude-9", "content": [{"type": "text", "text": "Then nothing."}],
-        "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}});
-    let (mut new, mut parent) = (Vec::new(), Value::Null);
-    for (n, more) in [
-        (1, boundary),
-        (2, summed),
-        (3, json!({"type": "user", "message": asked})),
-        (4, json!({"type": "assistant", "message": said})),
-    ] {
-        new.push(line(n, parent, more));
-        parent = new.last().expect("a line")["uuid"].clone();
-    }
-    new.push(json!({"type": "last-prompt", "lastPrompt": "And then?", "sessionId": "s",
-        "leafUuid": parent}));
-    new
-}
-
-/// Entries with which pi compacts a session, keeping the messages from one on, and those of a
-/// further prompt.
-fn compacted_by_pi(behind: &Value, kept: &Value, round: u32) -> Vec<Value> {
-    let mut new = of_pi(&json!("8888880"));
-    new.retain(|entry| entry["type"] == "message");
-    let compaction = json!({"type": "compaction", "id": format!("8888888{round}"),
-        "parentId": behind, "timestamp": format!("{TIME}5.000Z"), "tokensBefore": 99,
-        "summary": "All, in short.", "firstKeptEntryId": kept});
-    for (n, text) in ["And then?", "Then nothing."].into_iter().enumerate() {
-        new[n]["id"] = json!(format!("777777{round}{n}"));
-        new[n]["timestamp"] = json!(format!("{TIME}{}.000Z", n + 6));
-        new[n]["message"]["timestamp"] = json!(1_809_129_606_000_u64 + 1000 * n as u64);
-        new[n]["message"]["content"][0]["text"] = json!(text);
-    }
-    new[0]["parentId"] = compaction["id"].clone();
-    new[1]["parentId"] = new[0]["id"].clone();
-    new.insert(0, compaction);
-    new
-}
-
-/// These lines with later times in a later round: two messages of one time and text would be
-/// copies.
-fn later(lines: &[Value], round: u32) -> Vec<Value> {
-    let in_year = |line: &Value| {
-        let text = line.to_string().replace("2027-", &format!("{}-", 2027 + round));
-        serde_json::from_str(&text).expect("JSON")
-    };
-    lines.iter().map(in_year).collect()
-}
-
-/// Texts of the new lines of a round with a compaction.
-fn and_then() -> Vec<(String, String)> {
-    let mut all = any_more();
-    all.extend(
-        [("user", "And then?"), ("assistant", "Then nothing.")]
-            .map(|(role, text)| (role.to_owned(), text.to_owned())),
-    );
-    all
-}
-
-/// Sources whose agents go on behind a compaction of another agent.
-fn to_compact(target: &str) -> Vec<(Vec<u8>, &'static str)> {
-    let of = |case: &str| session(&main_of(&testdata().join(case).join("in")));
-    let all = [
-        (harbour(), "pi"),
-        (of("codex/v2/polish"), "codex"),
-        (of("codex/v3/mars"), "codex"),
-        (of("connectonion/v3/tides"), "connectonion"),
-        (of("agent-orchestrator/v2/orchard"), "agent-orchestrator"),
-        (of("claude-code/v2/parallel"), "claude-code"),
-    ];
-    all.into_iter().filter(|(_, source)| *source != target).collect()
-}
-
-/// Claude Code compacts behind a line without a parent, and sends none of the lines before it.
-#[test]
-fn new_compactions_of_claude_code_keep_the_messages_of_the_source() {
-    for (mut was, source) in to_compact("claude-code") {
-        for round in 0..3 {
-            let there = away(&was, "claude-code");
-            let mut new = resumed("claude-code", &files_of(&there)[0].1);
-            let last = new.iter().rev().find_map(|line| line.get("uuid").cloned());
-            new.extend(compacted_by_claude_code(&last.expect("a line"), round));
-            let (now, found) = back(&with(&there, &later(&new, round)), source);
-            whole(&was, &now, &and_then())
-                .unwrap_or_else(|why| panic!("{source} {round}: {why}: {found:?}"));
-            was = now;
-        }
-    }
-}
-
-/// A compaction of pi keeps the messages from one on: the last answer, or nothing.
-#[test]
-fn new_compactions_of_pi_keep_the_messages_of_the_source() {
-    for keeps in [true, false] {
-        for (mut was, source) in to_compact("pi") {
-            for round in 0..3 {
-                let there = away(&was, "pi");
-                let mut new = resumed("pi", &files_of(&there)[0].1);
-                let ids: Vec<_> = new.iter().map(|entry| entry["id"].clone()).collect();
-                let last = ids.last().expect("an entry");
-                let kept = if keeps { ids[ids.len() - 2].clone() } else { json!("none") };
-                new.extend(compacted_by_pi(last, &kept, round));
-                let (now, found) = back(&with(&there, &later(&new, round)), source);
-                whole(&was, &now, &and_then())
-                    .unwrap_or_else(|why| panic!("{source} {round}: {why}: {found:?}"));
-                was = now;
-            }
-        }
-    }
-}
-
-/// A title that the user or a model gave is a name in pi.
-#[test]
-fn a_new_name_is_one_in_the_source() {
-    let was = harbour();
-    let there = away(&was, "claude-code");
-    let lines_there = resumed("claude-code", &files_of(&there)[0].1);
-    let leaf = lines_there.iter().rev().find_map(|line| line.get("uuid"));
-    for title in [
-        json!({"type": "custom-title", "customTitle": "At the mole", "sessionId": "s"}),
-        json!({"type": "ai-title", "aiTitle": "At the mole", "sessionId": "s"}),
-        json!({"type": "summary", "summary": "At the mole", "leafUuid": leaf}),
-    ] {
-        let mut new = lines_there.clone();
-        new.push(title.clone());
-        let (now, _) = back(&with(&there, &new), "pi");
-        whole(&was, &now, &any_more()).expect("whole");
-        let all = lines(&now);
-        let name = all.iter().find(|line| line["type"] == "session_info");
-        let name = name.unwrap_or_else(|| panic!("{title}: no name in {all:#?}"));
-        assert_eq!(name["name"], "At the mole");
-    }
-}
-
 /// A name that pi gives is the title of a transcript, also in turns and with files of sub-agents.
 #[test]
 fn a_name_from_pi_is_a_title_in_claude_code() {
@@ -746,51 +472,6 @@ fn a_name_from_pi_is_a_title_in_claude_code() {
             was = now;
         }
     }
-}
-
-#[test]
-fn a_title_is_a_name_in_pi() {
-    let first = session(&main_of(&testdata().join("claude-code/v2/parallel/in")));
-    let title = json!({"type": "custom-title", "customTitle": "At the mole", "sessionId": "s"});
-    let was = with(&first, &[title]);
-    let there = away(&was, "pi");
-    let names =
-        lines(&files_of(&there)[0].1).into_iter().filter(|line| line["type"] == "session_info");
-    let names: Vec<_> = names.map(|line| line["name"].clone()).collect();
-    assert_eq!(names, ["At the mole"]);
-    assert_eq!(back(&there, "claude-code").0, was);
-    let file = with(&there, &resumed("pi", &files_of(&there)[0].1));
-    whole(&was, &back(&file, "claude-code").0, &any_more()).expect("whole");
-    // Another name in its place is a new title.
-    let mut parts = files_of(&there);
-    let text = String::from_utf8(parts[0].1.clone()).expect("UTF-8");
-    parts[0].1 = text.replace("At the mole", "At the quay").into_bytes();
-    let (now, found) = back(&several(parts), "claude-code");
-    whole(&was, &now, &[]).expect("whole");
-    let all = lines(&files_of(&now)[0].1);
-    assert_eq!(all.last().expect("a line")["customTitle"], "At the quay", "{found:?}");
-}
-
-/// Claude Code answers a prompt without an answer by itself before it sends the next one.
-#[test]
-fn an_answer_that_no_model_gave_is_omitted() {
-    let was = crate::common::rollout::rollout(&[crate::common::rollout::user("Who?")]);
-    let there = away(was.as_bytes(), "claude-code");
-    let mut new = resumed("claude-code", &files_of(&there)[0].1);
-    let at = new.iter().position(|line| line["type"] == "user").expect("a prompt");
-    let mut answer = new.iter().find(|line| line["type"] == "assistant").expect("a line").clone();
-    answer["parentUuid"] = new[at]["parentUuid"].clone();
-    answer["uuid"] = json!("77777777-0000-4000-8000-000000000000");
-    answer["timestamp"] = json!(format!("{TIME}0.500Z"));
-    answer["message"]["model"] = json!("<synthetic>");
-    answer["message"]["content"][0]["text"] = json!("No response requested.");
-    new[at]["parentUuid"] = answer["uuid"].clone();
-    new.insert(at, answer);
-    let (now, found) = back(&with(&there, &new), "codex");
-    whole(was.as_bytes(), &now, &any_more()).expect("whole");
-    let counts =
-        |found: &&copyist::diagnostic::Diagnostic| found.message.contains("1 placeholder answer");
-    assert_eq!(found.diagnostics.iter().filter(counts).count(), 1, "{found:?}");
 }
 
 /// A session of Codex on a branch, and one of Claude Code, continued on others or on none.

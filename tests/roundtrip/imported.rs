@@ -1,7 +1,7 @@
 //! Streams that an importer wrote, which come from no format that copyist knows: a model gets the
 //! same messages in every format, and each format restores them.
 
-use crate::common::{self, Dir, files, read};
+use crate::common::{self, Dir, files};
 use copyist::context;
 use copyist::diagnostic::Log;
 use copyist::format::{Cx, Options};
@@ -13,47 +13,47 @@ use copyist::record::{Field, Kind, Record};
 use serde_json::{Value, json};
 use std::fs;
 
-const TIME: &str = "2026-01-02T03:04:05.000Z";
+pub const TIME: &str = "2026-01-02T03:04:05.000Z";
 
-fn session() -> Value {
+pub fn session() -> Value {
     json!({"kind": "session", "id": "s1", "created": TIME, "cwd": "/x"})
 }
 
 /// A message that follows another one.
-fn said(id: &str, parent: &str, role: &str, text: &str) -> Value {
+pub fn said(id: &str, parent: &str, role: &str, text: &str) -> Value {
     let parent = (!parent.is_empty()).then_some(parent);
     json!({"kind": "message", "id": id, "parent": parent, "time": TIME, "role": role,
         "content": [{"type": "text", "text": text}]})
 }
 
 /// The same with other members besides.
-fn with(mut record: Value, members: Value) -> Value {
+pub fn with(mut record: Value, members: Value) -> Value {
     let all = members.as_object().expect("an object").clone();
     record.as_object_mut().expect("an object").extend(all);
     record
 }
 
-fn call(id: &str, parent: &str) -> Value {
+pub fn call(id: &str, parent: &str) -> Value {
     with(
         said(id, parent, "assistant", ""),
         json!({"content": [{"type": "tool_call", "id": "t1", "name": "w", "arguments": {}}]}),
     )
 }
 
-fn result(id: &str, parent: &str) -> Value {
+pub fn result(id: &str, parent: &str) -> Value {
     let result = json!({"type": "tool_result", "call": "t1",
         "content": [{"type": "text", "text": "done"}]});
     with(said(id, parent, "tool", ""), json!({"content": [result]}))
 }
 
 /// Every version of every format but the stream.
-fn targets() -> Vec<String> {
+pub fn targets() -> Vec<String> {
     let others = FORMATS.iter().filter(|format| format.name != canonical::FORMAT.name);
     others.flat_map(|f| f.versions.iter().map(|v| format!("{}@{}", f.name, v.number))).collect()
 }
 
 /// What a session says to a model, the system's own words apart: texts, and calls by their names.
-fn told(dir: &Dir, file: &str) -> Vec<String> {
+pub fn told(dir: &Dir, file: &str) -> Vec<String> {
     let done = dir.run(&["context", "--as", "canonical", file]);
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(done.status.success(), "{file}: {said}");
@@ -71,13 +71,13 @@ fn told(dir: &Dir, file: &str) -> Vec<String> {
     told.collect()
 }
 
-fn records(dir: &Dir, file: &std::path::Path) -> Vec<Value> {
+pub fn records(dir: &Dir, file: &std::path::Path) -> Vec<Value> {
     let text = fs::read_to_string(dir.path(&file.display().to_string())).expect("UTF-8");
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 /// Sends a stream to every format and home again: `says` is what a model hears of it there, too.
-fn everywhere_and_home(what: &str, stream: &[Value], says: &[&str]) {
+pub fn everywhere_and_home(what: &str, stream: &[Value], says: &[&str]) {
     let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
     for to in targets() {
         let dir = Dir::new();
@@ -335,175 +335,6 @@ fn a_message_without_an_identifier_among_others_is_reported_and_restored() {
 }
 
 #[test]
-fn what_is_kept_out_is_sent_nowhere_and_comes_home() {
-    let out = |record| with(record, json!({"excluded": true}));
-    let stream = [
-        session(),
-        said("a", "", "user", "q"),
-        out(said("b", "a", "user", "SECRET")),
-        out(said("b2", "b", "assistant", "HIDDEN")),
-        said("c", "b2", "assistant", "yes"),
-        out(said("d", "c", "user", "LAST")),
-    ];
-    everywhere_and_home("kept out", &stream, &["user: q", "assistant: yes"]);
-}
-
-#[test]
-fn what_is_kept_out_of_a_session_of_any_format_is_sent_nowhere() {
-    // A session of runs is none without any, and a rollout has no place beside the conversation, so
-    // a stream that says so of one is written anew (CY0627).
-    let beside =
-        |source: &String| !["codelia", "codex"].iter().any(|name| source.starts_with(name));
-    for source in targets().into_iter().filter(beside) {
-        let stream = [
-            with(session(), json!({"source": source, "agent": "x"})),
-            said("a", "", "user", "q"),
-            with(said("b", "a", "user", "SECRET"), json!({"excluded": true})),
-            said("c", "b", "assistant", "yes"),
-        ];
-        let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
-        for to in targets() {
-            let dir = Dir::new();
-            dir.write("s.copyist.jsonl", lines.as_bytes());
-            let says = ["user: q", "assistant: yes"];
-            assert_eq!(told(&dir, "s.copyist.jsonl"), says, "{source}");
-            let (code, words) =
-                dir.exit(&["convert", "-t", &to, "--out-dir", "away", "s.copyist.jsonl"]);
-            assert_eq!(code, 0, "{source} to {to}: {words}");
-            if to == source {
-                assert!(words.contains("CY0601"), "{source}: {words}");
-                continue;
-            }
-            let shown =
-                ["convert", "--ignore-origin", "-t", "canonical", "--out-dir", "shown", "away"];
-            dir.exit(&shown);
-            let shown = files(&dir.path("shown")).remove(0);
-            let shown = told(&dir, &shown.display().to_string());
-            assert_eq!(shown, says, "{source} in {to}: {words}");
-            let (_, words) = dir.exit(&["convert", "-t", "canonical", "--out-dir", "home", "away"]);
-            let back = files(&dir.path("home")).remove(0);
-            let back = records(&dir, &back);
-            let is_secret = |record: &&Value| record["content"].to_string().contains("SECRET");
-            let secret = back.iter().find(is_secret).unwrap_or_else(|| {
-                panic!("{source} back from {to}: {words}");
-            });
-            assert_eq!(secret["excluded"], true, "{source} back from {to}: {words}");
-        }
-    }
-}
-
-#[test]
-fn what_is_kept_out_of_a_rollout_is_not_written_into_it() {
-    for source in ["codex@1", "codex@2", "codex@3"] {
-        let stream = [
-            with(session(), json!({"source": source})),
-            said("a", "", "user", "q"),
-            with(said("b", "a", "user", "SECRET"), json!({"excluded": true})),
-        ];
-        let dir = Dir::new();
-        let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
-        dir.write("s.copyist.jsonl", lines.as_bytes());
-        let (_, words) = dir.exit(&["convert", "-t", source, "-o", "s.jsonl", "s.copyist.jsonl"]);
-        let text = String::from_utf8(read(&dir.path("s.jsonl"))).expect("UTF-8");
-        assert!(!text.contains("SECRET") && text.contains("\"q\""), "{source}: {text}");
-        let reported = ["CY0601", "CY0627"].iter().any(|code| words.contains(code));
-        assert!(reported, "{source}: {words}");
-    }
-}
-
-#[test]
-fn a_compaction_gives_its_summary_for_what_it_does_not_keep() {
-    let summary = "user: The conversation history before this point was compacted into the \
-                   following summary:\n\n<summary>\nSHORT\n</summary>";
-    let compaction = |kept: Value| {
-        let record = json!({"kind": "compaction", "id": "k", "parent": "d", "time": TIME,
-            "summary": "SHORT", "tokens_before": 9});
-        with(record, kept)
-    };
-    for (kept, says) in [
-        (json!({"first_kept": "c"}), &["user: q2", "assistant: r2"][..]),
-        (json!({"first_kept": "k"}), &[]),
-        (json!({}), &[]),
-        (json!({"kept": ["a", "b"]}), &["user: q1", "assistant: r1"]),
-        (json!({"kept": ["a", "d"]}), &["user: q1", "assistant: r2"]),
-        (json!({"kept": []}), &[]),
-    ] {
-        let stream = [
-            session(),
-            said("a", "", "user", "q1"),
-            said("b", "a", "assistant", "r1"),
-            said("c", "b", "user", "q2"),
-            said("d", "c", "assistant", "r2"),
-            compaction(kept.clone()),
-            said("e", "k", "user", "q3"),
-        ];
-        let says = [&[summary][..], says, &["user: q3"]].concat();
-        everywhere_and_home(&kept.to_string(), &stream, &says);
-    }
-}
-
-#[test]
-fn edits_summaries_of_branches_and_commands_are_sent_alike() {
-    let stream = [
-        session(),
-        said("a", "", "user", "q1"),
-        said("b", "a", "assistant", "old"),
-        said("c", "b", "user", "gone"),
-        json!({"kind": "context_edit", "id": "e", "parent": "c", "time": TIME, "target": "b",
-            "replacement": {"content": [{"type": "text", "text": "new"}]}}),
-        json!({"kind": "context_edit", "id": "f", "parent": "e", "time": TIME, "target": "c",
-            "replacement": null}),
-        json!({"kind": "branch_summary", "id": "g", "parent": "f", "time": TIME, "from": "c",
-            "summary": "tried"}),
-        with(said("h", "g", "custom", "note"), json!({"custom_type": "x", "display": true})),
-        with(said("i", "h", "assistant", "cut"), json!({"stop_reason": "aborted"})),
-        json!({"kind": "message", "id": "j", "parent": "i", "time": TIME, "role": "bash",
-            "bash": {"command": "ls", "output": "x", "exit_code": 0, "cancelled": false,
-            "truncated": false}}),
-        said("l", "j", "user", "q2"),
-    ];
-    let says = [
-        "user: q1",
-        "assistant: new",
-        "user: The following is a summary of a branch that this conversation came back from:\n\n\
-         <summary>\ntried</summary>",
-        "user: note",
-        "user: Ran `ls`\n```\nx\n```",
-        "user: q2",
-    ];
-    everywhere_and_home("kinds", &stream, &says);
-}
-
-#[test]
-fn messages_of_sub_agents_are_no_part_of_the_conversation() {
-    let of = |record| with(record, json!({"parent_call": "t1"}));
-    let says = ["user: q", "assistant: \"w\"", "tool: \"done\"", "assistant: fin"];
-    let stream = |after: &str| {
-        [
-            session(),
-            said("a", "", "user", "q"),
-            call("b", "a"),
-            of(said("x", "b", "user", "SUBPROMPT")),
-            of(said("y", "x", "assistant", "SUBANSWER")),
-            result("c", after),
-            said("d", "c", "assistant", "fin"),
-        ]
-    };
-    for (what, after) in [("in line", "y"), ("beside", "b")] {
-        let stream = stream(after);
-        everywhere_and_home(what, &stream, &says);
-    }
-    let mut last = stream("b").to_vec();
-    last.swap(3, 6);
-    last.swap(4, 5);
-    last[3] = result("c", "b");
-    last[4] = said("d", "c", "assistant", "fin");
-    last[5] = of(said("x", "d", "user", "SUBPROMPT"));
-    last[6] = of(said("y", "x", "assistant", "SUBANSWER"));
-    everywhere_and_home("last", &last, &says);
-}
-
-#[test]
 fn a_writer_of_a_tree_names_what_it_is_given_without_a_name() {
     let (options, log) = (Options::default(), Log::default());
     let cx = Cx { options: &options, log: &log };
@@ -528,38 +359,6 @@ fn a_writer_of_a_tree_names_what_it_is_given_without_a_name() {
             let sent = context::sent(format, &mut parts, &cx, &cx).expect("a context");
             assert_eq!(sent.filter(Result::is_ok).count(), 2, "{}", format.at(version.number));
         }
-    }
-}
-
-#[test]
-fn what_is_edited_and_added_in_the_target_is_restored() {
-    let stream = [
-        session(),
-        said("a", "", "user", "hi"),
-        with(said("x", "a", "user", "SECRET"), json!({"excluded": true})),
-        said("b", "x", "assistant", "yo"),
-    ];
-    let dir = Dir::new();
-    let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
-    dir.write("s.copyist.jsonl", lines.as_bytes());
-    let (code, words) = dir.exit(&["convert", "-t", "pi@3", "-o", "s.jsonl", "s.copyist.jsonl"]);
-    assert_eq!(code, 0, "{words}");
-    let there = fs::read_to_string(dir.path("s.jsonl")).expect("UTF-8");
-    let more = json!({"type": "message", "id": "n", "parentId": "b", "timestamp": TIME,
-        "message": {"role": "user", "content": "more", "timestamp": 1}});
-    dir.write("s.jsonl", (there.replace("\"hi\"", "\"hello\"") + &format!("{more}\n")).as_bytes());
-    for via in ["canonical", "connectonion@2", "agent-orchestrator@2", "codelia@1"] {
-        let (code, words) = dir.exit(&["convert", "-t", via, "--out-dir", via, "s.jsonl"]);
-        assert_eq!(code, 0, "{via}: {words}");
-        let home = format!("home {via}");
-        let (code, words) = dir.exit(&["convert", "-t", "canonical", "--out-dir", &home, via]);
-        assert_eq!(code, 0, "{via}: {words}");
-        let home = files(&dir.path(&home)).remove(0);
-        let says = ["user: hello", "assistant: yo", "user: more"];
-        assert_eq!(told(&dir, &home.display().to_string()), says, "{via}: {words}");
-        let records = records(&dir, &home);
-        assert_eq!(records[0], stream[0], "{via}");
-        assert_eq!(records[2..4], stream[2..], "{via}");
     }
 }
 

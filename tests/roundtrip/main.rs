@@ -1,18 +1,19 @@
 //! Sessions that go to another format and come back, edited there or not.
 
-mod amended;
 mod answers;
 mod cases;
 #[path = "../common/mod.rs"]
 mod common;
+mod context_edits;
 mod continued;
 mod edited;
 mod held;
 mod hostile;
 mod imported;
+mod imported_context;
 mod judged;
+mod new_compactions;
 mod origin;
-mod other_programs;
 mod parts;
 mod real_agents;
 mod respelled;
