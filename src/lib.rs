@@ -11,7 +11,7 @@
 //!     println!("{}: {}", message["role"], message["content"]);
 //! }
 //! session.append_message(serde_json::json!({"role": "user", "content": "Go on."}))?;
-//! copyist::convert("session.jsonl", "connectonion", "session.yaml")?;
+//! copyist::convert_file("session.jsonl", "codex", "out/")?;
 //! # Ok::<(), copyist::error::Error>(())
 //! ```
 //!
@@ -155,7 +155,7 @@ pub mod home;
 
 pub mod manager;
 
-pub use manager::{Session, convert};
+pub use manager::{Session, convert_file};
 
 #[cfg(feature = "cli")]
 #[cfg_attr(doc, doc(hidden))]

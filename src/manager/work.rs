@@ -211,18 +211,27 @@ impl Work {
     }
 }
 
-/// Converts a session to a format, into a file; what the format cannot hold goes into an origin
-/// beside it.
+/// Converts a session to a format, such as `codex` or `connectonion@2`, as `copyist convert` does:
+/// with its origin beside it, and without replacing anything. `into` is a file, or a folder if it
+/// exists as one or ends with `/`.
 ///
 /// ```no_run
-/// copyist::convert("session.jsonl", "connectonion", "session.yaml")?;
+/// let report = copyist::convert_file("session.jsonl", "codex", "out/")?;
+/// println!("{:?}: {}", report.output, report.outcome.name());
 /// # Ok::<(), copyist::error::Error>(())
 /// ```
 ///
 /// # Errors
-/// If the session cannot be read or the file cannot be written.
-pub fn convert(from: impl AsRef<Path>, to: &str, into: impl Into<PathBuf>) -> Result<FileReport> {
-    Work::convert(to)?.output(into).run_one(from)
+/// If there is no such format, the session cannot be read, or the output exists or cannot be
+/// written.
+pub fn convert_file(
+    session: impl AsRef<Path>,
+    to: &str,
+    into: impl Into<PathBuf>,
+) -> Result<FileReport> {
+    let (work, into) = (Work::convert(to)?, into.into());
+    let folder = into.is_dir() || into.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if folder { work.out_dir(into) } else { work.output(into) }.run_one(session)
 }
 
 fn spec(name: &str) -> Result<Spec> {

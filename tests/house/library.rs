@@ -89,3 +89,22 @@ fn lock_files_of_the_other_packages_have_every_dependency() {
         assert!(missing.is_empty(), "{lock} lacks {missing:?}: run `cargo update -w` beside it");
     }
 }
+
+#[test]
+fn one_call_converts_a_file_as_the_command_does() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| dir.path().join(name);
+    std::fs::write(path("s.jsonl"), FILE).expect("a file");
+    let folder = format!("{}/", path("out").display());
+    let report = copyist::convert_file(path("s.jsonl"), "codex", folder).expect("converted");
+    let made = report.output.expect("an output").to_string();
+    assert!(Path::new(&made).starts_with(path("out")) && Path::new(&made).is_file(), "{made}");
+    assert!(Path::new(&format!("{made}.origin")).is_file());
+    // Back to a file, which is the first one again; it is not replaced afterwards.
+    let back = || copyist::convert_file(&made, "pi", path("back.jsonl"));
+    back().expect("converted");
+    assert_eq!(std::fs::read(path("back.jsonl")).expect("a file"), FILE.as_bytes());
+    assert_eq!(back().expect_err("it exists").code(), Code::Exists);
+    let unknown = copyist::convert_file(&made, "nothing", path("x")).expect_err("no format");
+    assert_eq!(unknown.code(), Code::WrongFormat);
+}
