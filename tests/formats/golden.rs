@@ -1,18 +1,24 @@
 //! Goldens that a person can read: what each file of our own becomes.
 //!
-//! `UPDATE=1 cargo test --test formats golden` writes them anew.
+//! `UPDATE=1 cargo test --test formats golden` writes them again.
 
+use crate::codelia::store;
 use crate::common::{
-    self, assert_same, migrated, own_inputs, read, recognise, session, to_canonical,
+    self, Dir, all_files, assert_same, files, migrated, own_inputs, read, recognise, session,
+    testdata, to_canonical,
 };
 use copyist::context::{Form, Request};
 use copyist::format::{OnError, Options};
+use copyist::formats::FORMATS;
 use copyist::ids::Choice;
-use std::path::Path;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn check(golden: &Path, ours: &[u8]) {
     if std::env::var_os("UPDATE").is_some() {
+        std::fs::create_dir_all(golden.parent().expect("a folder")).expect("a writable folder");
         std::fs::write(golden, ours).expect("a writable folder");
     }
     assert!(golden.is_file(), "{} is missing; UPDATE=1 writes it", golden.display());
@@ -84,5 +90,57 @@ fn every_case_names_its_source() {
     for input in own_inputs() {
         let note = case(&input).join("NOTE.md");
         assert!(note.is_file(), "{} is missing", note.display());
+    }
+}
+
+/// What a session becomes in a format: the files without its database, which is given as rows, and
+/// what the conversion reports as lost.
+fn in_format(session: &[u8], to: &str) -> BTreeMap<PathBuf, Vec<u8>> {
+    let dir = Dir::in_memory();
+    dir.write("rich.jsonl", session);
+    let plain = ["convert", "--no-origin", "--report", "report.json", "-t", to];
+    let (code, printed) = dir.exit(&[&plain[..], &["--out-dir", "to", "rich.jsonl"]].concat());
+    assert_eq!(code, 0, "{to}: {printed}");
+    let folder = dir.path("to");
+    let mut made = BTreeMap::new();
+    for file in all_files(&folder) {
+        let path = file.strip_prefix(&folder).expect("below").to_owned();
+        if common::name(&file) == "state.db" {
+            let home = file.parent().and_then(Path::parent).expect("a home");
+            let rows: String = store::rows(home).into_iter().map(|row| row + "\n").collect();
+            made.insert(path.with_file_name("state.db.txt"), rows.into_bytes());
+        } else {
+            made.insert(path, read(&file));
+        }
+    }
+    let report: Value = serde_json::from_slice(&read(&dir.path("report.json"))).expect("JSON");
+    let found = report["inputs"][0]["diagnostics"].as_array().expect("findings").iter();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let found = found.map(|found| {
+        format!(
+            "{}[{}]: {}\n",
+            text(&found["severity"]),
+            text(&found["code"]),
+            text(&found["message"])
+        )
+    });
+    made.insert("losses.txt".into(), found.collect::<String>().into_bytes());
+    made
+}
+
+#[test]
+fn a_rich_session_is_written_in_every_format() {
+    let folder = testdata().join("roundtrip/rich");
+    let session = read(&folder.join("rich.jsonl"));
+    let versions = FORMATS.iter().flat_map(|f| f.versions.iter().map(|v| f.at(v.number)));
+    for to in versions.filter(|to| to != "pi@3") {
+        let golden = folder.join("to").join(&to);
+        let made = in_format(&session, &to);
+        for (path, bytes) in &made {
+            check(&golden.join(path), bytes);
+        }
+        let paths: BTreeSet<_> = files(&golden).into_iter().collect();
+        let expected = made.keys().map(|path| golden.join(path)).collect();
+        assert_eq!(paths, expected, "{to}");
     }
 }

@@ -4,7 +4,7 @@
 
 mod live;
 mod prompts;
-mod store;
+pub mod store;
 mod traps;
 
 use crate::common::{

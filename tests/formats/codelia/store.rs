@@ -3,6 +3,7 @@
 use super::{HOMES, check};
 use crate::common::{Dir, all_files, assert_same, corpus, files, name, own, read};
 use rusqlite::Connection;
+use rusqlite::types::ValueRef;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ const COLUMNS: &str = "session_id, updated_at, run_id, invoke_seq, schema_versio
                        message_count, last_user_message, workspace_root";
 
 /// The rows of a home's database, read from a copy.
-fn rows(home: &Path) -> Vec<String> {
+pub fn rows(home: &Path) -> Vec<String> {
     let copy = Dir::new();
     for file in ["state.db", "state.db-wal"] {
         let from = home.join("sessions").join(file);
@@ -23,7 +24,10 @@ fn rows(home: &Path) -> Vec<String> {
         .prepare(&format!("SELECT {COLUMNS} FROM session_state ORDER BY session_id"))
         .expect("a table");
     let row = |row: &rusqlite::Row<'_>| {
-        let cells = (0..9).map(|n| format!("{:?}", row.get_ref(n).expect("a value")));
+        let cells = (0..9).map(|n| match row.get_ref(n).expect("a value") {
+            ValueRef::Text(text) => format!("{:?}", String::from_utf8_lossy(text)),
+            other => format!("{other:?}"),
+        });
         Ok(cells.collect::<Vec<_>>().join(" "))
     };
     let rows = query.query_map([], row).expect("rows");
