@@ -330,13 +330,13 @@ fn a_newer_row_is_not_written_over_without_force() {
     assert_eq!(contents(&dir.path("home")), before);
     let (code, said) = dir.exit(&[&to[..], &["--force"]].concat());
     assert_eq!(code, 0, "{said}");
-    assert!(!rows(&dir.path("home"))[0].contains("77"));
+    assert!(!rows(&dir.path("home"))[0].contains("Integer(77)"));
     // An older one is.
     sql(&dir, "UPDATE session_state SET updated_at = '2020-01-01T00:00:00.000Z', invoke_seq = 77");
     std::fs::remove_file(dir.path(&format!("home/sessions/messages/{ID}.jsonl"))).expect("a log");
     let (code, said) = dir.exit(&to);
     assert_eq!(code, 0, "{said}");
-    assert!(!rows(&dir.path("home"))[0].contains("77"));
+    assert!(!rows(&dir.path("home"))[0].contains("Integer(77)"));
 }
 
 #[test]
@@ -552,8 +552,7 @@ fn a_row_with_lines_in_its_json_comes_back() {
     let back = ["convert", "-t", "codelia", "--layout", "native", "--out-dir", "back", "streams"];
     let (code, said) = dir.exit(&back);
     assert!(code == 0 && said.contains("1 converted, 1 skipped; 9 records"), "{said}");
-    // A brace and a line feed, in bytes.
-    assert!(rows(&dir.path("home"))[0].contains("123, 10"), "{:?}", rows(&dir.path("home")));
+    assert!(rows(&dir.path("home"))[0].contains(r"{\n"), "{:?}", rows(&dir.path("home")));
     assert_eq!(rows(&dir.path("back")), rows(&dir.path("home")));
 }
 
