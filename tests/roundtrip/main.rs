@@ -6,6 +6,8 @@ mod cases;
 mod common;
 mod context_edits;
 mod continued;
+mod continued_corpus;
+mod damaged;
 mod edited;
 mod held;
 mod hostile;

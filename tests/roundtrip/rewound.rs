@@ -241,34 +241,6 @@ fn a_leaf_that_is_moved_back_takes_back_turns_without_a_new_one() {
     }
 }
 
-/// Codex takes back whole turns only.
-#[test]
-fn a_prompt_in_the_middle_of_a_turn_writes_nothing() {
-    let was = of("codex/v3/mars");
-    let there = away(&was, "pi");
-    let all = lines(&files_of(&there)[0].1);
-    let result = all.iter().find(|line| line["message"]["role"] == "toolResult");
-    let file = with(&there, &prompted("pi", &result.expect("a result")["id"], 5));
-    let error = refused(&file);
-    assert!(error.contains("CY0621") && error.contains("no turn of the source ends"), "{error}");
-}
-
-/// Without records at the beginning of turns, Codex takes a compaction back with the turns behind
-/// it.
-#[test]
-fn a_turn_that_is_taken_back_only_with_a_compaction_writes_nothing() {
-    let text = String::from_utf8(compacted()).expect("UTF-8");
-    let mut was = String::new();
-    text.lines()
-        .filter(|line| !line.contains("task_"))
-        .for_each(|line| was += &format!("{line}\n"));
-    let there = away(was.as_bytes(), "pi");
-    let behind = questions("pi", &there).pop().expect("a question").1;
-    let file = with(&there, &prompted("pi", &behind, 5));
-    let error = refused(&file);
-    assert!(error.contains("no turn of the source ends"), "{error}");
-}
-
 fn refused(file: &[u8]) -> String {
     let (format, version) = recognise(file).expect("a format");
     let done = common::converted(file, format, version, "codex", &keep()).0;

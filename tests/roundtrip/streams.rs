@@ -1,6 +1,6 @@
 //! Edited streams that are converted back to the format that they come from.
 
-use crate::common::{Dir, all_files, files, own, read, testdata, through_a_stream};
+use crate::common::{Dir, all_files, files, read, testdata, through_a_stream};
 use copyist::format::Options;
 use serde_json::{Value, json};
 use std::fs;
@@ -14,12 +14,6 @@ struct Stream {
 }
 
 impl Stream {
-    fn of(case: &str, name: &str) -> Self {
-        let dir = Dir::new();
-        dir.copy(case, name);
-        Self::in_folder(dir, name)
-    }
-
     /// The stream that is kept beside a session of our own.
     fn of_records(case: &str) -> Self {
         let text = read(&testdata().join(case).join("canonical.jsonl"));
@@ -87,23 +81,6 @@ impl Stream {
         self.records = left;
     }
 
-    /// Puts a question and its answer behind all messages.
-    fn ask(&mut self) {
-        let at = self.records.iter().rposition(|r| r["kind"] == "message").expect("a message");
-        let last = self.records[at]["id"].clone();
-        for (n, record) in [
-            json!({"kind": "message", "id": "ffff0001", "parent": last, "role": "user",
-                "content": "Any more?"}),
-            json!({"kind": "message", "id": "ffff0002", "parent": "ffff0001", "role": "assistant",
-                "content": "No more."}),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            self.records.insert(at + 1 + n, record);
-        }
-    }
-
     /// Goes home to `folder`. Gives the exit code, and what was said.
     fn home(&self, to: &str) -> (i32, String) {
         self.write();
@@ -134,101 +111,6 @@ fn context(dir: &Dir, file: &(impl ToString + ?Sized)) -> Vec<Value> {
     let messages = context["messages"].as_array().expect("messages").clone();
     let told = |message: &Value| json!([message["role"], message["content"]]);
     messages.iter().filter(|message| message["role"] != "system").map(told).collect()
-}
-
-#[test]
-fn a_turn_that_is_taken_out_takes_no_others_along() {
-    for (case, home) in
-        [("connectonion/v2/harbour", "connectonion@2"), ("connectonion/v1/seed", "connectonion@1")]
-    {
-        for number in [1, 2] {
-            let mut stream = Stream::of(case, "in.yaml");
-            let turns =
-                |stream: &Stream| stream.records.iter().filter(|r| r["kind"] == "turn").count();
-            let before = turns(&stream);
-            stream.take_out(|record| {
-                record["turn"] == number || (record["kind"] == "turn" && record["number"] == number)
-            });
-            if turns(&stream) == before {
-                // Turns of version 1 have no number of their own.
-                let mut seen = 0;
-                stream.records.retain(|record| {
-                    seen += i32::from(record["kind"] == "turn");
-                    record["kind"] != "turn" || seen != number
-                });
-            }
-            let (code, said) = stream.home(home);
-            assert_eq!(code, 0, "{case} {number}: {said}");
-            stream.has_same_content();
-        }
-    }
-}
-
-#[test]
-fn an_answer_that_is_edited_where_it_is_restored_is_edited_in_its_turn() {
-    let mut stream = Stream::of("connectonion/v2/harbour", "in.yaml");
-    let answer = stream
-        .said_by("assistant")
-        .into_iter()
-        .rev()
-        .find(|at| stream.records[*at]["content"] == "Then it goes out at 0900. 😀");
-    let answer = answer.expect("the last answer");
-    assert_eq!(stream.records[answer]["synthesized"], true);
-    stream.records[answer]["content"] = json!("Then it goes out at 1000.");
-    let (code, said) = stream.home("connectonion@2");
-    assert_eq!(code, 0, "{said}");
-    assert!(said.contains("note[CY0622]"), "{said}");
-    let home = String::from_utf8(read(&files(&stream.dir.path("home-again"))[0])).expect("UTF-8");
-    let source = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
-    assert_eq!(home, source.replace("at 0900. 😀", "at 1000."));
-}
-
-#[test]
-fn a_new_question_in_a_stream_is_written_in_the_source() {
-    for (case, home) in
-        [("connectonion/v2/harbour", "connectonion@2"), ("connectonion/v1/seed", "connectonion@1")]
-    {
-        let mut stream = Stream::of(case, "in.yaml");
-        stream.ask();
-        let (code, said) = stream.home(home);
-        assert_eq!(code, 0, "{case}: {said}");
-        stream.has_same_content();
-    }
-    let mut stream = Stream::of_codelia();
-    stream.ask();
-    let (code, said) = stream.home("codelia@1");
-    assert_eq!(code, 0, "{said}");
-    stream.has_same_content();
-    let states = files(&stream.dir.path("home-again/s/sessions/state"));
-    assert!(String::from_utf8_lossy(&read(&states[0])).contains("Any more?"));
-}
-
-#[test]
-fn a_question_that_is_removed_with_its_answer_is_removed_in_the_source() {
-    let mut stream = Stream::of_codelia();
-    let asked = *stream.said_by("user").last().expect("a question");
-    let last = stream.records[asked]["id"].clone();
-    let mut out = vec![last];
-    for record in &stream.records[asked + 1..] {
-        if record["kind"] == "message" {
-            out.push(record["id"].clone());
-        }
-    }
-    stream.take_out(|record| record["kind"] == "message" && out.contains(&record["id"]));
-    let (code, said) = stream.home("codelia@1");
-    assert_eq!(code, 0, "{said}");
-    stream.has_same_content();
-}
-
-#[test]
-fn a_stream_that_nobody_edited_goes_home_without_a_word() {
-    let mut stream = Stream::of("connectonion/v2/harbour", "in.yaml");
-    // A program may spell it otherwise.
-    stream.lines.clear();
-    let (code, said) = stream.home("connectonion@2");
-    assert_eq!(code, 0, "{said}");
-    assert!(!said.contains("[CY"), "{said}");
-    stream.has_same_content();
 }
 
 /// Takes the turn with this question out of a file of pi's.
@@ -285,23 +167,6 @@ fn a_message_that_is_taken_out_leaves_the_others_in_the_state() {
             assert!(line["type"] == "header" || line["ts"].is_string(), "{id} {to}: {line}");
         }
     }
-}
-
-#[test]
-fn a_new_question_without_a_turn_of_its_own_leaves_the_other_turns_as_they_were() {
-    let mut stream = Stream::of("connectonion/v2/harbour", "in.yaml");
-    stream.ask();
-    let (code, said) = stream.home("connectonion@2");
-    assert_eq!(code, 0, "{said}");
-    assert!(!said.contains("CY0623"), "{said}");
-    let home = String::from_utf8(read(&files(&stream.dir.path("home-again"))[0])).expect("UTF-8");
-    let source = String::from_utf8(own("connectonion/v2/harbour")).expect("UTF-8");
-    let asked = |text: &str| -> Vec<String> {
-        let tells = |line: &&str| line.starts_with("- input:") || line.starts_with("  result:");
-        text.lines().filter(tells).map(str::to_owned).collect()
-    };
-    let (was, is) = (asked(&source), asked(&home));
-    assert_eq!(is[..was.len()], was);
 }
 
 /// A stream that no file of a format was read as.
