@@ -1,8 +1,7 @@
-//! The line about a session that its page contains, and lists of pages.
+//! The line about a session that its page contains.
 
 use super::head::{Head, minute, short};
 use super::texts::clean;
-use super::{Form, markdown, page};
 use serde::{Deserialize, Serialize};
 
 /// First bytes of every page in HTML, by which it is recognised.
@@ -77,17 +76,6 @@ impl Entry {
 #[must_use]
 pub fn is_view(beginning: &[u8]) -> bool {
     beginning.starts_with(PAGE) || beginning.starts_with(MARKDOWN)
-}
-
-/// Returns a list of views, given by their paths from the list, with links to them; `None` for a
-/// form that has no lists.
-#[must_use]
-pub fn index(form: Form, entries: &[(String, Entry)]) -> Option<String> {
-    match form {
-        Form::Html => Some(page::index(entries)),
-        Form::Markdown => Some(markdown::index(entries)),
-        _ => None,
-    }
 }
 
 /// Returns the address of a file by its relative path.

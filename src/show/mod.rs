@@ -11,6 +11,7 @@ mod data;
 mod edits;
 mod entry;
 mod head;
+mod index;
 mod item;
 mod lookup;
 mod markdown;
@@ -24,8 +25,9 @@ mod texts;
 mod walk;
 
 pub use branches::Branch;
-pub use entry::{BEGINNING, Entry, index, is_view};
+pub use entry::{BEGINNING, Entry, is_view};
 pub use head::{Head, Turn};
+pub use index::index;
 pub use item::{Block, Call, Content, Item, Message, Note, Output};
 
 use crate::error::{Error, Result};
