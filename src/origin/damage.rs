@@ -8,16 +8,14 @@ use super::file_records::FileRecords;
 use super::matching::align::Tag;
 use super::matching::outcomes::{Match, aligned};
 use super::record_store::RecordStore;
-use super::restore::{WriteFn, base_of, is_of, is_of_one_session, opened, stream_of};
 use crate::diagnostic::{Code, Diagnostic, Log, Severity};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, OnError, Options, Parts, RepairOptions, Sink};
-use crate::formats::{Spec, canonical};
+use crate::format::{Cx, Format, Parts};
+use crate::formats::canonical;
 use crate::json::Json;
 use crate::position::Position;
 use crate::record::Field;
-use crate::repair;
-use crate::stage::{Stage, Staged};
+use crate::stage::Staged;
 use std::collections::BTreeSet;
 use std::io::Read;
 
@@ -37,7 +35,7 @@ impl Damage {
 
     /// Collects the places of errors and of repairs, and a missing line ending at the end of the
     /// file, which is a sign of damage where the user has the file repaired.
-    fn repaired(log: &Log) -> Self {
+    pub fn repaired(log: &Log) -> Self {
         let is_fix = |code: Code| code.is_fix() && code != Code::LineEnded;
         let is_sign = |code: Code| is_fix(code) || code == Code::NoFinalNewline;
         Self::At(log.places(|code| code.severity() == Severity::Error || is_sign(code)))
@@ -235,80 +233,4 @@ fn is_beginning(mut part: impl Read, mut whole: impl Read) -> Result<Option<bool
             return Ok(Some(some.len() < other.len()));
         }
     }
-}
-
-/// Source from which a damaged session is restored.
-pub enum Unlost {
-    /// The parts of the session as they were written.
-    Written(Staged),
-    /// The session with the records that it lost, as a canonical stream, and the format and version
-    /// in which it was written if nothing of it was left.
-    Records(Staged, Option<Spec>),
-}
-
-/// Returns a damaged session with the records that it lost; `None` if it has no origin that can be
-/// used, or lost nothing. Other damage is left to repair.
-pub fn unlost(
-    from: &'static Format,
-    parts: &mut dyn Parts,
-    sink: &mut dyn Sink,
-    write: WriteFn,
-    cx: &Cx<'_>,
-) -> Result<Option<Unlost>> {
-    let quietly = Log::default();
-    let options = Options { on_error: OnError::Keep, ..cx.options.clone() };
-    let quiet = Cx { options: &options, log: &quietly };
-    let origin = match opened(from, parts, &quiet) {
-        // Repair goes on without an origin that was not named.
-        Err(error) if error.code() == Code::OriginUnreadable && !cx.options.require_origin => None,
-        origin => origin?,
-    };
-    let Some((origin, target, digests)) = origin else { return Ok(None) };
-    // No writer makes a file that two agents continued by turns.
-    if is_of(&origin, &digests) || origin.header.by_turns {
-        return Ok(None);
-    }
-    let (header, Ok(mut source)) = (&origin.header, origin.source(sink)?) else { return Ok(None) };
-    let mut stream = stream_of((&mut source, header), sink, &quiet)?;
-    let (mut base, mut written) =
-        base_of((&mut stream, header, target), None, sink, write, &quiet)?;
-    let found = Log::default();
-    let finding = Cx { options: &options, log: &found };
-    let store = RecordStore::new(sink.spool()?);
-    let read = FileRecords::of(from, parts, store, &finding);
-    let stores = [RecordStore::new(sink.spool()?), RecordStore::new(sink.spool()?)];
-    if is_cut(&mut written, parts)? {
-        let mut now = match read {
-            Ok(now) => now,
-            Err(_) => FileRecords::on(RecordStore::new(sink.spool()?)),
-        };
-        let healed = healed((&mut base, &mut now), &Damage::Anywhere, from, stores, cx)?;
-        return Ok(healed.map(|_| Unlost::Written(written)));
-    }
-    // A trial repair shows damage that a reader passes over.
-    let mut stage = Stage::trial(sink);
-    let done = repair::run(from, parts, &mut stage, &RepairOptions::default(), &finding);
-    let mended = match done {
-        Ok(done) if done.changed => Some(stage.whole()?),
-        _ => None,
-    };
-    drop(stage);
-    let is_damaged = mended.is_some();
-    let (mut now, damage) = match (read, mended) {
-        (Ok(now), _) => (now, Damage::repaired(&found)),
-        (Err(_), Some(mut mended)) => {
-            let store = RecordStore::new(sink.spool()?);
-            (FileRecords::of(from, &mut mended, store, &quiet)?, Damage::Anywhere)
-        }
-        (Err(_), None) => return Ok(None),
-    };
-    let is_lost = is_emptied(&base, &mut now)?;
-    if !(is_lost || is_damaged && is_of_one_session(&mut base, &mut now)?) {
-        return Ok(None);
-    }
-    let damage = if is_lost { Damage::Anywhere } else { damage };
-    let Some(mut healed) = healed((&mut base, &mut now), &damage, from, stores, cx)? else {
-        return Ok(None);
-    };
-    Ok(Some(Unlost::Records(healed.store.parts()?, is_lost.then_some(target))))
 }

@@ -26,13 +26,14 @@ mod record_key;
 mod record_store;
 mod restore;
 mod stream_edits;
+mod unlost;
 
 pub use archive::digest_of;
 pub use base::Trace;
-pub use damage::{Unlost, unlost};
 pub use file::{Header, Origin, Source as Unpacked, copy, rejected, write_stream};
 pub use guard::{Source, has_same_content, is_confirmed};
 pub use keep::{Keep, Kept, Measured};
 pub use pair::{Before, Since, header_of, pair, source_before, target_before};
 pub use record_store::RecordStore;
 pub use restore::{Edit, Restored, look, rejected_for, restore, stream_of};
+pub use unlost::{Unlost, unlost};
