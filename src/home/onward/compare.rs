@@ -1,8 +1,8 @@
 //! Comparison of the two files of a session with what they were when its origin was written.
 
-use super::made::Made;
 use super::other::Other;
 use super::{messages_in, named, opened};
+use crate::batch::Job;
 use crate::error::{Error, Result};
 use crate::format::{Format, Parts};
 use crate::origin::{Before, Origin, Since, source_before, target_before};
@@ -26,9 +26,13 @@ pub struct Sides {
 }
 
 impl Sides {
-    /// Compares the session with the other agent's file. `Err` inside is the reason why that is not
-    /// possible.
-    pub fn of(other: &Other, made: &Made<'_>) -> Result<std::result::Result<Self, String>> {
+    /// Compares the session, which is of this format, with the other agent's file. `Err` inside is
+    /// the reason why that is not possible.
+    pub fn of(
+        other: &Other,
+        session: &Job,
+        format: &'static Format,
+    ) -> Result<std::result::Result<Self, String>> {
         let file = other.origin.clone();
         let opener = Rc::new(move || {
             let opened = File::open(&file).map_err(|error| Error::io("cannot open", error))?;
@@ -36,7 +40,7 @@ impl Sides {
         });
         let mut sink = spool()?;
         let theirs = named(&other.main);
-        let (mut own, mut others) = (opened(made.job)?.input, opened(&theirs)?.input);
+        let (mut own, mut others) = (opened(session)?.input, opened(&theirs)?.input);
         let origin = match Origin::open(opener, size(&other.main))? {
             Ok(origin) => origin,
             Err(why) => return Ok(Err(format!("the origin cannot be used: {why}"))),
@@ -60,7 +64,7 @@ impl Sides {
                 Ok(Some((messages_in(format, now)?.saturating_sub(was), parts)))
             }
         };
-        let Some((own, before)) = new(mine, made.format, &mut own)? else {
+        let Some((own, before)) = new(mine, format, &mut own)? else {
             return Ok(Err(
                 "earlier messages were changed since, so this is a session of its own".to_owned()
             ));

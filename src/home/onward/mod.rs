@@ -135,7 +135,7 @@ fn with(
     session: &Listed,
     made: &Made<'_>,
 ) -> std::result::Result<std::result::Result<Onward, String>, Failed> {
-    let mut sides = match Sides::of(&other, made)? {
+    let mut sides = match Sides::of(&other, made.job, made.format)? {
         Ok(sides) => sides,
         Err(why) => return Ok(Err(why)),
     };
