@@ -4,7 +4,7 @@ use super::files;
 use super::foreign::Foreign;
 use super::line;
 use super::lineage::Lineage;
-use super::links::key;
+use super::members::key;
 use super::preserved::Segments;
 use crate::diagnostic::Log;
 use crate::error::{Error, Result};

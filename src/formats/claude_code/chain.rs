@@ -17,7 +17,8 @@
 //! line follows its parent; a context puts results behind all calls of an answer, as it does with
 //! results that come late, behind a message of the user.
 
-use super::links::{Lines, Link, NO_KEY, NONE, Sort};
+use super::links::{Lines, Link, NO_KEY, Sort};
+use super::members::NONE;
 use super::runs::{Children, NO, Runs, at_place, put};
 use crate::json::Json;
 use crate::tree::Bits;

@@ -1,21 +1,12 @@
 //! Links of the lines of a transcript, as they are in the file.
 
-use super::members::Members;
+use super::members::{Members, NONE, key};
 use super::preserved::Segments;
 use super::wire;
 use crate::ids::{fingerprint, hash};
 use crate::json::{Cursor, Json};
 use bytes::Bytes;
 use std::collections::HashMap;
-
-/// Key of a missing identifier.
-pub const NONE: u64 = 0;
-
-/// Returns the key of an identifier in its spelling.
-#[must_use]
-pub fn key(spelling: &[u8]) -> u64 {
-    hash(spelling).max(NONE + 1)
-}
 
 /// Half of the key of no identifier.
 pub const NO_KEY: u32 = 0;

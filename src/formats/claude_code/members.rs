@@ -1,8 +1,18 @@
 //! Members that show what a line is, found in one scan.
 
 use super::wire;
+use crate::ids::hash;
 use crate::json::{Cursor, Span, text};
 use std::borrow::Cow;
+
+/// Key of a missing identifier.
+pub const NONE: u64 = 0;
+
+/// Returns the key of an identifier in its spelling.
+#[must_use]
+pub fn key(spelling: &[u8]) -> u64 {
+    hash(spelling).max(NONE + 1)
+}
 
 /// Places of the members that show what a line is.
 #[derive(Clone, Copy, Debug, Default)]

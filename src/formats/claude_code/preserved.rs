@@ -3,7 +3,7 @@
 //!
 //! Source: observation of releases 2.1.81 and 2.1.332.
 
-use super::links::key;
+use super::members::key;
 use super::wire;
 use crate::json::{Cursor, Json};
 use bytes::Bytes;

@@ -3,7 +3,7 @@
 
 use super::foreign::uuid_of;
 use super::line;
-use super::links::key;
+use super::members::key;
 use crate::json::Json;
 use crate::record::{Field, Record};
 use std::collections::{HashMap, HashSet};
