@@ -21,6 +21,18 @@ use std::fmt;
 pub struct Json(Bytes);
 
 impl Json {
+    /// Checks that a text, which is UTF-8, is one JSON value, and returns the value, which shares its
+    /// bytes.
+    ///
+    /// # Errors
+    /// If it is anything else.
+    pub fn check(text: &Bytes) -> Result<Self, Fault> {
+        let mut cursor = Cursor::new(text);
+        let Span { start, end } = cursor.skip_value()?;
+        cursor.end()?;
+        Ok(Self(text.slice(start..end)))
+    }
+
     /// Wraps bytes that the caller has checked; this function checks nothing. An unchecked text is
     /// [parsed](str::parse).
     #[must_use]

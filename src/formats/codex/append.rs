@@ -3,10 +3,11 @@
 use super::chain::Chain;
 use super::foreign::Foreign;
 use super::line;
-use super::read::{self, State};
+use super::read::State;
 use crate::diagnostic::Log;
 use crate::error::{Error, Result};
 use crate::format::{Appender, Cx, Options};
+use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Kind, Record};
 use bytes::Bytes;
@@ -45,7 +46,7 @@ impl Appender for Rollout {
         self.foreign.add(record, &log, &mut |line| lines.push(Bytes::copy_from_slice(line)));
         let mut added = Vec::new();
         for line in lines {
-            let value = read::value(&line)
+            let value = Json::check(&line)
                 .map_err(|fault| Error::json(fault, &line, Position::default()))?;
             let read = line::read(&value, self.bare);
             added.push(self.linked(read));

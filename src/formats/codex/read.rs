@@ -8,11 +8,10 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header};
 use crate::framing::{FramedLines, Framing, ParsedLines, ReadLines, Reading};
-use crate::json::{Cursor, Json};
+use crate::json::Json;
 use crate::lines::{Line, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
-use bytes::Bytes;
 use std::collections::VecDeque;
 
 /// Opens a session for reading.
@@ -92,7 +91,7 @@ impl Parsed {
             return Ok(None);
         }
         utf8(&frame.line())?;
-        let value = value(&frame.bytes);
+        let value = Json::check(&frame.bytes);
         let value = value.map_err(|fault| Error::json(fault, &frame.bytes, frame.at))?;
         let is_object = value.as_bytes().starts_with(b"{");
         let record = is_object.then(|| super::line::read(&value, false));
@@ -237,12 +236,4 @@ pub fn version_of(session: &Node, bare: bool) -> u32 {
         (false, Some(wire::PAGINATED)) => 3,
         _ => 2,
     }
-}
-
-/// Checks that a line is one JSON value, and returns the value.
-pub fn value(bytes: &Bytes) -> std::result::Result<Json, crate::json::Fault> {
-    let mut cursor = Cursor::new(bytes);
-    let span = cursor.skip_value()?;
-    cursor.end()?;
-    Ok(Json::checked(bytes.slice(span.start..span.end)))
 }

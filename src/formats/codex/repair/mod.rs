@@ -12,7 +12,7 @@ mod first;
 mod members;
 mod refused;
 
-use super::{base, line, read, wire};
+use super::{base, line, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::{
@@ -46,7 +46,7 @@ fn recognise(object: &[u8]) -> bool {
 fn object_of(bytes: &[u8]) -> Option<Json> {
     let bytes = Bytes::copy_from_slice(bytes.trim_ascii());
     std::str::from_utf8(&bytes).ok()?;
-    read::value(&bytes).ok().filter(|value| value.as_bytes().starts_with(b"{"))
+    Json::check(&bytes).ok().filter(|value| value.as_bytes().starts_with(b"{"))
 }
 
 /// Returns the complete members of a torn line, if they make a line with content: an item
