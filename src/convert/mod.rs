@@ -10,6 +10,7 @@ mod relocate;
 mod stream;
 mod survey;
 mod tokens;
+mod ways;
 mod work;
 
 use crate::diagnostic::{Code, Diagnostic, Log, plural};
@@ -234,15 +235,15 @@ fn written_as(
     }
     let home = source.as_deref() == Some(&to.format.at(target));
     let header = header(source.as_deref(), (from, version), to, sink, cx);
-    let ways = (Spec { format: from, version: from.version(version) }, to);
+    let formats = (Spec { format: from, version: from.version(version) }, to);
     let records = match () {
         // Sessions that are named by their software go to their places one after the other, at the
         // end.
         () if cx.options.compare || sink.is_native() => {
-            Work::staged(ways, named, parts, sink, header, cx)?
+            ways::staged(formats, named, parts, sink, header, cx)?
         }
         () if home => Work::of(from, to, parts, cx)?.write_in_source_format(parts, sink)?,
-        () => Work::write(ways, parts, sink, header, cx)?,
+        () => ways::write(formats, parts, sink, header, cx)?,
     };
     if same && version == target {
         take_along(from, parts, sink, cx)?;

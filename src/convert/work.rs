@@ -2,23 +2,19 @@
 
 use super::branch::Branch;
 use super::forks::Forks;
-use super::native::{Native, native};
-use super::patched;
+use super::native::Native;
 use super::survey::is_whole;
 use super::tokens::Tokens;
 use super::{masked, moved};
-use crate::diagnostic::{Code, Diagnostic, Differences, FieldOutcome, Log};
-use crate::diff::{self, Failed, Request, Side};
+use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::error::Result;
-use crate::format::{Cx, Format, Mends, NativeFn, Options, Parts, Reader, Sink, Writer};
+use crate::format::{Cx, Format, Mends, Options, Parts, Reader, Sink, Writer};
 use crate::formats::{Spec, canonical, ruling};
 use crate::json::Json;
-use crate::origin::{Header, Keep, Kept, Measured, Trace};
-use crate::parts::watched::Watched;
+use crate::origin::Trace;
 use crate::position::Located;
 use crate::record::turns::{NO_RESULT, Numbered, Rules, Turns};
 use crate::record::{Answers, Field, Kind, Record, Value, block};
-use crate::stage::Stage;
 use crate::tree::Shape;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -76,7 +72,7 @@ impl<'a> Work<'a> {
     /// Begins a session that one reading converts if it is as most sessions are: one straight path
     /// for a target that is a list, and no fork in an answer for a tree. `None` where other facts
     /// must be known first.
-    fn ahead(from: &'static Format, to: Spec, cx: &'a Cx<'a>) -> Option<Self> {
+    pub fn ahead(from: &'static Format, to: Spec, cx: &'a Cx<'a>) -> Option<Self> {
         let other = ![canonical::FORMAT.name, to.format.name].contains(&from.name);
         let straight = Self::straight(from, to, cx);
         match to.version().tree {
@@ -113,56 +109,6 @@ impl<'a> Work<'a> {
         Ok(Self { branch, ahead: false, forks, shape, ..Self::straight(from, to, cx) })
     }
 
-    /// Writes the records, and an origin if there is a `header` for one. Most sessions are one
-    /// straight path to their last entry, so that one reading is enough. Where a session is not,
-    /// the output so far is discarded, and all branches are read first.
-    ///
-    /// # Errors
-    /// The errors of [`records`](Self::records), and if the branches cannot be read.
-    pub fn write(
-        (from, to): (Spec, Spec),
-        parts: &mut dyn Parts,
-        sink: &mut dyn Sink,
-        header: Option<Header>,
-        cx: &Cx<'_>,
-    ) -> Result<u64> {
-        let keep = header.map(|header| Keep::begin(sink, header)).transpose()?.flatten();
-        let Some(keep) = keep else { return Self::plain((from, to), parts, sink, cx) };
-        let (mut measured, mut watched) = (Measured::over(sink), Watched::over(parts));
-        // The parts are read once more, for the origin.
-        watched.keep()?;
-        let count = Self::plain((from, to), &mut watched, &mut measured, cx)?;
-        let further = watched.further;
-        keep.finish(Kept { format: from.format, parts, further }, to.format, &mut measured, cx)?;
-        cx.log.carried();
-        Ok(count)
-    }
-
-    fn plain(
-        (from, to): (Spec, Spec),
-        parts: &mut dyn Parts,
-        sink: &mut dyn Sink,
-        cx: &Cx<'_>,
-    ) -> Result<u64> {
-        if patched::takes(from, to) && cx.options.redact.is_none() {
-            return patched::rewritten((from, to), parts, sink, cx);
-        }
-        let from = from.format;
-        let log = Log::default();
-        let inner = Cx { options: cx.options, log: &log };
-        if let Some(mut ahead) = Work::ahead(from, to, &inner).filter(|_| sink.checkpoint()) {
-            parts.keep()?;
-            let done = ahead.records(parts, sink);
-            drop(ahead);
-            if !matches!(done, Ok(None)) {
-                cx.log.take_over(log);
-                return done.map(Option::unwrap_or_default);
-            }
-            sink.roll_back();
-        }
-        Work::of(from, to, parts, cx)?.all(parts, sink)
-    }
-
     /// Writes the records in the format from which they came. Mostly they are in that format's
     /// order, so that the writer need not wait for the last record; otherwise they are written once
     /// more.
@@ -188,28 +134,6 @@ impl<'a> Work<'a> {
         Work::of(from, to, parts, &quiet)?.all(parts, sink)
     }
 
-    /// Writes the records to a stage, from which they go to places that are known only then.
-    ///
-    /// # Errors
-    /// The errors of [`records`](Self::records).
-    pub fn staged(
-        (from, to): (Spec, Spec),
-        named: Option<NativeFn>,
-        parts: &mut dyn Parts,
-        sink: &mut dyn Sink,
-        header: Option<Header>,
-        cx: &Cx<'_>,
-    ) -> Result<u64> {
-        parts.keep()?;
-        let mut stage = Stage::before(sink);
-        let count = Self::write((from, to), parts, &mut stage, header, cx)?;
-        if cx.options.compare {
-            compare((from.format, parts), (to, &mut stage), cx)?;
-        }
-        let native = native(to, named, &mut stage, cx)?;
-        stage.finish(native).map(|()| count)
-    }
-
     /// Writes the records, and returns which part of the output contains which record.
     ///
     /// # Errors
@@ -233,7 +157,7 @@ impl<'a> Work<'a> {
     ///
     /// # Errors
     /// If the input is damaged beyond what the options allow, or reading or writing fails.
-    fn records(&mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<Option<u64>> {
+    pub fn records(&mut self, parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<Option<u64>> {
         let (to, cx) = (self.to, self.cx);
         let native = Native::of(to, sink.is_native());
         let mut items = read(self.from, parts, native, cx)?;
@@ -449,32 +373,6 @@ fn read<'a>(
         None => reader,
     };
     Ok(moved(reader, native, cx))
-}
-
-/// Notes the differences between the session and its written output.
-fn compare(
-    (from, parts): (&'static Format, &mut dyn Parts),
-    (to, stage): (Spec, &mut Stage<'_>),
-    cx: &Cx<'_>,
-) -> Result<()> {
-    let log = Log::default();
-    let quiet = &Cx { options: cx.options, log: &log };
-    let a = Side { format: from, parts, cx: quiet, quiet };
-    // The stream may spell a line longer than its source did.
-    let options =
-        Options { max_line: cx.options.max_line.saturating_mul(16), ..cx.options.clone() };
-    let wide = &Cx { options: &options, log: &log };
-    let b = Side { format: to.format, parts: &mut stage.whole()?, cx: wide, quiet: wide };
-    let mut differences = Differences::default();
-    let done = diff::run(a, b, Request::default(), &mut |change| {
-        diff::count(&change, &mut differences);
-        Ok(())
-    });
-    match done {
-        Ok(_) => cx.log.differ(differences),
-        Err(Failed::A(error) | Failed::B(error) | Failed::Show(error)) => return Err(error),
-    }
-    Ok(())
 }
 
 /// Gives the writer a record of this number; of an answer in pieces it gives only the complete
