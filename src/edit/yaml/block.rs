@@ -1,9 +1,10 @@
 //! Changes of lines.
 
-use super::data::Hash;
 use super::flow;
 use super::lines::indented;
-use super::merge::{Merge, New, Place, Slots, What};
+use super::meaning::Hash;
+use super::merge::Merge;
+use super::three::{New, Place, Slots, What};
 use super::tree::{Id, Node, Tree};
 
 impl Merge<'_> {

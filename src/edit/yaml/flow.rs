@@ -1,8 +1,9 @@
 //! Changes in brackets and braces.
 
-use super::data::target;
+use super::items::target;
 use super::literal::quoted;
-use super::merge::{Merge, Slots, What};
+use super::merge::Merge;
+use super::three::{Slots, What};
 use super::tree::{Entry, Kind, Node, Tree};
 use crate::yaml::read::ScalarStyle;
 

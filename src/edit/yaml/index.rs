@@ -1,7 +1,8 @@
 //! Index of a large document: where its members and their items are, and hashes of what they say.
 
-use super::data::{Hash, Items, Pair, has_twice, pair_hash, scalar};
+use super::items::{Items, Pair, has_twice};
 use super::lines::Lines;
+use super::meaning::{Hash, pair_hash, scalar};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::yaml::read::{Event, Events, Layout, Limits, Node, ScalarStyle, What};

@@ -1,7 +1,7 @@
 //! Which entries of collections correspond.
 
-use super::data::{Hash, short};
-use super::merge::{New, Three, Trees, What};
+use super::meaning::{Hash, short};
+use super::three::{New, Three, Trees, What};
 use super::tree::{Entry, Kind, Node, Tree};
 use crate::edit::plan::{Items, Level};
 use crate::ids::fingerprint;

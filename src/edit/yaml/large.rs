@@ -4,8 +4,8 @@
 //! An item takes 40 bytes of memory in each of the three indexes; only what differs is read and
 //! parsed.
 
-use super::data::short;
 use super::index::{Item, Member, Open, index};
+use super::meaning::short;
 use super::merged;
 use crate::alignment::hunks;
 use crate::error::{Error, Result};

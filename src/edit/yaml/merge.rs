@@ -1,7 +1,9 @@
 //! The three-way merge of nodes.
 
-use super::data::{self, Hash, Items};
+use super::items::Items;
 use super::lines::Lines;
+use super::meaning::{Hash, text_hash};
+use super::three::{New, Place, Slots, Three, Trees, What};
 use super::tree::{Entry, Id, Kind, Node, Tree};
 use super::{keys, literal};
 use crate::edit::json;
@@ -13,55 +15,6 @@ use std::ops::Range;
 
 /// Maximum depth at which entries are looked at one by one. Deeper nodes are replaced as a whole.
 const DEPTH: usize = 100;
-
-/// The trees of the three texts.
-pub struct Trees<'t> {
-    pub source: Tree<'t>,
-    pub before: Tree<'t>,
-    pub after: Tree<'t>,
-}
-
-/// A node of each text.
-#[derive(Clone, Copy, Debug)]
-pub struct Three {
-    pub source: Id,
-    pub before: Id,
-    pub after: Id,
-}
-
-/// Place of a node in the source and in `after`: where the `-` or `:` before it ends, and the
-/// columns of the collections around it.
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    pub heads: (usize, usize),
-    pub columns: (usize, usize),
-    pub flow: bool,
-    pub root: bool,
-}
-
-/// A new entry, behind an entry of the source or before all of them.
-#[derive(Clone, Copy, Debug)]
-pub struct New {
-    pub behind: Option<usize>,
-    pub what: What,
-}
-
-/// Content of a new entry.
-#[derive(Clone, Copy, Debug)]
-pub enum What {
-    /// An entry of `after`.
-    After(Entry),
-    /// An entry of the source that moved.
-    Own(Entry),
-}
-
-/// The changes of a collection's entries.
-#[derive(Debug)]
-pub struct Slots {
-    /// Whether each entry of the source stays in its place.
-    pub kept: Vec<bool>,
-    pub new: Vec<New>,
-}
 
 /// Work on a merge.
 pub struct Merge<'t> {
@@ -156,7 +109,7 @@ impl<'t> Merge<'t> {
         // A text that is JSON, in turn.
         let merged = if x == t { None } else { merged_json(x, t, n) };
         let new = merged.as_deref().unwrap_or(n);
-        let hash = data::text_hash(new);
+        let hash = text_hash(new);
         if literal::is_literal(own)
             && let Some(changes) = literal::changes(self.lines(), own, new, self.line_break)
         {

@@ -8,14 +8,17 @@
 //! breaks. In the end the result is parsed and must say what was merged.
 
 mod block;
-mod data;
 mod flow;
 mod index;
+mod items;
 mod keys;
 mod large;
 mod lines;
 mod literal;
+mod meaning;
 mod merge;
+mod parse;
+mod three;
 mod tree;
 
 #[cfg(test)]
@@ -27,10 +30,12 @@ pub use index::Open;
 pub use large::merge;
 
 use crate::yaml::encoding::{Decoder, Found, encode};
-use merge::{Merge, Trees};
+use merge::Merge;
+use parse::parse;
 use std::borrow::Cow;
 use std::io::Read;
 use std::ops::Range;
+use three::Trees;
 use tree::Tree;
 
 const MARK: &str = "\u{feff}";
@@ -80,11 +85,7 @@ fn decoded(text: &[u8]) -> Option<(Cow<'_, [u8]>, Found)> {
 }
 
 fn merged_text(source: &[u8], before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
-    let trees = Trees {
-        source: Tree::parse(source)?,
-        before: Tree::parse(before)?,
-        after: Tree::parse(after)?,
-    };
+    let trees = Trees { source: parse(source)?, before: parse(before)?, after: parse(after)? };
     if trees.source.root.is_none() {
         return appended(trees, before, after);
     }
@@ -95,7 +96,7 @@ fn merged_text(source: &[u8], before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
         return Some(source.to_vec());
     }
     let merged = applied(source, edits)?;
-    let parsed = Tree::parse(&merged)?;
+    let parsed = parse(&merged)?;
     let root = parsed.root.map(|root| parsed.node(root).hash);
     (root == Some(meaning)).then_some(merged)
 }
@@ -113,7 +114,7 @@ fn appended(trees: Trees<'_>, before: &[u8], after: &[u8]) -> Option<Vec<u8>> {
         Some(_) => line_break(source),
     };
     let merged = [source, line_break, after].concat();
-    let meaning = meanings(&Tree::parse(&merged)?);
+    let meaning = meanings(&parse(&merged)?);
     (meaning == new).then_some(merged)
 }
 

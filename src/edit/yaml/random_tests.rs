@@ -1,5 +1,6 @@
 //! Random documents in random spelling, and random edits of their data.
 
+use super::parse::parse;
 use super::tree::{Entry, Kind, Node, Tree};
 use super::{merge, merged};
 use crate::error::Result;
@@ -286,7 +287,7 @@ fn by_hand(data: &Data, dice: &mut Dice) -> String {
 }
 
 fn meaning(text: &str) -> Option<[u8; 16]> {
-    let tree = Tree::parse(text.as_bytes())?;
+    let tree = parse(text.as_bytes())?;
     tree.root.map(|root| tree.node(root).hash)
 }
 
@@ -336,7 +337,7 @@ fn check_merged(texts: [&str; 4], edits: usize) -> std::result::Result<(), TestC
     if edits == 0 {
         prop_assert_eq!(found, source);
     }
-    let [own, old, new, merged] = texts.map(|text| Tree::parse(text.as_bytes()).expect("YAML"));
+    let [own, old, new, merged] = texts.map(|text| parse(text.as_bytes()).expect("YAML"));
     let roots = [&own, &old, &new, &merged].map(|tree| Some((tree, tree.node(tree.root?))));
     let [Some(own), Some(old), Some(new), Some(merged)] = roots else { panic!("no root") };
     check_members([own, old, new, merged], &shown)
