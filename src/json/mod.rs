@@ -21,6 +21,7 @@ mod inside;
 mod normal;
 mod salvage;
 pub(crate) mod scan;
+mod search;
 mod spelling;
 pub mod strings;
 pub mod text;

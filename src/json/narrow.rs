@@ -2,10 +2,10 @@
 //! right but slow, so that only tests use it.
 
 use super::scan::SHORT_ESCAPE;
-use super::tokens::{BLOCK, Block, Outside, Tokens, note};
+use super::search::{BLOCK, Block, Outside, Search, note};
 
 /// Finds more tokens.
-pub type Find = fn(&mut Tokens<'_>);
+pub type Find = fn(&mut Search<'_>);
 
 /// Returns the way of finding tokens that is worth using: none.
 pub fn best() -> Option<Find> {
@@ -17,8 +17,8 @@ pub fn ways() -> impl Iterator<Item = Find> {
     [find as Find].into_iter()
 }
 
-fn find(tokens: &mut Tokens<'_>) {
-    tokens.find(look, outside, |_| false, note);
+fn find(search: &mut Search<'_>) {
+    search.find(look, outside, |_| false, note);
 }
 
 /// Returns the start as the place reached, because no instructions are available.

@@ -8,10 +8,10 @@
 mod avx2;
 mod avx512;
 
-use super::tokens::Tokens;
+use super::search::Search;
 
 /// Finds more tokens.
-pub type Find = fn(&mut Tokens<'_>);
+pub type Find = fn(&mut Search<'_>);
 
 /// Returns the best way that the processor has.
 #[inline]
@@ -35,17 +35,17 @@ fn has_avx512() -> bool {
     has_avx2() && is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vbmi2")
 }
 
-fn find_avx2(tokens: &mut Tokens<'_>) {
+fn find_avx2(search: &mut Search<'_>) {
     if has_avx2() {
         // SAFETY: the processor has the instructions for which the function is compiled.
-        unsafe { avx2::find(tokens) }
+        unsafe { avx2::find(search) }
     }
 }
 
-fn find_avx512(tokens: &mut Tokens<'_>) {
+fn find_avx512(search: &mut Search<'_>) {
     if has_avx512() {
         // SAFETY: the processor has the instructions for which the function is compiled.
-        unsafe { avx512::find(tokens) }
+        unsafe { avx512::find(search) }
     }
 }
 

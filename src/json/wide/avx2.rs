@@ -2,7 +2,7 @@
 
 use super::{MARK, MARKS, SHORT_ESCAPES, SPACE, Table};
 use crate::json::scan::escaped;
-use crate::json::tokens::{BLOCK, Block, Outside, Tokens, note};
+use crate::json::search::{BLOCK, Block, Outside, Search, note};
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8,
     _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_setr_epi8, _mm256_shuffle_epi8,
@@ -13,8 +13,8 @@ const WIDTH: usize = 32;
 
 /// Finds tokens, as [`Find`](super::Find).
 #[target_feature(enable = "avx2,bmi1,popcnt")]
-pub fn find(tokens: &mut Tokens<'_>) {
-    tokens.find(|block| look(block), |block| outside(block), |block| is_plain(block), note);
+pub fn find(search: &mut Search<'_>) {
+    search.find(|block| look(block), |block| outside(block), |block| is_plain(block), note);
 }
 
 /// Returns the same place as [`super::stop`].

@@ -2,7 +2,7 @@
 //! one instruction each.
 
 use super::{MARK, MARKS, SHORT_ESCAPES, SPACE, Table};
-use crate::json::tokens::{BLOCK, Block, Outside, Room, Tokens};
+use crate::json::search::{BLOCK, Block, Outside, Room, Search};
 use std::arch::x86_64::{
     __m128i, __m512i, _mm_loadu_si128, _mm512_add_epi32, _mm512_and_si512, _mm512_broadcast_i32x4,
     _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi32,
@@ -13,8 +13,8 @@ use std::arch::x86_64::{
 
 /// Finds tokens, as [`Find`](super::Find).
 #[target_feature(enable = "avx2,bmi1,popcnt,avx512bw,avx512vbmi2")]
-pub fn find(tokens: &mut Tokens<'_>) {
-    tokens.find(
+pub fn find(search: &mut Search<'_>) {
+    search.find(
         |block| look(block),
         |block| outside(block),
         |block| is_plain(block),
