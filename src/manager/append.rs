@@ -207,11 +207,7 @@ impl Session {
     /// Appends a record behind the leaf, unless a file that is to be replaced changes meanwhile.
     fn append_once(&mut self, mut record: Record) -> Result<String> {
         let writing = self.files.as_ref().map(Files::begin).transpose()?;
-        if let Some(files) = &mut self.files
-            && files.refresh(self.format, &mut self.entries)?
-        {
-            self.end = None;
-        }
+        self.refresh()?;
         let leaf = self.entries.leaf().cloned();
         record.node.set(Field::Id, self.new_id());
         record.node.set(Field::Parent, leaf.unwrap_or(Json::constant("null")));

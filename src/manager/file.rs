@@ -1,13 +1,11 @@
 //! The files that a session is kept in: locked while they are written, and read again where another
 //! program wrote to them.
 
-use super::entries::Entries;
-use super::open::StoredSession;
-use super::rewrite::Rewritten;
+use super::rewritten::Rewritten;
 use crate::batch::stem;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Format, Sink};
+use crate::format::Sink;
 use crate::memory::Buffer;
 use crate::store::{Fingerprint, Packing, exchange, folder_of, take_back};
 use std::fs::{self, File, OpenOptions};
@@ -122,31 +120,9 @@ impl Files {
         }
     }
 
-    /// Reads the session again if another program wrote to it since. Returns whether it did.
-    ///
-    /// # Errors
-    /// If it cannot be read.
-    pub fn refresh(&mut self, format: &'static Format, entries: &mut Entries) -> Result<bool> {
-        let still =
-            |(known, (_, path)): (&Known, &(String, PathBuf))| known.file.holds(path).is_ok();
-        if self.known.iter().zip(&self.parts).all(still) {
-            return Ok(false);
-        }
-        let chosen = entries.is_chosen().then(|| entries.leaf().cloned());
-        let kept = StoredSession::read(self.main())?;
-        if kept.format.name != format.name {
-            let message =
-                format!("{} is now a session of {}", self.main().display(), kept.format.name);
-            return Err(Error::request(Code::WrongFormat, message));
-        }
-        *entries = kept.entries;
-        *self = kept.files;
-        match chosen {
-            Some(Some(leaf)) if entries.has(&leaf) => entries.set_leaf(Some(leaf))?,
-            Some(None) => entries.set_leaf(None)?,
-            _ => {}
-        }
-        Ok(true)
+    /// Whether no other program wrote to the files since.
+    pub fn are_current(&self) -> bool {
+        self.known.iter().zip(&self.parts).all(|(known, (_, path))| known.file.holds(path).is_ok())
     }
 
     /// Appends whole lines to the main file in one write, behind a line ending if the file lacks

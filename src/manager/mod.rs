@@ -28,6 +28,7 @@ mod fork;
 mod open;
 mod plan;
 mod rewrite;
+mod rewritten;
 mod stream;
 mod work;
 mod write;

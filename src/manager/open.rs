@@ -160,6 +160,28 @@ impl Session {
         }
     }
 
+    /// Reads the session again if another program wrote to it since.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is of another format now.
+    pub(super) fn refresh(&mut self) -> Result<()> {
+        let Some(files) = self.files.as_ref().filter(|files| !files.are_current()) else {
+            return Ok(());
+        };
+        let (path, read) = (files.main().display(), StoredSession::read(files.main())?);
+        if read.format.name != self.format.name {
+            let message = format!("{path} is now a session of {}", read.format.name);
+            return Err(Error::request(Code::WrongFormat, message));
+        }
+        let chosen = self.entries.is_chosen().then(|| self.entries.leaf().cloned());
+        (self.entries, self.files, self.end) = (read.entries, Some(read.files), None);
+        match chosen {
+            Some(Some(leaf)) if self.entries.has(&leaf) => self.entries.set_leaf(Some(leaf)),
+            Some(None) => self.entries.set_leaf(None),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the path that a new session gets in a folder.
     pub(super) fn place_in(&self, folder: &Path) -> PathBuf {
         let header = self.entries.header();

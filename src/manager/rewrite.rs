@@ -4,23 +4,14 @@
 
 use super::Session;
 use super::open::reading;
+use super::rewritten::Rewritten;
 use crate::convert;
 use crate::diagnostic::{Code, Log};
 use crate::error::Result;
-use crate::format::{Change, Cx, Options, Parts, Sink, Spool};
+use crate::format::{Cx, Options, Parts};
 use crate::formats::{Spec, canonical};
 use crate::memory::{Buffer, Bytes};
 use crate::record::Record;
-use std::io::Write;
-
-/// The files of a session with a further message.
-#[derive(Default)]
-pub struct Rewritten {
-    /// The parts.
-    pub parts: Buffer,
-    /// Changes of files that sessions share, by the names of the parts.
-    pub changes: Vec<(String, Box<dyn Change>)>,
-}
 
 /// Codes of errors by which a stream has no way back into the files.
 const REFUSED: &[Code] = &[Code::OriginRejected, Code::OriginUnreadable, Code::OriginOfAnother];
@@ -55,32 +46,5 @@ impl Session {
             Err(error) if REFUSED.contains(&error.code()) => Err(self.no_place(record)),
             Err(error) => Err(error),
         }
-    }
-}
-
-impl Sink for Rewritten {
-    fn create(&mut self, name: &str) -> Result<Box<dyn Write>> {
-        self.parts.create(name)
-    }
-
-    fn change(&mut self, name: &str, change: Box<dyn Change>) -> Result<()> {
-        self.changes.push((name.to_owned(), change));
-        Ok(())
-    }
-
-    fn is_in_place(&self) -> bool {
-        true
-    }
-
-    fn takes_parts(&self) -> bool {
-        true
-    }
-
-    fn stem(&self) -> Option<String> {
-        None
-    }
-
-    fn spool(&mut self) -> Result<Box<dyn Spool>> {
-        self.parts.spool()
     }
 }

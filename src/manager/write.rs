@@ -4,7 +4,7 @@ use super::Session;
 use super::entries::Entries;
 use super::file::{Files, Writing};
 use super::open::{random, reading, source_of, uuid};
-use super::rewrite::Rewritten;
+use super::rewritten::Rewritten;
 use crate::batch::{Opened, ReadOptions};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
