@@ -66,7 +66,7 @@ fn plain(
 /// Writes the records to a stage, from which they go to places that are known only then.
 ///
 /// # Errors
-/// The errors of [`write`].
+/// The errors of [`write()`].
 pub fn staged(
     (from, to): (Spec, Spec),
     named: Option<NativeFn>,
