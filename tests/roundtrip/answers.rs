@@ -70,7 +70,7 @@ fn roles(messages: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_stream_of_records_is_made_whole_like_its_source() {
+fn answers_of_a_stream_are_joined_like_those_of_its_source() {
     let dir = orchestrated();
     convert(&dir, &["canonical", "--out-dir", "stream", "in"]);
     convert(&dir, &["pi@3", "--out-dir", "away", "stream"]);
@@ -109,7 +109,7 @@ fn no_interface_gets_a_call_before_the_results_of_another() {
 
 /// Numbers beyond what a float holds are JSON, but what they come to is not.
 #[test]
-fn sums_are_numbers_however_much_was_taken() {
+fn sums_of_huge_numbers_are_numbers() {
     let dir = Dir::new();
     let huge = RUN.replace(r#""input_tokens":30,"#, r#""input_tokens":1e999,"#);
     dir.write("in.jsonl", huge.replace(r#","total_tokens":35"#, "").as_bytes());

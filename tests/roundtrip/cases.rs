@@ -91,9 +91,10 @@ fn make(case: &Path, note: &str) -> Made {
     write(&dir.path("edited"), &binary);
     report += &run(&dir, note, "back");
     let mut back = tree(&dir.path("back"));
-    if !back.is_empty() {
+    let found = if back.is_empty() { BTreeMap::new() } else { findings(&dir, "back") };
+    if !found.is_empty() {
         let known = findings(&dir, "source");
-        let new = findings(&dir, "back").into_iter().filter(|(code, _)| !known.contains_key(code));
+        let new = found.into_iter().filter(|(code, _)| !known.contains_key(code));
         report.extend(new.map(|(_, line)| line));
     }
     back.retain(|path, _| !is_binary(path));

@@ -373,7 +373,7 @@ fn an_agent_on_another_branch_continues_the_session() {
 }
 
 #[test]
-fn a_session_goes_out_and_back_again() {
+fn a_session_is_converted_back_several_times() {
     let mut was = harbour();
     for target in ["codex", "claude-code", "codex", "claude-code"] {
         let there = away(&was, target);
@@ -386,7 +386,7 @@ fn a_session_goes_out_and_back_again() {
 
 /// Without a usable origin, nothing takes the place of the source.
 #[test]
-fn a_stump_never_takes_the_place_of_its_source() {
+fn a_session_without_its_origin_never_replaces_its_source() {
     let dir = Dir::new();
     let source = session(&main_of(&testdata().join("claude-code/v2/parallel/in")));
     dir.write("s.jsonl", &source);

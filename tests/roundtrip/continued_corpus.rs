@@ -98,7 +98,7 @@ fn fault(folder: &Path, source: &str, target: &str) -> Option<String> {
 }
 
 #[test]
-fn continued_by_real_programs_all_come_back_whole() {
+fn sessions_that_real_programs_continued_come_back_whole() {
     let Some(corpus) = corpus("continued").map(|corpus| corpus.join("continued")) else { return };
     if !corpus.is_dir() {
         eprintln!("SKIP continued: {} is missing", corpus.display());

@@ -47,7 +47,7 @@ fn damage_is_not_deletion() {
 const LOST: &[(&str, &str)] = &[("pi/v3/no-final-newline", "pi@1")];
 
 #[test]
-fn a_torn_target_that_is_repaired_comes_home_whole() {
+fn a_torn_target_is_restored_after_its_repair() {
     let cases = [
         "pi/v1/compacted",
         "pi/v1/feature-work",

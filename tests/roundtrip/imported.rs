@@ -232,7 +232,7 @@ fn the_session_comes_first_and_is_one() {
 }
 
 #[test]
-fn what_no_format_goes_without_is_put_in_there_and_is_none_at_home() {
+fn members_that_a_format_needs_are_made_and_not_restored() {
     let bare_call = json!([{"type": "tool_call", "id": "t1", "name": "w"}]);
     let bare_result = json!([{"type": "tool_result", "call": "t1", "content": null}]);
     let stream = [
@@ -395,7 +395,7 @@ fn a_list_of_arguments_and_a_session_without_a_folder_are_restored() {
 }
 
 #[test]
-fn what_hangs_together_in_no_way_is_restored() {
+fn unrelated_records_are_restored() {
     let calls = json!([
         {"type": "text", "text": "hi"},
         {"type": "tool_call", "id": "t1", "name": "w", "arguments": {}},

@@ -8,7 +8,7 @@ use crate::common::{Dir, files, read};
 use serde_json::{Value, json};
 
 #[test]
-fn what_is_kept_out_is_sent_nowhere_and_comes_home() {
+fn excluded_messages_are_not_sent_and_are_restored() {
     let out = |record| with(record, json!({"excluded": true}));
     let stream = [
         session(),
@@ -22,7 +22,7 @@ fn what_is_kept_out_is_sent_nowhere_and_comes_home() {
 }
 
 #[test]
-fn what_is_kept_out_of_a_session_of_any_format_is_sent_nowhere() {
+fn excluded_messages_of_any_format_are_not_sent() {
     // A session of runs is none without any, and a rollout has no place beside the conversation, so
     // a stream that says so of one is written anew (CY0627).
     let beside =
@@ -66,7 +66,7 @@ fn what_is_kept_out_of_a_session_of_any_format_is_sent_nowhere() {
 }
 
 #[test]
-fn what_is_kept_out_of_a_rollout_is_not_written_into_it() {
+fn excluded_messages_are_not_written_into_a_rollout() {
     for source in ["codex@1", "codex@2", "codex@3"] {
         let stream = [
             with(session(), json!({"source": source})),

@@ -74,7 +74,7 @@ fn a_file_without_its_last_line_ending_comes_back_without_it() {
 /// Every part of an answer refers to its place in a list; to go through the list for each would take
 /// minutes here.
 #[test]
-fn an_answer_of_many_parts_comes_home_in_no_time() {
+fn an_answer_of_many_parts_takes_linear_time() {
     let call =
         |n| format!(r#"{{"type":"toolCall","id":"c{n}","name":"ls","arguments":{{"n":{n}}}}}"#);
     let calls: Vec<String> = (0..20_000).map(call).collect();
@@ -172,7 +172,7 @@ fn a_turn_that_was_added_and_deleted_again_stays_deleted() {
 
 /// What pi writes when it goes on with a session, and what a person does there without asking.
 #[test]
-fn settings_and_names_from_pi_stop_nothing() {
+fn settings_and_names_of_pi_reject_no_origin() {
     let settings = [
         r#""type":"thinking_level_change","thinkingLevel":"low""#,
         r#""type":"model_change","provider":"p","modelId":"m2""#,

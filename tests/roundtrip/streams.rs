@@ -126,7 +126,7 @@ fn cut_turn(text: &str, number: usize) -> String {
 }
 
 #[test]
-fn no_stop_on_the_way_home_takes_back_what_was_deleted() {
+fn a_format_in_between_restores_nothing_that_was_deleted() {
     for (case, home) in
         [("connectonion/v2/harbour", "connectonion@2"), ("connectonion/v1/seed", "connectonion@1")]
     {
@@ -149,7 +149,7 @@ fn no_stop_on_the_way_home_takes_back_what_was_deleted() {
 }
 
 #[test]
-fn a_message_that_is_taken_out_leaves_the_others_in_the_state() {
+fn a_deleted_message_leaves_the_others_in_the_state() {
     let whole = Stream::of_codelia();
     let messages = whole.records.iter().filter(|record| record["kind"] == "message");
     let ids: Vec<Value> = messages.map(|record| record["id"].clone()).collect();
@@ -313,7 +313,7 @@ fn an_entry_that_occurs_twice_in_a_stream_of_a_tree_is_reported() {
 }
 
 #[test]
-fn what_was_edited_in_a_stream_comes_home_on_any_way() {
+fn an_edit_of_a_stream_is_restored_through_any_format() {
     for (case, source) in LISTS {
         for via in ["pi", "codelia", "connectonion@2", "agent-orchestrator"] {
             let mut stream = Stream::of_records(case);

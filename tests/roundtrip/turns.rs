@@ -86,7 +86,7 @@ fn turns_of_the_corpus_stay_valid_in_pi() {
 /// A call without a result waits for it among a hundred messages. The call behind them has its own
 /// result.
 #[test]
-fn a_call_that_is_given_up_takes_no_later_call_along() {
+fn a_call_without_a_result_leaves_later_calls_alone() {
     let mut items = vec![user("Water all beds."), call("lost"), user("Go on.")];
     for number in 0..120 {
         items.push(call(&format!("c{number}")));
