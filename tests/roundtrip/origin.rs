@@ -1,6 +1,6 @@
 //! What users and programs do to converted files and to the origins beside them, and what is restored.
 
-use crate::common::{self, Dir, files, own, read};
+use crate::common::{Dir, files, own, read};
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -15,102 +15,6 @@ pub fn converted(case: &str, to: &str) -> (Dir, PathBuf) {
     assert_eq!(code, 0, "{said}");
     let file = dir.path("there.yaml");
     (dir, file)
-}
-
-/// Edits the converted file and brings it back; gives what was said, and the lines that differ from
-/// the source's as pairs.
-fn edited(to: &str, edit: impl Fn(&str) -> String) -> (i32, String, Vec<(String, String)>) {
-    let (dir, file) = converted(SOURCE, to);
-    let text = std::fs::read_to_string(&file).expect("UTF-8");
-    let new = edit(&text);
-    assert_ne!(text, new, "the edit found its place");
-    std::fs::write(&file, new).expect("a file");
-    let (code, said) = dir.exit(&["convert", "-t", "pi@3", "-o", "back.jsonl", "there.yaml"]);
-    let lines = |bytes: Vec<u8>| -> Vec<String> {
-        String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
-    };
-    let (source, back) = (lines(own(SOURCE)), lines(common::read(&dir.path("back.jsonl"))));
-    let longest = source.len().max(back.len());
-    let line = |lines: &[String], n: usize| lines.get(n).cloned().unwrap_or_default();
-    let pairs = (0..longest).map(|n| (line(&source, n), line(&back, n)));
-    (code, said, pairs.filter(|(a, b)| a != b).collect())
-}
-
-#[test]
-fn nothing_differs_where_nothing_was_edited() {
-    for to in ["connectonion@1", "connectonion@2", "connectonion@3"] {
-        let (dir, _) = converted(SOURCE, to);
-        let (code, said) = dir.exit(&["convert", "-t", "pi@3", "-o", "back.jsonl", "there.yaml"]);
-        assert_eq!(code, 0, "{said}");
-        assert_eq!(common::read(&dir.path("back.jsonl")), own(SOURCE), "{to}");
-    }
-}
-
-#[test]
-fn an_edited_answer_is_edited_and_nothing_else() {
-    let edits = [
-        ("    content: Nothing to do.\n", "    content: Nothing at all.\n"),
-        ("  result: Nothing to do.\n", "  result: Nothing at all.\n"),
-    ];
-    for (old, new) in edits {
-        let (code, said, differ) = edited("connectonion@2", |text| text.replace(old, new));
-        assert_eq!(code, 0, "{said}");
-        assert!(said.contains("note[CY0622]"), "{said}");
-        let [(was, is)] = differ.as_slice() else { panic!("{differ:?}") };
-        assert!(was.contains("Nothing to do.") && is.contains("Nothing at all."), "{is}");
-        assert_eq!(is.replace("Nothing at all.", "Nothing to do."), *was);
-    }
-}
-
-#[test]
-fn of_two_edits_of_one_answer_that_of_the_message_counts() {
-    let edit = |text: &str| {
-        let text = text.replace("    content: Nothing to do.\n", "    content: The message.\n");
-        text.replace("  result: Nothing to do.\n", "  result: The result.\n")
-    };
-    let (_, said, differ) = edited("connectonion@2", edit);
-    let [(_, is)] = differ.as_slice() else { panic!("{said}\n{differ:?}") };
-    assert!(is.contains("The message.") && !is.contains("The result."), "{is}");
-}
-
-#[test]
-fn an_expectation_that_the_source_has_no_place_for_is_reported_as_lost() {
-    let edit = |text: &str| text.replacen("  expected: \"\"\n", "  expected: a table\n", 1);
-    let (code, said, differ) = edited("connectonion@2", edit);
-    assert_eq!(code, 0, "{said}");
-    assert!(said.contains("pi@3 cannot hold turn"), "{said}");
-    assert!(differ.is_empty(), "{differ:?}");
-}
-
-#[test]
-fn a_deleted_turn_is_not_resurrected() {
-    let edit = |text: &str| {
-        let (turn, lists) =
-            (text.find("- input: \"\"").unwrap(), text.find("messages:\n").unwrap());
-        let (list, end) = (text.find("  2:\n").unwrap(), text.len());
-        [&text[..turn], &text[lists..list], &text[end..]].concat()
-    };
-    let (code, said, differ) = edited("connectonion@2", edit);
-    assert_eq!(code, 0, "{said}");
-    for what in ["a turn was deleted\n", "a message was deleted (2 times)\n"] {
-        assert!(said.contains(&format!("warning[CY0623]: {what}")), "{said}");
-    }
-    let gone: Vec<_> = differ.iter().filter(|(_, is)| is.is_empty()).collect();
-    assert_eq!((gone.len(), differ.len()), (2, 2), "{differ:?}");
-}
-
-#[test]
-fn what_is_new_follows() {
-    let edit = |text: &str| format!("{text}  3:\n  - role: user\n    content: And now?\n");
-    let (code, said, differ) = edited("connectonion@2", edit);
-    assert_eq!(code, 0, "{said}");
-    assert!(said.contains("note[CY0625]"), "{said}");
-    let [(was, is)] = differ.as_slice() else { panic!("{differ:?}") };
-    assert!(was.is_empty() && is.contains("And now?"), "{is}");
-    assert!(
-        is.contains("\"parentId\":\"10000008\"") && is.contains("\"timestamp\":\"2026-"),
-        "{is}"
-    );
 }
 
 /// The members of an origin.
