@@ -64,7 +64,7 @@
 //!
 //! Each module imports only modules that this list names before it: `position`, `json`, `times`,
 //! `ids`, `alignment`, `threads`, `record`, `redact`, `diagnostic`, `error`, `lines`, `members`, `yaml`,
-//! `mapping`, `parts`, `format`, `framing`, `memory`, `stage`, `edit`, `named`, `tree`, `context_rules`,
+//! `mapping`, `parts`, `sqlite`, `format`, `framing`, `memory`, `stage`, `edit`, `named`, `tree`, `context_rules`,
 //! `dialect`, `repair`, `formats`, `usage`, `detect`, `session`, `context`, `origin`, `turns`, the operations
 //! (`migrate`, `diff`, `convert`, `join`, `validate`, `inspect`, `show`), and then the modules that access
 //! the system: `store`, `batch`, `home`, `manager`, `cli`. All modules before `store` take bytes and return
@@ -105,6 +105,8 @@ pub mod yaml;
 
 #[cfg_attr(doc, doc(hidden))]
 pub mod parts;
+#[cfg_attr(doc, doc(hidden))]
+pub mod sqlite;
 
 #[cfg_attr(doc, doc(hidden))]
 pub mod context_rules;

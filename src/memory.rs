@@ -3,6 +3,7 @@
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Change, Opener, Parts, Sink, Spool};
+use crate::parts::UNNAMED;
 use crate::parts::memo::Memo;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -76,7 +77,8 @@ impl Parts for Bytes {
         for name in names {
             let contents = self.parts.iter().find(|(part, _)| part == name);
             let contents = contents.map(|(_, contents)| contents.clone()).unwrap_or_default();
-            let file = name.rsplit('/').next().unwrap_or_default();
+            let file = name.rsplit('/').next().filter(|file| !file.is_empty());
+            let file = file.unwrap_or(UNNAMED);
             let file = tempfile::Builder::new().prefix(file).rand_bytes(0).tempfile_in(&folder);
             let mut file = file.map_err(failed)?;
             file.write_all(&contents).map_err(failed)?;

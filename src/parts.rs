@@ -15,6 +15,9 @@ use std::rc::Rc;
 /// Beginning of the names of parts whose files are beside the main part, with names of their own.
 pub const BESIDE: &str = "/../";
 
+/// Name of the copy of a part whose file has no name.
+pub const UNNAMED: &str = "main";
+
 /// The named parts of a session that is read. Most formats have one, the main part, whose name is
 /// empty. The name of another part is the remainder of its path behind the main part's path without
 /// its ending; for a file beside the main part with a name of its own, it begins with [`BESIDE`].
@@ -78,8 +81,8 @@ pub trait Parts {
         Ok(part)
     }
 
-    /// Lends copies of parts under the names of their files, for code that reads files by their
-    /// paths. The folder is removed when the returned value is dropped.
+    /// Lends copies of parts under the names of their files, or [`UNNAMED`], for code that reads
+    /// files by their paths. The folder is removed when the returned value is dropped.
     ///
     /// # Errors
     /// If there is no such part or no file of it, another program is writing to one, or there is

@@ -21,6 +21,7 @@ const LAYERS: &[&[&str]] = &[
     &["yaml"],
     &["mapping"],
     &["parts"],
+    &["sqlite"],
     &["format"],
     &["framing"],
     &["memory"],

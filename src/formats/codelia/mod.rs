@@ -79,7 +79,7 @@ pub static FORMAT: Format = Format {
     files: Files {
         shared: Some(Shared {
             member: names::member,
-            roster: read::roster,
+            roster: rows::sessions,
             main: names::main,
             one_run: "run",
         }),

@@ -19,7 +19,7 @@ use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use std::collections::{HashSet, VecDeque};
 use stored::Stores;
-pub use stored::{open_whole, roster, row, stored_of};
+pub use stored::{open_whole, stored_of};
 
 /// Fields of a run's header that the session record contains if the run is the first.
 pub const SHARED: &[Field] = &[

@@ -20,7 +20,6 @@ use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
 use std::io::Read;
-use std::path::{Path, PathBuf};
 
 /// Places where the state of a session is stored.
 #[derive(Debug, Default)]
@@ -64,7 +63,7 @@ pub fn open_whole<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader
     let said = runs.first().and_then(|(began, _)| began.session.clone()).or(named);
     let id = said.or(parts.session().map(|id| Json::string(&id)));
     if let (Some(part), Some(id)) = (database, &id) {
-        let row = match row(parts, &id.text().unwrap_or_default(), cx) {
+        let row = match rows::read(parts, &id.text().unwrap_or_default(), cx.options.max_line) {
             Ok(row) => row,
             // The session is whole without it.
             Err(error) => cx.tolerate(error).map(|_| None)?,
@@ -97,30 +96,6 @@ fn began(parts: &mut dyn Parts, name: &str) -> Result<Began> {
         at: source.peek_text("started_at").ok().flatten().unwrap_or_default().into_owned(),
         session: source.peek_text("session_id").ok().flatten().map(|id| Json::string(&id)),
     })
-}
-
-/// Copies the database, with the changes in its log that are not in the database yet.
-fn copy(parts: &mut dyn Parts) -> Result<(Box<dyn AsRef<Path>>, PathBuf)> {
-    let names = parts.names();
-    // The log is copied first: changes that move from there to the database meanwhile are then in
-    // both.
-    let wanted = [DATABASE_LOG, DATABASE];
-    let wanted: Vec<&str> =
-        wanted.into_iter().filter(|name| names.iter().any(|n| n == name)).collect();
-    let folder = parts.copies(&wanted)?;
-    let file = (*folder).as_ref().join(DATABASE.rsplit('/').next().unwrap_or_default());
-    Ok((folder, file))
-}
-
-/// Reads the session's row in the database.
-pub fn row(parts: &mut dyn Parts, session: &str, cx: &Cx<'_>) -> Result<Option<Row>> {
-    copy(parts).and_then(|(_folder, file)| rows::read(&file, session, cx.options.max_line))
-}
-
-/// Returns the sessions that have a row in the database.
-pub fn roster(parts: &mut dyn Parts) -> Result<Vec<String>> {
-    let (_folder, file) = copy(parts)?;
-    rows::sessions(&file)
 }
 
 impl Records<'_> {

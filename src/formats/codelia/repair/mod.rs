@@ -16,8 +16,7 @@ mod run;
 mod state;
 
 use super::names;
-use super::read::row;
-use super::rows::Row;
+use super::rows::{self, Row};
 use super::sniff::{self, Shape, shape};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -184,7 +183,7 @@ impl About<'_> {
     /// Reads the session's row in the database; reports a fault of the database.
     fn row(&self, bench: &mut dyn RepairIo) -> std::result::Result<Option<Row>, ()> {
         let session = self.session.unwrap_or_default();
-        row(bench.parts(), session, self.cx)
+        rows::read(bench.parts(), session, self.cx.options.max_line)
             .map_err(|error| self.cx.report(error.into_diagnostic()))
     }
 }

@@ -1,0 +1,91 @@
+//! Changes of databases, in memory and in files that other programs have open.
+
+use super::{Database, LONGEST, failed, guarded, unusable};
+use crate::diagnostic::Code;
+use crate::error::{Error, Result};
+use crate::parts::{Change, Commit};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::path::Path;
+
+/// Change of a database, which is made in one transaction.
+pub trait Edit: Send {
+    /// Makes the change; returns false if everything is there already. `force` is true if the user
+    /// allows overwriting.
+    ///
+    /// # Errors
+    /// If the database cannot be used, or contains newer data that are not to be overwritten.
+    fn edit(&self, db: &Database, force: bool) -> Result<bool>;
+}
+
+impl<E: Edit> Change for E {
+    fn make(&self, old: Option<Vec<u8>>, force: bool) -> Result<Vec<u8>> {
+        let (mut db, in_log_mode) = opened(old.as_deref())?;
+        let changed = self.edit(&db, force)?;
+        if let Some(old) = old.filter(|_| !changed) {
+            return Ok(old);
+        }
+        let mut bytes = db.db.serialize("main").map_err(failed)?.to_vec();
+        set_mode(&mut bytes, if in_log_mode { LOGGED } else { ROLLBACK });
+        Ok(bytes)
+    }
+
+    fn begin(&self, path: &Path, force: bool) -> Result<Commit> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(path, flags).and_then(|db| guarded(db, LONGEST));
+        let db = Database { db: db.map_err(failed)?, _folder: None };
+        let begun = db
+            .db
+            .pragma_update(None, "busy_timeout", PATIENCE)
+            .and_then(|()| db.db.execute_batch("BEGIN IMMEDIATE"));
+        begun.map_err(|error| refused(&error, path))?;
+        self.edit(&db, force)?;
+        let path = path.to_owned();
+        Ok(Box::new(move || {
+            db.db.execute_batch("COMMIT").map_err(|error| refused(&error, &path))?;
+            db.db.close().map_err(|(_, error)| unusable(&error))
+        }))
+    }
+}
+
+/// Time to wait for another program that is writing to the database, in milliseconds.
+const PATIENCE: u32 = 5000;
+
+/// Returns the error for a database that another program is writing to.
+fn refused(error: &rusqlite::Error, path: &Path) -> Error {
+    let busy = [ErrorCode::DatabaseBusy, ErrorCode::DatabaseLocked];
+    match error.sqlite_error_code() {
+        Some(code) if busy.contains(&code) => {
+            let why = "is left unchanged: another program is writing to it";
+            Error::request(Code::Changed, format!("{} {why}", path.display()))
+        }
+        _ => unusable(error),
+    }
+}
+
+/// Position of the two bytes in a database's header that contain its journal mode.
+/// <https://sqlite.org/fileformat2.html>
+const MODE: std::ops::Range<usize> = 18..20;
+const ROLLBACK: u8 = 1;
+const LOGGED: u8 = 2;
+
+/// Sets the journal mode. A database in memory has no log beside it, so its header must not state
+/// that it has one.
+fn set_mode(bytes: &mut [u8], mode: u8) {
+    bytes.get_mut(MODE).into_iter().flatten().for_each(|byte| *byte = mode);
+}
+
+/// Opens a database in memory with these contents; also returns whether its file has a log beside
+/// it.
+fn opened(old: Option<&[u8]>) -> Result<(Database, bool)> {
+    let mut db = Connection::open_in_memory().map_err(failed)?;
+    let mut in_log_mode = true;
+    if let Some(old) = old {
+        in_log_mode = old.get(MODE).is_some_and(|mode| mode.contains(&LOGGED));
+        let mut bytes = old.to_vec();
+        set_mode(&mut bytes, ROLLBACK);
+        let read = db.deserialize_read_exact("main", bytes.as_slice(), bytes.len(), false);
+        read.map_err(failed)?;
+    }
+    let db = guarded(db, LONGEST).map_err(failed)?;
+    Ok((Database { db, _folder: None }, in_log_mode))
+}
