@@ -32,6 +32,7 @@ const LAYERS: &[&[&str]] = &[
     &["context_rules"],
     &["dialect"],
     &["repair"],
+    &["document"],
     &["formats/*"],
     &["formats"],
     &["usage"],

@@ -3,20 +3,21 @@
 use super::NAME;
 use super::history::{History, record_of};
 use super::made::{EPOCH, is_uuid, uuid};
-use super::message;
 use super::resolve::Sources;
 use super::wire::{joined, members};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
+use crate::document::{self, Frame, Items, Style, on_one_line};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader, Sink, Writer, no_session};
-use crate::framing::Pen;
+use crate::framing::{Pen, ReadLines, Reading};
 use crate::ids::Maker;
-use crate::json::{Cursor, EscapeStyle, Fault, Flow, Json, text};
-use crate::lines::{BOM, Line, utf8};
+use crate::json::Json;
+use crate::lines::BOM;
 use crate::mapping::{Object, Row, Source, apart, fixed, row};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use bytes::Bytes;
+use std::collections::VecDeque;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
@@ -75,195 +76,103 @@ pub fn text_of(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<State> {
     Ok(State { file, text })
 }
 
-/// Parsed state.
-struct Parsed {
-    snapshot: Record,
-    messages: Vec<Json>,
-}
+/// Path of the list of messages.
+pub const LIST: document::Path = &["messages"];
 
-fn has_lines(text: &[u8]) -> bool {
-    memchr::memchr2(b'\n', b'\r', text).is_some()
-}
-
-/// Returns JSON without the line breaks that users and other programs lay it out with, for values
-/// in records contain none.
-fn on_one_line(text: &Bytes) -> Bytes {
-    if !has_lines(text) {
-        return text.clone();
-    }
-    let mut line = Vec::with_capacity(text.len());
-    EscapeStyle::SCRIPT.spell(text, &mut line);
-    line.into()
-}
-
-fn parse(text: &Bytes) -> Result<Option<Parsed>, Fault> {
-    if has_lines(text) {
-        let mut whole = Cursor::new(text);
-        whole.skip_value()?;
-        whole.end()?;
-    }
-    let line = on_one_line(text);
-    let mut source = Source::new(&line);
-    let mut snapshot = Record::new(Kind::Snapshot);
-    source.unique = true;
-    source.object(ROWS, None, &mut snapshot.node)?;
-    source.cursor.end()?;
-    let list = match has_lines(text) {
-        true => Source::new(text).peek("messages")?,
-        false => source.apart.map(|span| source.json(span)),
-    };
-    let on_one_line = |message: &Json| Json::checked(on_one_line(message.bytes()));
-    let messages = list.as_ref().and_then(message::each);
-    let messages = messages.map(|messages| messages.iter().map(on_one_line).collect());
-    let whole = !source.ambiguous && snapshot.node.json(Field::Session).is_some();
-    Ok(messages.filter(|_| whole).map(|messages| Parsed { snapshot, messages }))
-}
+/// Layout of a state.
+const STYLE: Style = Style { indented: false, newline: true };
 
 /// Whether a text is a state that can be read.
 pub fn is_read(text: &Bytes) -> bool {
-    simdutf8::basic::from_utf8(text).is_ok() && parse(text).is_ok_and(|state| state.is_some())
+    frame(Box::new(io::Cursor::new(text.clone())), text.len()).is_ok()
 }
 
-/// State that was read.
+/// State without its messages.
 #[derive(Debug)]
 pub struct Stored {
     /// Record of the state, without the messages.
     pub snapshot: Record,
-    /// Messages of the state.
-    pub messages: Vec<Json>,
     /// Properties of the file: byte order mark and final newline.
     pub file: Option<Node>,
-    text: Bytes,
 }
 
-impl Stored {
-    /// Returns the position at which each message begins.
-    fn places(&self) -> impl Iterator<Item = Position> {
-        let list = Source::new(&self.text).peek("messages").ok().flatten();
-        let spelled = list.as_ref().and_then(message::each).unwrap_or_default();
-        let begin = self.text.as_ptr() as usize;
-        let mut at = Position { line: 1, ..Position::default() };
-        spelled.into_iter().map(move |message| {
-            let byte = (message.as_bytes().as_ptr() as usize).saturating_sub(begin);
-            let passed = self.text.get(at.byte as usize..byte).unwrap_or_default();
-            at.line += memchr::memchr_iter(b'\n', passed).count() as u64;
-            at.byte = byte as u64;
-            at
-        })
-    }
-}
-
-/// Reads a state.
-pub fn read(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Stored> {
-    let State { file, text } = text_of(part, cx)?;
-    let at = Position { line: 1, ..Position::default() };
-    utf8(&Line { bytes: &text, at, terminated: true })?;
-    let parsed = parse(&text).map_err(|fault| Error::json(fault, &text, at))?;
-    let Some(Parsed { snapshot, messages }) = parsed else {
+/// Reads through a state for its record, without the messages.
+fn frame(part: Box<dyn Read>, limit: usize) -> Result<(Record, Frame)> {
+    let no_state = || {
+        let at = Position { line: 1, ..Position::default() };
         let message = "no state of a session: session_id or messages are missing, or come twice";
-        return Err(Error::unfit(Diagnostic::new(Code::NoHeader, message).at(at)));
+        Error::unfit(Diagnostic::new(Code::NoHeader, message).at(at))
     };
-    Ok(Stored { snapshot, messages, file, text })
+    let frame = document::frame(part, LIST, limit)
+        .map_err(|error| if error.code() == Code::NoHeader { no_state() } else { error })?;
+    let mut source = Source::new(&frame.text);
+    let mut snapshot = Record::new(Kind::Snapshot);
+    source.unique = true;
+    let read = source.object(ROWS, None, &mut snapshot.node);
+    let whole = read.is_ok() && !source.ambiguous && snapshot.node.json(Field::Session).is_some();
+    if whole { Ok((snapshot, frame)) } else { Err(no_state()) }
 }
 
-/// Reads through a state that may be too long for memory. Returns its record, without the messages;
-/// `None` unless the state is as the runtime writes it, byte for byte.
-pub fn survey(part: Box<dyn Read>, limit: usize) -> Result<Option<Record>> {
-    let found = surveyed(Flow::new(part, limit));
-    found.map_err(|error| Error::io("cannot read", error))
+/// Reads through a state for what it contains beside the messages.
+pub fn read(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<Stored> {
+    let (snapshot, frame) = frame(part, cx.options.max_line)?;
+    Ok(Stored { snapshot, file: frame.file(STYLE, cx) })
 }
 
-fn surveyed(flow: Flow<Box<dyn Read>>) -> io::Result<Option<Record>> {
-    let Some(mut list) = List::of(flow)? else { return Ok(None) };
-    let mut text = std::mem::take(&mut list.head);
-    while list.next()?.is_some() {}
-    let Some(tail) = list.flow.rest()?.filter(|_| list.ended) else { return Ok(None) };
-    text.push(b']');
-    text.extend_from_slice(&tail);
-    let ended = text.pop() == Some(b'\n');
-    let text = Bytes::from(text);
-    let valid = ended && simdutf8::basic::from_utf8(&text).is_ok();
-    let Some(parsed) = parse(&text).ok().flatten().filter(|_| valid) else { return Ok(None) };
-    let mut again = Vec::with_capacity(text.len());
-    write(&parsed.snapshot.node, &parsed.messages, &mut again);
-    Ok((again == text).then_some(parsed.snapshot))
-}
-
-/// Returns the messages of a state that [`survey`] accepted, one by one.
+/// Returns the messages of a state that was read, one by one.
 pub fn messages(part: Box<dyn Read>, limit: usize) -> Result<impl Iterator<Item = Result<Json>>> {
-    let failed = |error| Error::io("cannot read", error);
-    let mut list = List::of(Flow::new(part, limit)).map_err(failed)?;
-    let mut next = move || list.as_mut().map_or(Ok(None), List::next);
-    let on_one_line = |message: Json| Json::checked(on_one_line(message.bytes()));
-    Ok(std::iter::from_fn(move || next().map(|it| it.map(on_one_line)).map_err(failed).transpose()))
+    Ok(Items::over(part, LIST, limit)?.map(|item| item.map(|item| one_line(&item.value))))
 }
 
-/// Reader of the list of messages of a state.
-struct List {
-    flow: Flow<Box<dyn Read>>,
-    /// Text before the first message.
-    head: Vec<u8>,
-    /// Whether the reader has reached the end of the list.
-    ended: bool,
-}
-
-impl List {
-    /// Finds the list of messages; `None` if it does not begin near the state's beginning.
-    fn of(mut flow: Flow<Box<dyn Read>>) -> io::Result<Option<Self>> {
-        flow.more()?;
-        let Some((head, behind)) = list_of(flow.ahead()) else { return Ok(None) };
-        flow.pass(behind);
-        let ended = behind > head.len();
-        Ok(Some(Self { flow, head, ended }))
-    }
-
-    /// Returns the next message; `None` at the end, and where there is anything else.
-    fn next(&mut self) -> io::Result<Option<Json>> {
-        if self.ended {
-            return Ok(None);
-        }
-        let Some(message) = self.flow.value()? else { return Ok(None) };
-        let after = self.flow.byte()?;
-        self.ended = after == Some(b']');
-        Ok(Some(message).filter(|_| matches!(after, Some(b',' | b']'))))
-    }
-}
-
-/// Returns the text of a state's beginning up to the first message, and the offset at which that
-/// message begins, or at which the text after an empty list begins.
-fn list_of(head: &[u8]) -> Option<(Vec<u8>, usize)> {
-    let mut cursor = Cursor::new(head);
-    cursor.begin_object().ok()?;
-    while !text::is(cursor.next_key().ok()??.of(head), "messages") {
-        cursor.skip_value().ok()?;
-    }
-    cursor.begin_array().ok()?;
-    let before = head.get(..cursor.at())?.to_vec();
-    cursor.next_element().ok()?;
-    Some((before, cursor.at()))
+fn one_line(message: &Json) -> Json {
+    Json::checked(on_one_line(message.bytes()))
 }
 
 /// Opens a state for reading.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    parts.keep()?;
     let mut stored = read(parts.main()?, cx)?;
     let at = Position { line: 1, ..Position::default() };
     let session = session(&mut stored.snapshot.node, stored.file.take());
     let key = session.node.json(Field::Id).map_or(&b""[..], Json::as_bytes);
-    let mut history = History::new(Maker::new(cx.options.ids, key));
-    let mut records = vec![Located { value: session, at }];
-    let mut ends: Option<(Json, Json)> = None;
-    for (message, at) in stored.messages.iter().zip(stored.places()) {
-        let value = history.append(record_of(message), message.as_bytes());
-        if let Some(id) = history.last() {
-            let first = ends.take().map_or_else(|| id.clone(), |(first, _)| first);
-            ends = Some((first, id));
+    let history = History::new(Maker::new(cx.options.ids, key));
+    let items = Items::over(parts.main()?, LIST, cx.options.max_line)?;
+    let messages = Messages { items, history, snapshot: stored.snapshot, at, ends: None };
+    let first = VecDeque::from([Located { value: session, at }]);
+    Ok(Box::new(Reading::behind(first, messages, cx)))
+}
+
+/// Messages of a state, and its record behind them.
+struct Messages {
+    items: Items,
+    history: History,
+    snapshot: Record,
+    /// Position of the last record.
+    at: Position,
+    /// Identifiers of the first and the last message.
+    ends: Option<(Json, Json)>,
+}
+
+impl ReadLines for Messages {
+    fn line(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<bool> {
+        let Some(item) = self.items.next().transpose()? else { return Ok(false) };
+        let message = one_line(&item.value);
+        self.at = Position { record: 0, ..item.at };
+        let value = self.history.append(record_of(&message), message.as_bytes());
+        if let Some(id) = self.history.last() {
+            let first = self.ends.take().map_or_else(|| id.clone(), |(first, _)| first);
+            self.ends = Some((first, id));
         }
-        records.push(Located { value, at });
+        ready.push_back(Located { value, at: self.at });
+        Ok(true)
     }
-    let at = records.last().map_or(at, |last| last.at);
-    stored.snapshot.node.set(Field::Messages, piece(ends.as_ref()));
-    records.push(Located { value: stored.snapshot, at });
-    Ok(Box::new(records.into_iter().map(Ok)))
+
+    fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
+        let mut value = std::mem::replace(&mut self.snapshot, Record::new(Kind::Snapshot));
+        value.node.set(Field::Messages, piece(self.ends.as_ref()));
+        ready.push_back(Located { value, at: self.at });
+        Ok(())
+    }
 }
 
 /// Refers to all messages between these two, both included.
@@ -311,15 +220,6 @@ pub fn shown(part: Box<dyn Read>, cx: &Cx<'_>, show: Piece<'_>) -> Result<Contro
     let quiet = Cx { options: cx.options, log: &log };
     let State { text, .. } = text_of(part, &quiet)?;
     Ok(show(Position { line: 1, ..Position::default() }, &text))
-}
-
-/// Returns the text of a state before its messages, and the text after them.
-pub fn around(node: &Node) -> (Vec<u8>, Vec<u8>) {
-    let mut head = Vec::new();
-    write(node, &[], &mut head);
-    let list = list_of(&head).map_or(head.len(), |(before, _)| before.len());
-    let tail = head.split_off(list);
-    (head, tail)
 }
 
 /// Appends a state.

@@ -1,5 +1,6 @@
 //! Store outside of memory for the messages that a session's state will contain.
 
+use crate::document::around;
 use crate::error::{Error, Result};
 use crate::format::{Sink, Spool};
 use crate::formats::codelia::names::{DATABASE, log_part, state_part};
@@ -51,13 +52,13 @@ impl StateMessages {
         let failed = |error| Error::io("cannot write", error);
         if self.version == 1 {
             let mut to = sink.create(&state_part(&id))?;
-            let mut head = Vec::new();
-            state::write(state, &[], &mut head);
-            // The empty list is last; the messages go between its brackets.
-            head.truncate(head.len().saturating_sub(2));
-            to.write_all(&head).map_err(failed)?;
+            let mut frame = Vec::new();
+            state::write(state, &[], &mut frame);
+            frame.push(b'\n');
+            let (head, tail) = around(&frame, state::LIST);
+            to.write_all(head).map_err(failed)?;
             self.pour(&mut to)?;
-            return to.write_all(b"]}\n").and_then(|()| to.flush()).map_err(failed);
+            return to.write_all(tail).and_then(|()| to.flush()).map_err(failed);
         }
         let mut to = sink.create(&log_part(&id))?;
         self.pour(&mut to)?;

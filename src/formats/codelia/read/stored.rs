@@ -2,14 +2,15 @@
 //! stored.
 
 use super::{NamedPart, Records, Run};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::Result;
 use crate::format::{Cx, Head, Parts, Reader};
 use crate::formats::codelia::answers::{Answers, Messages};
 use crate::formats::codelia::history::{History, record_of};
 use crate::formats::codelia::names::{DATABASE, DATABASE_LOG};
 use crate::formats::codelia::rows::{self, Row};
-use crate::formats::codelia::{NAME, log, state};
+use crate::formats::codelia::state::{self, Stored};
+use crate::formats::codelia::{NAME, log};
 use crate::framing::Reading;
 use crate::ids::Maker;
 use crate::json::Json;
@@ -125,12 +126,11 @@ impl Records<'_> {
         if let Some((row, _)) = &self.stores.row {
             row.fill(&mut told, 0, None);
         } else if let Some(place) = &self.stores.state {
-            let limit = self.cx.options.max_line;
-            let surveyed = state::survey(self.parts.open(&place.name)?, limit)?;
             // Faults of the state are reported when it is read for good.
-            let mut read = || state::read(self.parts.open(&place.name)?, self.cx);
-            let snapshot = surveyed.or_else(|| read().ok().map(|state| state.snapshot));
-            told = snapshot.map(|snapshot| snapshot.node).unwrap_or_default();
+            let log = Log::default();
+            let quiet = Cx { options: self.cx.options, log: &log };
+            let state = state::read(self.parts.open(&place.name)?, &quiet);
+            told = state.map(|state| state.snapshot.node).unwrap_or_default();
         }
         Ok(told)
     }
@@ -172,29 +172,18 @@ impl Records<'_> {
     fn state(&mut self, place: &NamedPart, left: bool) -> Result<()> {
         let at = Position { part: place.part, line: 1, ..Position::default() };
         let limit = self.cx.options.max_line;
-        let state = match state::survey(self.parts.open(&place.name)?, limit)? {
-            Some(snapshot) => Ok((snapshot, None)),
-            None => state::read(self.parts.open(&place.name)?, self.cx)
-                .map(|state| (state.snapshot, Some((state.messages, state.file)))),
-        };
-        let (mut snapshot, whole) = match state {
-            Ok(state) => state,
-            // The runs are whole without it.
-            Err(error) => return self.cx.tolerate(error).map(drop),
-        };
+        let Stored { mut snapshot, file } =
+            match state::read(self.parts.open(&place.name)?, self.cx) {
+                Ok(state) => state,
+                // The runs are whole without it.
+                Err(error) => return self.cx.tolerate(error).map(drop),
+            };
         if left {
             // The runtime leaves this file unchanged once there is a log.
             snapshot.node.set(Field::Layout, Json::constant("\"state\""));
         }
-        match whole {
-            Some((messages, file)) => {
-                self.snapshot(snapshot, messages.into_iter().map(Ok), file, at)
-            }
-            None => {
-                let messages = state::messages(self.parts.open(&place.name)?, limit)?;
-                self.snapshot(snapshot, messages, None, at)
-            }
-        }
+        let messages = state::messages(self.parts.open(&place.name)?, limit)?;
+        self.snapshot(snapshot, messages, file, at)
     }
 
     /// Reads the log and the row.

@@ -4,12 +4,14 @@
 use super::About;
 use super::messages::{Calls, content_hash, restored, sendable};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::document::salvage;
 use crate::error::{Error, Result};
 use crate::format::{Cx, Reach, RepairIo};
+use crate::formats::codelia::log::is_message;
 use crate::formats::codelia::made::EPOCH;
-use crate::formats::codelia::state::{is_read, text_of};
+use crate::formats::codelia::state::{LIST, is_read, text_of};
 use crate::ids::fingerprint;
-use crate::json::{Json, salvage, text};
+use crate::json::{Json, text};
 use crate::lines::BOM;
 use crate::mapping::Object;
 use crate::position::Position;
@@ -68,7 +70,7 @@ impl State {
             mark(&lossy, Code::Utf8Replaced, &mut marked);
             found.state = Some(Json::checked(marked.into()));
         } else {
-            found.cut_short(&text, start, about);
+            found.restore_pieces(&text, start, about);
         }
         if let (Some(calls), Some(state)) = (&mut found.calls, &found.state) {
             let messages = state.member("messages");
@@ -77,19 +79,19 @@ impl State {
         Ok(found)
     }
 
-    /// Restores a state from the complete members of a torn one.
-    fn cut_short(&mut self, text: &Bytes, start: usize, about: &About<'_>) {
+    /// Restores a state from the whole pieces of a damaged one.
+    fn restore_pieces(&mut self, text: &Bytes, start: usize, about: &About<'_>) {
         self.read = false;
-        let lossy = String::from_utf8_lossy(text);
-        let left = salvage(lossy.as_bytes()).map(|left| Json::checked(left.into()));
-        let kept = |key: &str| left.as_ref().and_then(|left| left.member(key));
+        let Some(found) = salvage(text, LIST, is_message) else { return };
+        let pieces = Json::checked(found.text.into());
         let named = about.session.unwrap_or(about.stem());
-        let id = kept("session_id").or_else(|| (!named.is_empty()).then(|| Json::string(named)));
-        let (Some(left), Some(id)) = (left.as_ref(), id) else { return };
+        let id = pieces.member("session_id");
+        let id = id.or_else(|| (!named.is_empty()).then(|| Json::string(named)));
+        let Some(id) = id else { return };
         let mut out = Vec::new();
         let mut object = Object::open(&mut out);
         // JavaScript takes the last of two members of one name.
-        let members: Vec<_> = left.members().collect();
+        let members: Vec<_> = pieces.members().collect();
         let list = |value: &[u8]| value.starts_with(b"[");
         for (place, (key, value)) in members.iter().enumerate() {
             let later = members.iter().skip(place + 1).any(|(other, _)| other == key);
@@ -104,25 +106,25 @@ impl State {
             ("messages", Json::constant("[]")),
         ];
         let there =
-            |key: &str| left.member(key).is_some_and(|v| key != "messages" || list(v.as_bytes()));
+            |key: &str| pieces.member(key).is_some_and(|v| key != "messages" || list(v.as_bytes()));
         for (key, value) in missing.iter().filter(|(key, _)| !there(key)) {
             object.member(key, value.as_bytes());
         }
         object.close();
         let mut marked = Vec::new();
         mark(&out, Code::StateRestored, &mut marked);
-        let same = text.iter().zip(&marked).take_while(|(a, b)| a == b).count();
         self.fixes.push(Code::StateRestored);
-        let valid = std::str::from_utf8(text).map_or_else(|error| error.valid_up_to(), str::len);
-        if same == valid && same < text.len() {
+        if found.lost.iter().any(|(_, code)| *code == Code::Utf8Replaced) {
             self.fixes.push(Code::Utf8Replaced);
             mark(&std::mem::take(&mut marked), Code::Utf8Replaced, &mut marked);
         }
-        if same < text.len() {
-            let before = text.get(..same).unwrap_or_default();
+        for (place, code) in found.lost {
+            let before = text.get(..place.start).unwrap_or_default();
             let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
-            let at = Position { line, byte: (start + same) as u64, ..Position::default() };
-            self.aside.push((at, text.slice(same..), Code::StateRestored));
+            let byte = (start + place.start) as u64;
+            let code = if code == Code::Utf8Replaced { code } else { Code::StateRestored };
+            let at = Position { line, byte, ..Position::default() };
+            self.aside.push((at, text.slice(place), code));
         }
         self.state = Some(Json::checked(marked.into()));
     }

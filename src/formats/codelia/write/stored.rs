@@ -2,6 +2,7 @@
 
 use super::Run;
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
+use crate::document::around;
 use crate::error::Result;
 use crate::formats::codelia::log::Survey;
 use crate::formats::codelia::made::EPOCH;
@@ -47,9 +48,11 @@ impl Run<'_> {
         self.dated(&mut node);
         self.create(&state_part(&node.text(Field::Session).unwrap_or_default()))?;
         let references = references(record);
-        let (head, tail) = state::around(&node);
+        let mut frame = Vec::new();
+        state::write(&node, &[], &mut frame);
+        let (head, tail) = around(&frame, state::LIST);
         let Some(pen) = &mut self.pen else { return Ok(()) };
-        pen.line()?.extend_from_slice(&head);
+        pen.line()?.extend_from_slice(head);
         let mut between: &[u8] = b"";
         let missing = self.sources.each(&references, &mut |message| {
             let line = pen.more()?;
@@ -57,7 +60,7 @@ impl Run<'_> {
             line.extend_from_slice(message.as_bytes());
             Ok(())
         })?;
-        pen.more()?.extend_from_slice(&tail);
+        pen.more()?.extend_from_slice(tail);
         self.missing(missing, at);
         Ok(())
     }
