@@ -4,9 +4,11 @@
 //! [`FramedLines`] returns the lines of such a file and remembers the properties that most of them
 //! share, so that a record notes only the deviations; [`ParsedLines`] lets an idle thread parse them
 //! ahead; [`Reading`] makes a stream of the records;
-//! [`Pen`] writes the file again.
+//! [`Pen`] writes the file again, and [`Chain`] links messages whose lines name none.
 
 mod ahead;
+mod chain;
+mod each;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -17,6 +19,8 @@ use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 pub use ahead::ParsedLines;
 use bytes::Bytes;
+pub use chain::Chain;
+pub use each::each_line;
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 

@@ -65,7 +65,7 @@
 //! Each module imports only modules that this list names before it: `position`, `json`, `times`,
 //! `ids`, `alignment`, `threads`, `record`, `redact`, `diagnostic`, `error`, `lines`, `members`, `yaml`,
 //! `mapping`, `parts`, `sqlite`, `format`, `framing`, `memory`, `stage`, `edit`, `named`, `tree`, `context_rules`,
-//! `dialect`, `repair`, `document`, `formats`, `usage`, `detect`, `session`, `context`, `origin`, `turns`, the operations
+//! `dialect`, `foreign`, `repair`, `document`, `formats`, `usage`, `detect`, `session`, `context`, `origin`, `turns`, the operations
 //! (`migrate`, `diff`, `convert`, `join`, `validate`, `inspect`, `show`), and then the modules that access
 //! the system: `store`, `batch`, `home`, `manager`, `cli`. All modules before `store` take bytes and return
 //! records. They use no paths, clock or terminal, and no threads but those that [`migrate`] borrows
@@ -116,6 +116,8 @@ pub mod dialect;
 pub mod document;
 #[cfg_attr(doc, doc(hidden))]
 pub mod edit;
+#[cfg_attr(doc, doc(hidden))]
+pub mod foreign;
 pub mod format;
 #[cfg_attr(doc, doc(hidden))]
 pub mod framing;

@@ -2,7 +2,7 @@
 
 use super::{Code, Diagnostic, Differences, FieldOutcome, Severity};
 use crate::position::Position;
-use crate::record::Field;
+use crate::record::{Field, Node};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
@@ -70,6 +70,12 @@ impl Log {
             Some((_, n)) => *n += 1,
             None => fields.push(((field, fate, path), 1)),
         }
+    }
+
+    /// Counts the fields of a record with this path for which its output has no place.
+    pub fn count_lost(&self, path: &'static str, node: &Node, is_held: impl Fn(Field) -> bool) {
+        let lost = node.fields().filter(|field| !is_held(*field));
+        lost.for_each(|field| self.count_field(FieldOutcome::Dropped, path, field));
     }
 
     /// Counts a finding without keeping its message.

@@ -16,11 +16,10 @@
 
 use super::data_url;
 use crate::json::{Json, text};
-use crate::mapping::{Extra, Object};
+use crate::mapping::{Extra, Object, Row, kept, row};
 use crate::record::{Field, Node, Value, block};
 
-/// A type of item: its members in the order in which the interface's clients write them, each with
-/// the field that holds its value.
+/// A type of item: its members in the order in which the interface's clients write them.
 #[derive(Debug)]
 struct Shape {
     wire: &'static str,
@@ -30,19 +29,18 @@ struct Shape {
     /// Role and type of the one block of its message; a `message` has a role of its own, and any
     /// blocks.
     holds: Option<(&'static str, &'static str)>,
-    members: &'static [(&'static str, Option<Field>)],
+    members: &'static [Row],
 }
 
 const CALL: Option<(&str, &str)> = Some(("assistant", block::TOOL_CALL));
 const RESULT: Option<(&str, &str)> = Some(("tool", block::TOOL_RESULT));
-const OUTPUT: &[(&str, Option<Field>)] =
-    &[("id", None), ("call_id", Some(Field::Call)), ("output", Some(Field::Content))];
+const OUTPUT: &[Row] = &[kept("id"), row("call_id", Field::Call), row("output", Field::Content)];
 
 const fn shape(
     wire: &'static str,
     marked: bool,
     holds: Option<(&'static str, &'static str)>,
-    members: &'static [(&'static str, Option<Field>)],
+    members: &'static [Row],
 ) -> Shape {
     Shape { wire, marked, holds, members }
 }
@@ -53,34 +51,29 @@ const SHAPES: &[Shape] = &[
         false,
         None,
         &[
-            ("id", None),
-            ("role", Some(Field::Role)),
-            ("content", Some(Field::Content)),
-            ("phase", None),
-            ("status", None),
+            kept("id"),
+            row("role", Field::Role),
+            row("content", Field::Content),
+            kept("phase"),
+            kept("status"),
         ],
     ),
     shape(
         "reasoning",
         false,
         Some(("assistant", block::THINKING)),
-        &[
-            ("id", None),
-            ("summary", Some(Field::Thinking)),
-            ("content", None),
-            ("encrypted_content", None),
-        ],
+        &[kept("id"), row("summary", Field::Thinking), kept("content"), kept("encrypted_content")],
     ),
     shape(
         "function_call",
         false,
         CALL,
         &[
-            ("id", None),
-            ("name", Some(Field::Name)),
-            ("namespace", Some(Field::Namespace)),
-            ("arguments", Some(Field::Arguments)),
-            ("call_id", Some(Field::Id)),
+            kept("id"),
+            row("name", Field::Name),
+            row("namespace", Field::Namespace),
+            row("arguments", Field::Arguments),
+            row("call_id", Field::Id),
         ],
     ),
     shape("function_call_output", false, RESULT, OUTPUT),
@@ -89,12 +82,12 @@ const SHAPES: &[Shape] = &[
         true,
         CALL,
         &[
-            ("id", None),
-            ("status", None),
-            ("call_id", Some(Field::Id)),
-            ("name", Some(Field::Name)),
-            ("namespace", Some(Field::Namespace)),
-            ("input", Some(Field::Arguments)),
+            kept("id"),
+            kept("status"),
+            row("call_id", Field::Id),
+            row("name", Field::Name),
+            row("namespace", Field::Namespace),
+            row("input", Field::Arguments),
         ],
     ),
     shape("custom_tool_call_output", true, RESULT, OUTPUT),
@@ -102,12 +95,7 @@ const SHAPES: &[Shape] = &[
         "local_shell_call",
         true,
         CALL,
-        &[
-            ("id", None),
-            ("call_id", Some(Field::Id)),
-            ("status", None),
-            ("action", Some(Field::Arguments)),
-        ],
+        &[kept("id"), row("call_id", Field::Id), kept("status"), row("action", Field::Arguments)],
     ),
 ];
 
@@ -151,10 +139,10 @@ pub fn read(object: &Json) -> Option<Node> {
     for (key, value) in object.pairs() {
         let name = key.text()?;
         if name != "type" {
-            match shape.members.iter().find(|(member, _)| *member == name) {
-                Some((_, Some(Field::Role))) => message.set(Field::Role, value),
-                Some((_, Some(field))) => take(shape, *field, value, texts, &mut inner)?,
-                _ => rest.push((key, value)),
+            match shape.members.iter().find(|row| row.key == name).map(|row| row.field) {
+                Some(Field::Role) => message.set(Field::Role, value),
+                None | Some(Field::Extra) => rest.push((key, value)),
+                Some(field) => take(shape, field, value, texts, &mut inner)?,
             }
         }
         // Clients refuse an item with a member that occurs twice.
@@ -330,19 +318,13 @@ pub fn write(message: &Node, out: &mut Vec<u8>) -> bool {
     let own = holder.json(Field::Extra).filter(|_| shape.holds.is_some());
     let mut object = Object::open(out);
     object.member("type", Json::string(shape.wire).as_bytes());
-    for (name, field) in shape.members {
-        match (field, extra.and_then(|extra| extra.member(name))) {
-            (Some(field), _) => member(&mut object, name, *field, holder, own, texts),
-            (None, Some(value)) => object.member(name, value.as_bytes()),
-            (None, None) => {}
+    object.in_order(shape.members, holder, extra, &mut |row, object| {
+        let has_field = row.field != Field::Extra;
+        if has_field {
+            member(object, row.key, row.field, holder, own, texts);
         }
-    }
-    let slot = |key: &[u8]| {
-        shape.members.iter().any(|(name, field)| field.is_none() && text::is(key, name))
-    };
-    for (key, value) in extra.into_iter().flat_map(Json::members).filter(|(key, _)| !slot(key)) {
-        object.spelled(key, value);
-    }
+        has_field
+    });
     object.close();
     true
 }

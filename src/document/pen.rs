@@ -3,17 +3,18 @@
 use super::Path;
 use crate::error::{Error, Result};
 use crate::format::Spool;
-use crate::json::{Cursor, text};
+use crate::json::{Cursor, EscapeStyle, text};
 use crate::lines::BOM;
 use crate::parts::room::{Part, Room};
 use crate::record::{Field, Node};
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 /// Layout in which a program writes its documents.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
-    /// Whether each member and each item is on a line of its own, as in JavaScript's
-    /// `JSON.stringify(value, null, 2)`.
+    /// Whether each member and each item is on a line of its own, and all text spelled, as in
+    /// JavaScript's `JSON.stringify(value, null, 2)`.
     pub indented: bool,
     /// Whether a line ending follows.
     pub newline: bool,
@@ -21,7 +22,7 @@ pub struct Style {
 
 /// Returns the text of a frame before the items of its list, and the text behind them.
 #[must_use]
-pub fn around<'f>(frame: &'f [u8], path: Path) -> (&'f [u8], &'f [u8]) {
+pub fn around(frame: &[u8], path: Path) -> (&[u8], &[u8]) {
     let mut cursor = Cursor::new(frame);
     for name in path {
         let _ = cursor.begin_object();
@@ -64,7 +65,7 @@ impl ListPen {
         if self.count > 0 {
             self.spelling.add(b",", self.style, &mut self.out);
         }
-        self.spelling.add(item, self.style, &mut self.out);
+        self.spelling.add(&spelled(item, self.style), self.style, &mut self.out);
         self.count += 1;
         self.items.write_all(&self.out).map_err(failed)
     }
@@ -75,7 +76,8 @@ impl ListPen {
     /// # Errors
     /// If it cannot be written.
     pub fn finish(mut self, mut part: Box<dyn Write>, frame: &[u8], session: &Node) -> Result<()> {
-        let (head, tail) = around(frame, self.path);
+        let frame = spelled(frame, self.style);
+        let (head, tail) = around(&frame, self.path);
         let file = session.node(Field::File);
         self.out.clear();
         if file.is_some_and(|file| file.is_true(Field::Bom)) {
@@ -96,6 +98,15 @@ impl ListPen {
 
 fn failed(error: io::Error) -> Error {
     Error::io("cannot write", error)
+}
+
+fn spelled(text: &[u8], style: Style) -> Cow<'_, [u8]> {
+    if !style.indented {
+        return Cow::Borrowed(text);
+    }
+    let mut spelled = Vec::with_capacity(text.len());
+    EscapeStyle::SCRIPT.spell(text, &mut spelled);
+    Cow::Owned(spelled)
 }
 
 /// Place in a text that is laid out.

@@ -1,14 +1,15 @@
 //! Repair of a session that is one document.
 
-use super::{Items, Path, salvage};
+use super::{Items, Path, Salvaged, salvage};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Reach, RepairIo, RepairOptions, Repaired};
-use crate::json::Json;
-use crate::mapping::Object;
+use crate::json::edit::Edits;
+use crate::json::{Json, members, text};
 use crate::position::Position;
 use crate::repair::{mark, nothing_back};
 use std::io::{self, Read, Write};
+use std::ops::Range;
 
 /// Properties of a format whose sessions are documents.
 #[derive(Debug)]
@@ -17,9 +18,9 @@ pub struct Rules {
     pub path: Path,
     /// Whether a JSON value is an item, and not a value from the inside of one.
     pub recognise: fn(&[u8]) -> bool,
-    /// Returns the members that the software needs and a document lacks; `None` if nothing shows
-    /// which session it is.
-    pub lacks: fn(&Json, &RepairOptions) -> Option<Vec<(&'static str, Json)>>,
+    /// Returns an object of the members that the software needs and a document lacks; `None` if
+    /// nothing shows which session it is.
+    pub lacks: fn(&Json, &RepairOptions) -> Option<Json>,
 }
 
 /// Repairs a session that is one document, which is in memory for that.
@@ -50,25 +51,21 @@ pub fn repair(
         return Ok(done.reaching(reach(items), reach(items)));
     }
     let found = salvage(&text, rules.path, rules.recognise).ok_or_else(nothing_back)?;
-    let document = Json::checked(found.text.into());
-    let lacks = (rules.lacks)(&document, wanted).ok_or_else(nothing_back)?;
-    let mut out = Vec::new();
-    let mut object = Object::open(&mut out);
-    object.members_of(&document);
-    lacks.iter().for_each(|(name, value)| object.member(name, value.as_bytes()));
-    object.close();
-    bench.begin(!found.lost.is_empty())?;
-    for (place, code) in &found.lost {
-        let (bytes, at) = (text.get(place.clone()).unwrap_or_default(), at(&text, place.start));
-        cx.report(Diagnostic::new(*code, code.title()).at(at).showing(bytes, 0));
-        bench.aside("", bytes, at, *code)?;
+    let lacks = (rules.lacks)(&Json::checked(found.text.clone().into()), wanted);
+    let completed = complete(&text, &found, &lacks.ok_or_else(nothing_back)?);
+    bench.begin(completed.aside.is_some())?;
+    if let Some((place, at)) = completed.aside {
+        bench.aside("", text.get(place).unwrap_or_default(), at, Code::StateRestored)?;
     }
-    cx.report(Diagnostic::new(Code::StateRestored, Code::StateRestored.title()).at(at(&text, 0)));
-    let mut marked = Vec::new();
-    mark(&out, Code::StateRestored, &mut marked);
-    marked.push(b'\n');
+    let at = Position { line: 1, ..Position::default() };
+    for code in completed.fixes {
+        cx.report(Diagnostic::new(code, code.title()).at(at));
+    }
     let mut part = bench.create("")?;
-    let written = part.write_all(&marked).and_then(|()| part.flush());
+    let written = part
+        .write_all(&completed.text)
+        .and_then(|()| part.write_all(b"\n"))
+        .and_then(|()| part.flush());
     written.map_err(|error| Error::io("cannot write", error))?;
     let done = Repaired {
         changed: true,
@@ -79,8 +76,38 @@ pub fn repair(
     Ok(done.reaching(reach(0), reach(found.items)))
 }
 
-fn at(text: &[u8], byte: usize) -> Position {
-    let before = text.get(..byte).unwrap_or_default();
+/// Repaired document.
+#[derive(Debug)]
+pub struct Completed {
+    /// Text of the document, with a note of the repair.
+    pub text: Vec<u8>,
+    /// Bytes of the source that are set aside: all from the first damage on.
+    pub aside: Option<(Range<usize>, Position)>,
+    /// Fixes that were made.
+    pub fixes: Vec<Code>,
+}
+
+/// Completes a document that was put together from the pieces of a damaged one. `lacks` is an
+/// object of the members that are added.
+#[must_use]
+pub fn complete(source: &[u8], found: &Salvaged, lacks: &Json) -> Completed {
+    let mut edits = Edits::default();
+    for (key, value) in lacks.members() {
+        edits.add(&text::decode(key).unwrap_or_default(), value);
+    }
+    let close = found.text.len().saturating_sub(1);
+    let empty = members(&found.text).next().is_none();
+    let mut whole = Vec::new();
+    edits.apply(&found.text, close, empty, &mut whole);
+    let mut fixes = vec![Code::StateRestored];
+    fixes.extend(found.replaced.then_some(Code::Utf8Replaced));
+    for code in &fixes {
+        mark(&std::mem::take(&mut whole), *code, &mut whole);
+    }
+    let same = source.iter().zip(&whole).take_while(|(a, b)| a == b).count();
+    let before = source.get(..same).unwrap_or_default();
     let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
-    Position { line, byte: byte as u64, ..Position::default() }
+    let at = Position { line, byte: same as u64, ..Position::default() };
+    let aside = (same < source.trim_ascii_end().len()).then_some((same..source.len(), at));
+    Completed { text: whole, aside, fixes }
 }

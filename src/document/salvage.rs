@@ -1,7 +1,6 @@
 //! Recovery of the items of a damaged document, and of the members around its list.
 
 use super::Path;
-use crate::diagnostic::Code;
 use crate::json::{self, Cursor, Fault, What, text};
 use crate::repair::{EFFORT, whole};
 use std::borrow::Cow;
@@ -10,12 +9,12 @@ use std::ops::Range;
 /// Document that was put together from the pieces of a damaged one.
 #[derive(Clone, Debug, Default)]
 pub struct Salvaged {
-    /// Text of the document.
+    /// Text of the document: up to the damage that of the source.
     pub text: Vec<u8>,
-    /// Places of the pieces that are not in it as they were, each with the reason.
-    pub lost: Vec<(Range<usize>, Code)>,
     /// Number of items.
     pub items: u64,
+    /// Whether bytes that are not UTF-8 were replaced in it.
+    pub replaced: bool,
 }
 
 /// Makes a document of the whole pieces of a damaged one: everything that is open at its end is
@@ -24,25 +23,26 @@ pub struct Salvaged {
 ///
 /// ```
 /// use copyist::document::salvage;
-/// let torn = br#"{"id":"s","messages":[{"n":1},{"n":{,{"n":3},{"n":"#;
+/// let torn = br#"{"id":"s", "messages":[{"n":1}, {"n":{,{"n":3},{"n":"#;
 /// let found = salvage(torn, &["messages"], |item| item.starts_with(b"{\"n\":")).expect("a document");
-/// assert_eq!(found.text, br#"{"id":"s","messages":[{"n":1},{"n":3}]}"#);
-/// assert_eq!((found.items, found.lost.len()), (2, 2));
+/// assert_eq!(found.text, br#"{"id":"s", "messages":[{"n":1},{"n":3}]}"#);
+/// assert_eq!(found.items, 2);
 /// ```
 #[must_use]
 pub fn salvage(text: &[u8], path: Path, recognise: fn(&[u8]) -> bool) -> Option<Salvaged> {
     let start = memchr::memchr(b'{', text)?;
     let budget = text.len().saturating_mul(EFFORT);
     let mut walk = Walk { text, recognise, budget, found: Salvaged::default(), kept: start };
-    walk.lose(0..start, Code::StraySetAside);
     let first = walk.item(start).ok().and_then(|length| text.get(start..start + length));
-    let end = match path {
+    match path {
         // The beginning of the document is missing.
-        [name] if first.is_some_and(recognise) => walk.bare(start, name),
-        _ => walk.object(start, path),
-    };
-    let end = end.unwrap_or(text.len());
-    walk.lose(walk.kept.max(end)..text.len(), Code::StraySetAside);
+        [name] if first.is_some_and(recognise) => {
+            walk.found.text.extend_from_slice(format!("{{\"{name}\":[").as_bytes());
+            walk.list(start);
+            walk.found.text.push(b'}');
+        }
+        _ => drop(walk.object(start, path)),
+    }
     Some(walk.found)
 }
 
@@ -61,40 +61,37 @@ impl<'a> Walk<'a> {
         self.text.get(at..).unwrap_or_default()
     }
 
-    fn lose(&mut self, place: Range<usize>, code: Code) {
+    /// Appends a piece of the source, and what separates it from the piece before. Bytes in it that
+    /// are not UTF-8 are replaced.
+    fn keep(&mut self, place: Range<usize>, separator: &[u8]) {
+        let between = self.text.get(self.kept..place.start).unwrap_or_default();
+        let usual = between.trim_ascii() == separator;
+        self.found.text.extend_from_slice(if usual { between } else { separator });
         let bytes = self.text.get(place.clone()).unwrap_or_default();
-        if !bytes.trim_ascii().is_empty() {
-            self.found.lost.push((place, code));
-        }
-    }
-
-    /// Appends a piece of the source. Bytes in it that are not UTF-8 are replaced.
-    fn keep(&mut self, place: Range<usize>) {
-        let bytes = self.text.get(place.clone()).unwrap_or_default();
+        let text = String::from_utf8_lossy(bytes);
+        self.found.replaced |= matches!(text, Cow::Owned(_));
+        self.found.text.extend_from_slice(text.as_bytes());
         self.kept = place.end;
-        if let Cow::Owned(replaced) = String::from_utf8_lossy(bytes) {
-            self.found.text.extend_from_slice(replaced.as_bytes());
-            return self.found.lost.push((place, Code::Utf8Replaced));
-        }
-        self.found.text.extend_from_slice(bytes);
     }
 
-    /// Appends a document of the items from here on; returns their end, unless the list is torn.
-    fn bare(&mut self, start: usize, name: &str) -> Option<usize> {
-        self.found.text.extend_from_slice(format!("{{\"{name}\":").as_bytes());
-        let end = self.list(start);
-        self.found.text.push(b'}');
+    /// Closes an object or a list: with its own last byte, if it is there.
+    fn close(&mut self, end: Option<usize>, with: u8) -> Option<usize> {
+        match end {
+            Some(end) => self.keep(end - 1..end, b""),
+            None => {
+                self.found.text.push(with);
+                self.kept = self.text.len();
+            }
+        }
         end
     }
 
     /// Appends the object that begins here; returns its end, unless the object is torn.
     fn object(&mut self, start: usize, path: Path) -> Option<usize> {
-        self.found.text.push(b'{');
-        self.kept = start + 1;
-        let (mut at, mut count) = (start, 0);
+        self.keep(start..start + 1, if start > self.kept { b":" } else { b"" });
+        let (mut at, mut separator, mut listed) = (start, &b""[..], false);
         let mut cursor = Cursor::new(self.from(at));
         let mut next = cursor.begin_object().and_then(|()| cursor.next_key());
-        let mut listed = false;
         let end = loop {
             let key = match next {
                 Ok(None) => break Some(at + cursor.at()),
@@ -102,17 +99,14 @@ impl<'a> Walk<'a> {
                 Ok(Some(key)) => at + key.start..at + key.end,
             };
             let value = at + cursor.at();
-            let before = (self.found.text.len(), self.found.lost.len(), self.kept);
-            if count > 0 {
-                self.found.text.push(b',');
-            }
+            let before = (self.found.text.len(), self.found.replaced, self.kept);
             let name = self.text.get(key.clone()).unwrap_or_default();
-            self.keep(key);
-            self.found.text.push(b':');
+            self.keep(key, separator);
             let on_path = path.split_first().filter(|(first, _)| text::is(name, first));
             let end = match (on_path, self.text.get(value)) {
                 (Some((_, [])), Some(b'[')) => {
                     listed = true;
+                    self.keep(value..value + 1, b":");
                     self.list(value + 1)
                 }
                 (Some((_, rest)), Some(b'{')) if !rest.is_empty() => self.object(value, rest),
@@ -120,46 +114,31 @@ impl<'a> Walk<'a> {
                     Some(end) => end,
                     None => {
                         self.found.text.truncate(before.0);
-                        self.found.lost.truncate(before.1);
-                        self.kept = before.2;
+                        (self.found.replaced, self.kept) = (before.1, before.2);
                         break None;
                     }
                 },
             };
-            count += 1;
+            separator = b",";
             let Some(end) = end else { break None };
             at = end;
             cursor = Cursor::new(self.from(at));
             next = cursor.next_key();
         };
-        if end.is_none() {
-            self.rest(path, listed, count);
+        if end.is_none() && !listed {
+            self.rest(path, separator);
         }
-        self.found.text.push(b'}');
-        if let Some(end) = end {
-            self.kept = end;
-        }
-        end
+        self.close(end, b'}')
     }
 
-    /// Continues behind a broken member: with the list, if that is to come yet.
-    fn rest(&mut self, path: Path, listed: bool, count: usize) {
-        let from = self.kept;
-        let list = match path {
-            [name] if !listed => self.find_list(name),
-            _ => None,
-        };
-        self.lose(from..list.map_or(self.text.len(), |(key, _)| key), Code::TornRecord);
-        if let (Some((key, list)), [name]) = (list, path) {
-            if count > 0 {
-                self.found.text.push(b',');
-            }
-            self.keep(key..key + name.len() + 2);
-            self.found.text.push(b':');
-            let end = self.list(list + 1).unwrap_or(self.text.len());
-            self.lose(end..self.text.len(), Code::TornRecord);
+    /// Continues behind a broken member with the list, if that is to come yet.
+    fn rest(&mut self, path: Path, separator: &[u8]) {
+        let [name] = path else { return };
+        if let Some((key, list)) = self.find_list(name) {
+            self.keep(key..key + name.len() + 2, separator);
+            self.keep(list..list + 1, b":");
+            self.list(list + 1);
         }
-        self.kept = self.text.len();
     }
 
     /// Finds the list of this name behind what was kept: where its key is, and where it begins.
@@ -173,33 +152,23 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Appends a value, or the whole pieces of a torn one. Returns the end of the value, which is
-    /// missing if the value is torn; `None` if nothing of it is kept.
+    /// Appends the value of a member, or the whole pieces of a torn one. Returns the end of the
+    /// value, which is missing if the value is torn; `None` if nothing of it is kept.
     fn value(&mut self, at: usize) -> Option<Option<usize>> {
-        let rest = self.from(at);
-        // A number that ends where the bytes end may have had more digits.
-        let is_open = |end: usize| {
-            end == rest.len() && !matches!(rest.last(), Some(b'"' | b'}' | b']' | b'e' | b'l'))
-        };
-        match Cursor::new(rest).skip_value() {
-            Ok(span) if !is_open(span.end) => {
-                self.keep(at..at + span.end);
-                return Some(Some(at + span.end));
-            }
-            _ => {}
+        if let Ok(length) = self.item(at) {
+            self.keep(at..at + length, b":");
+            return Some(Some(at + length));
         }
-        let lossy = String::from_utf8_lossy(rest);
-        let pieces = json::salvage(lossy.as_bytes()).filter(|pieces| pieces != b"{}")?;
-        let same = rest.iter().zip(&pieces).take_while(|(a, b)| a == b).count();
-        self.kept = at + same;
+        let rest = String::from_utf8_lossy(self.from(at));
+        let pieces = json::salvage(rest.as_bytes()).filter(|pieces| pieces != b"{}")?;
+        self.keep(at..at, b":");
         self.found.text.extend_from_slice(&pieces);
         Some(None)
     }
 
     /// Appends the list whose items begin here; returns its end, unless it is torn.
     fn list(&mut self, mut at: usize) -> Option<usize> {
-        self.found.text.push(b'[');
-        self.kept = at;
+        let mut separator = &b""[..];
         let end = loop {
             let between = |byte: &&u8| byte.is_ascii_whitespace() || **byte == b',';
             at += self.from(at).iter().take_while(between).count();
@@ -208,34 +177,20 @@ impl<'a> Walk<'a> {
                 Some(b']') => break Some(at + 1),
                 Some(_) => {}
             }
-            let next = match self.item(at) {
+            match self.item(at) {
                 Ok(length) => {
-                    self.add(at..at + length);
+                    self.keep(at..at + length, separator);
+                    self.found.items += 1;
+                    separator = b",";
                     at += length;
-                    continue;
                 }
-                Err(fault) => self.next_item(at, fault),
-            };
-            self.lose(self.kept..next.unwrap_or(self.text.len()), Code::TornRecord);
-            self.kept = next.unwrap_or(self.text.len());
-            match next {
-                Some(next) => at = next,
-                None => break None,
+                Err(fault) => match self.next_item(at, fault) {
+                    Some(next) => at = next,
+                    None => break None,
+                },
             }
         };
-        self.found.text.push(b']');
-        if let Some(end) = end {
-            self.kept = end;
-        }
-        end
-    }
-
-    fn add(&mut self, place: Range<usize>) {
-        if self.found.items > 0 {
-            self.found.text.push(b',');
-        }
-        self.found.items += 1;
-        self.keep(place);
+        self.close(end, b']')
     }
 
     /// Returns the length of the item that begins here, if it is whole.
@@ -273,13 +228,12 @@ mod tests {
     use super::*;
     use crate::json::Json;
 
-    fn found(text: &[u8]) -> Option<(String, Vec<String>)> {
+    fn found(text: &[u8]) -> Option<String> {
         let found = salvage(text, &["list"], |item| item.starts_with(b"{\"n\""))?;
-        let lost = found.lost.iter().map(|(place, _)| &text[place.clone()]);
-        let lost = lost.map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
         let text = String::from_utf8(found.text).expect("UTF-8");
-        assert!(Cursor::new(text.as_bytes()).skip_value().is_ok(), "{text}");
-        Some((text, lost))
+        let mut cursor = Cursor::new(text.as_bytes());
+        assert!(cursor.skip_value().and_then(|_| cursor.end()).is_ok(), "{text}");
+        Some(text)
     }
 
     #[test]
@@ -290,35 +244,35 @@ mod tests {
             text.find(item).expect("an item") + item.len()
         });
         for cut in 1..=whole.len() {
-            let (text, lost) = found(&whole[..cut]).expect("a document");
+            let text = found(&whole[..cut]).expect("a document");
             let items = ends.iter().filter(|end| **end <= cut).count();
             let list = Json::checked(text.clone().into()).member("list");
             let count = list.map_or(0, |list| list.elements().count());
             assert_eq!(count, items, "{text}");
-            assert!(lost.len() <= 1, "{lost:?}");
         }
-        assert_eq!(found(whole), Some((String::from_utf8_lossy(whole).into_owned(), vec![])));
+        assert_eq!(found(whole), Some(String::from_utf8_lossy(whole).into_owned()));
         assert_eq!(found(b""), None);
     }
 
     #[test]
     fn damage_in_the_middle_costs_one_item() {
-        for (damaged, text, lost) in [
-            (r#"{"list":[{"n":1},{"n":,{"n":3}]}"#, r#"{"list":[{"n":1},{"n":3}]}"#, r#",{"n":,"#),
+        for (damaged, text) in [
+            (
+                "{\"list\": [\n{\"n\":1},\n{\"n\":,{\"n\":3}\n]}",
+                "{\"list\": [\n{\"n\":1},{\"n\":3}\n]}",
+            ),
             (
                 r#"{"list":[{"n":1},{"n":"ab{"n":{"n":3}},{"n":4}]}"#,
                 r#"{"list":[{"n":1},{"n":{"n":3}},{"n":4}]}"#,
-                r#",{"n":"ab"#,
             ),
-            (r#"{"a":x,"list":[{"n":1}],"b":2}"#, r#"{"list":[{"n":1}]}"#, r#""a":x,"#),
-            (r#"],{"n":1},{"n":2}]}"#, r#"{"list":[{"n":1},{"n":2}]}"#, "],"),
-            (r#"{"list":[{"n":1}]}{"list":[]}"#, r#"{"list":[{"n":1}]}"#, r#"{"list":[]}"#),
+            (r#"{"a":x,"list":[{"n":1}],"b":2}"#, r#"{"list":[{"n":1}]}"#),
+            (r#"{"a":1, "b":x,"list":[{"n":1}"#, r#"{"a":1,"list":[{"n":1}]}"#),
+            (r#"],{"n":1},{"n":2}]}"#, r#"{"list":[{"n":1},{"n":2}]}"#),
+            (r#"{"list":[{"n":1},,{"n":2}]}{"list":[]}"#, r#"{"list":[{"n":1},{"n":2}]}"#),
         ] {
-            let (found, set_aside) = found(damaged.as_bytes()).expect("a document");
-            assert_eq!((found.as_str(), set_aside[0].as_str()), (text, lost), "{damaged}");
+            assert_eq!(found(damaged.as_bytes()).expect("a document"), text, "{damaged}");
         }
-        let (text, lost) = found(b"{\"list\":[{\"n\":\"\xff\"},{\"n\":2}]}").expect("a document");
+        let text = found(b"{\"list\":[{\"n\":\"\xff\"},{\"n\":2}]}").expect("a document");
         assert_eq!(text, "{\"list\":[{\"n\":\"\u{fffd}\"},{\"n\":2}]}");
-        assert_eq!(lost.len(), 1);
     }
 }

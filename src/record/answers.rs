@@ -165,6 +165,13 @@ pub fn is_broken(message: &Node) -> bool {
         && ["error", "aborted"].iter().any(|why| message.is(Field::StopReason, why))
 }
 
+/// Whether the source's software sent a message again: it is neither an answer that was broken off,
+/// nor a message that the user excluded.
+#[must_use]
+pub fn is_sent(message: &Node) -> bool {
+    !is_broken(message) && !message.is_true(Field::Excluded)
+}
+
 /// Whether a message calls a tool.
 #[must_use]
 pub fn calls(message: &Node) -> bool {

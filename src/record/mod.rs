@@ -25,7 +25,7 @@ mod placeholder;
 mod spoken;
 pub mod turns;
 
-pub use answers::{Answers, calls, is_broken};
+pub use answers::{Answers, calls, is_broken, is_sent};
 pub use called::Called;
 pub use field::{Field, Shape};
 pub use identity::identity;

@@ -11,6 +11,7 @@
 mod draft;
 mod mark;
 mod pieces;
+mod plain;
 mod quarantine;
 mod spread;
 mod twice;
@@ -19,6 +20,7 @@ mod walk;
 
 pub use mark::{Fixes, mark};
 pub(crate) use pieces::whole;
+pub use plain::{PlainLines, repair_lines};
 pub use quarantine::QUARANTINE;
 pub(crate) use spread::EFFORT;
 pub use spread::literal_backslashes;

@@ -19,12 +19,12 @@ pub trait Edit: Send {
 
 impl<E: Edit> Change for E {
     fn make(&self, old: Option<Vec<u8>>, force: bool) -> Result<Vec<u8>> {
-        let (mut db, in_log_mode) = opened(old.as_deref())?;
+        let (db, in_log_mode) = opened(old.as_deref())?;
         let changed = self.edit(&db, force)?;
         if let Some(old) = old.filter(|_| !changed) {
             return Ok(old);
         }
-        let mut bytes = db.db.serialize("main").map_err(failed)?.to_vec();
+        let mut bytes = db.into_image()?;
         set_mode(&mut bytes, if in_log_mode { LOGGED } else { ROLLBACK });
         Ok(bytes)
     }
@@ -72,6 +72,34 @@ const LOGGED: u8 = 2;
 /// that it has one.
 fn set_mode(bytes: &mut [u8], mode: u8) {
     bytes.get_mut(MODE).into_iter().flatten().for_each(|byte| *byte = mode);
+}
+
+impl Database {
+    /// Makes a database in memory by statements that create its tables.
+    ///
+    /// # Errors
+    /// If they fail.
+    pub fn create(statements: &str) -> Result<Self> {
+        let (db, _) = opened(None)?;
+        db.run(statements)?;
+        Ok(db)
+    }
+
+    /// Opens a database in memory with the contents of a file. Damage may be found only by a query.
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn of_image(image: &[u8]) -> Result<Self> {
+        opened(Some(image)).map(|(db, _)| db)
+    }
+
+    /// Returns the contents of a file with this database, which has no log beside it.
+    ///
+    /// # Errors
+    /// If there is no room for them.
+    pub fn into_image(mut self) -> Result<Vec<u8>> {
+        self.db.serialize("main").map(|bytes| bytes.to_vec()).map_err(failed)
+    }
 }
 
 /// Opens a database in memory with these contents; also returns whether its file has a log beside

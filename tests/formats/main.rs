@@ -20,4 +20,5 @@ mod rules;
 mod scanner;
 mod schemas;
 mod styles;
+mod toys;
 mod yaml;

@@ -31,6 +31,7 @@ const LAYERS: &[&[&str]] = &[
     &["tree"],
     &["context_rules"],
     &["dialect"],
+    &["foreign"],
     &["repair"],
     &["document"],
     &["formats/*"],

@@ -12,8 +12,10 @@
 //!
 //! Source: OpenAI's reference of the interface, and the messages that ConnectOnion stores.
 
+mod losses;
 mod media;
 
+pub use losses::losses;
 pub use media::is_media;
 
 use crate::json::{Fault, Json, text};

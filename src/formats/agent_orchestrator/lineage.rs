@@ -5,7 +5,8 @@
 //! model saw.
 
 use crate::format::Cx;
-use crate::ids::{Maker, hash};
+use crate::framing::Chain;
+use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Node};
 use std::collections::HashMap;
@@ -14,10 +15,8 @@ use std::collections::HashMap;
 /// messages.
 #[derive(Debug)]
 pub struct Lineage {
-    maker: Maker,
-    made: u64,
-    /// Last message of the conversation.
-    last: Option<Json>,
+    /// Messages of the conversation.
+    chain: Chain,
     /// Last message of each sub-agent, by the hash of the call that it works for.
     agents: HashMap<u64, Json>,
     /// Whether the last record is not a message of the conversation.
@@ -29,23 +28,16 @@ impl Lineage {
     pub fn of(session: &Node, cx: &Cx<'_>) -> Self {
         let of = |field| session.text(field).unwrap_or_default();
         let key = format!("{} {} {}", of(Field::Name), of(Field::Created), of(Field::Id));
-        let maker = Maker::new(cx.options.ids, key.as_bytes());
-        Self { maker, made: 0, last: None, agents: HashMap::new(), aside: false }
+        Self { chain: Chain::of(key.as_bytes(), cx), agents: HashMap::new(), aside: false }
     }
 
     /// Gives a message its identifier and parent.
     pub fn link(&mut self, node: &mut Node) {
-        self.made += 1;
-        let id = self.maker.id(self.made);
-        let id = Json::string(&String::from_utf8_lossy(&id));
-        node.set(Field::Id, id.clone());
-        node.set(Field::IdMade, Json::constant("true"));
         let call = node.json(Field::ParentCall).map(|call| hash(call.as_bytes()));
         self.aside = call.is_some();
-        let before = match call {
-            Some(call) => self.agents.insert(call, id).or(self.last.clone()),
-            None => self.last.replace(id),
-        };
+        let Some(call) = call else { return self.chain.link(node) };
+        let id = self.chain.name(node);
+        let before = self.agents.insert(call, id).or(self.chain.last().cloned());
         node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
     }
 
@@ -56,6 +48,6 @@ impl Lineage {
 
     /// Returns the session's current message, if it is not the last one.
     pub fn leaf(&self) -> Option<&Json> {
-        self.last.as_ref().filter(|_| self.aside)
+        self.chain.last().filter(|_| self.aside)
     }
 }

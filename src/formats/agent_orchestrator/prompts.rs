@@ -7,6 +7,7 @@ use super::line::{self, Shape};
 use super::wire::PROMPT;
 use crate::diagnostic::{FieldOutcome, Log};
 use crate::dialect::anthropic::block;
+use crate::foreign::fitted;
 use crate::json::Json;
 use crate::lines::empty;
 use crate::record::{Field, Kind, Node, Record, Value, block as blocks, is_broken};
@@ -98,7 +99,7 @@ impl Prompts {
         turn.time(node);
         turn.text = None;
         let mut said = copied(node, &[Field::Role, Field::ParentCall, Field::Time]);
-        let content = adapted(node.get(Field::Content), log);
+        let content = fitted(node.get(Field::Content), &block::holds, log);
         let texts = |nodes: &[Node]| nodes.iter().all(|node| node.is(Field::Type, blocks::TEXT));
         let text = match &content {
             Some(Value::Nodes(nodes)) if texts(nodes) => {
@@ -137,7 +138,7 @@ impl Prompts {
         if said.get(Field::Model).is_none() {
             said.put(Field::Model, self.model.clone());
         }
-        let mut content = match adapted(node.get(Field::Content), log) {
+        let mut content = match fitted(node.get(Field::Content), &block::holds, log) {
             Some(Value::Nodes(nodes)) => nodes,
             Some(Value::Json(text)) if !text.is_null() => vec![blocks::text(text)],
             _ => Vec::new(),
@@ -161,15 +162,10 @@ impl Prompts {
         turn.text = None;
         let mut said = copied(node, &[Field::Role, Field::Details, Field::ParentCall]);
         losses(node, &said, &[], log);
-        let mut content = adapted(node.get(Field::Content), log);
-        if let Some(Value::Nodes(results)) = &mut content {
+        let content = fitted(node.get(Field::Content), &block::holds, log);
+        if let Some(Value::Nodes(results)) = &content {
             for result in results {
                 result.json(Field::Call).into_iter().for_each(|call| turn.answered(call));
-                if result.get(Field::Content).is_none()
-                    && let Some(output) = result.take(Field::Output)
-                {
-                    result.set(Field::Content, output);
-                }
             }
         }
         said.put(Field::Content, content);
@@ -197,52 +193,13 @@ fn losses(node: &Node, said: &Node, besides: &[Field], log: &Log) {
     const ALWAYS: &[Field] =
         &[Field::Content, Field::Parent, Field::IdMade, Field::Turn, Field::Group, Field::Layout];
     let made = node.is_true(Field::IdMade);
-    let usage = node.node(Field::Usage).into_iter().flat_map(Node::fields);
-    for field in usage.filter(|field| !TOKENS.contains(field)) {
-        log.count_field(FieldOutcome::Dropped, "message.usage", field);
+    if let Some(usage) = node.node(Field::Usage) {
+        log.count_lost("message.usage", usage, |field| TOKENS.contains(&field));
     }
-    for field in node.fields() {
-        let held =
-            ALWAYS.contains(&field) || besides.contains(&field) || (field == Field::Id && made);
-        if !held && said.get(field).is_none() {
-            log.count_field(FieldOutcome::Dropped, "message", field);
-        }
-    }
-}
-
-/// Converts content: removes fields that only the source format knows, and parses arguments. Counts
-/// the removed fields.
-fn adapted(content: Option<&Value>, log: &Log) -> Option<Value> {
-    let Some(Value::Nodes(nodes)) = content else { return content.cloned() };
-    Some(nodes.iter().map(|node| adapted_block(node, log)).collect::<Vec<_>>().into())
-}
-
-fn adapted_block(node: &Node, log: &Log) -> Node {
-    if node.is(Field::Type, blocks::OPAQUE) {
-        let path = format!("message.content.*.{}", blocks::kind_of(node));
-        log.count(FieldOutcome::Dropped, &path);
-        return blocks::placeholder(node);
-    }
-    let name = node.text(Field::Type).unwrap_or_default();
-    let mut block = Node::with_capacity(6);
-    for (field, value) in node.iter() {
-        let output = field == Field::Output && node.get(Field::Content).is_none();
-        if (field == Field::Extra || !block::holds(&name, field)) && !output {
-            log.count(FieldOutcome::Dropped, &format!("message.content.*.{name}.{}", field.name()));
-        } else if field == Field::Content {
-            block.put(field, adapted(Some(value), log));
-        } else {
-            block.set(field, value.clone());
-        }
-    }
-    if name == blocks::TOOL_CALL {
-        let (arguments, strange) = blocks::arguments(node);
-        if strange {
-            log.count(FieldOutcome::Dropped, &format!("message.content.*.{name}.arguments"));
-        }
-        block.set(Field::Arguments, arguments);
-    }
-    block
+    log.count_lost("message", node, |field| {
+        let held = ALWAYS.contains(&field) || besides.contains(&field);
+        held || said.get(field).is_some() || (field == Field::Id && made)
+    });
 }
 
 impl Turn {

@@ -19,7 +19,7 @@ use crate::json::Json;
 use crate::json::text::is_simple;
 use crate::lines::USUAL;
 use crate::position::Located;
-use crate::record::{Called, Field, Kind, Node, Record, Value, block, identity, is_broken};
+use crate::record::{Called, Field, Kind, Node, Record, Value, block, identity, is_sent};
 use crate::times;
 use state_messages::StateMessages;
 
@@ -131,8 +131,7 @@ impl Writer for Runs<'_> {
 impl Runs<'_> {
     /// Counts fields that come at the end, too late for the headers.
     fn later(&self, node: &Node) {
-        let late = node.fields().filter(|field| !matches!(field, Field::File | Field::Leaf));
-        late.for_each(|field| self.lost(&format!("session.{}", field.name())));
+        self.cx.log.count_lost("session", node, |field| matches!(field, Field::File | Field::Leaf));
     }
 
     fn lost(&self, path: &str) {
@@ -344,12 +343,6 @@ fn is_null(value: &Value) -> bool {
     matches!(value, Value::Json(json) if json.is_null())
 }
 
-/// Whether the source software sent a message again: neither an answer that was broken off, nor a
-/// message that the user excluded.
-fn is_sent(node: &Node) -> bool {
-    !is_broken(node) && !node.is_true(Field::Excluded)
-}
-
 /// Converts a thought to a message of its own.
 fn reasoning(block: &Node) -> Json {
     let mut record = Record::new(Kind::Message);
@@ -406,28 +399,23 @@ fn losses_of_session(session: &Node, id: &str, cx: &Cx<'_>) {
         Field::Layout,
         Field::Leaf,
     ];
-    for field in session.fields().filter(|field| !HELD.contains(field)) {
+    cx.log.count_lost("session", session, |field| {
         let same = field == Field::Id && session.is(Field::Id, id);
         let dated = field == Field::Updated && session.json(Field::Created).is_none();
-        if !same && !dated {
-            cx.log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
-        }
-    }
+        same || dated || HELD.contains(&field)
+    });
 }
 
 /// Counts the fields of a message that have no place in Codelia's messages.
 fn losses(record: &Record, log: &Log) {
     const HELD: &[Field] = &[Field::Usage, Field::StopReason, Field::Turn];
     let node = &record.node;
-    let held = |field: &Field| HELD.contains(field) || Field::STRUCTURAL.contains(field);
-    for field in node.fields().filter(|field| !held(field)) {
-        log.count_field(FieldOutcome::Dropped, "message", field);
-    }
+    let held = |field| HELD.contains(&field) || Field::STRUCTURAL.contains(&field);
+    log.count_lost("message", node, held);
     if let Some(usage) = node.node(Field::Usage) {
         let held = [Field::InputTokens, Field::OutputTokens, Field::CacheRead, Field::CacheWrite];
-        let other = |field: &Field| !held.contains(field) && *field != Field::Total;
-        let lost = usage.fields().filter(other);
-        lost.for_each(|field| log.count_field(FieldOutcome::Dropped, "message.usage", field));
+        let held = |field| held.contains(&field) || field == Field::Total;
+        log.count_lost("message.usage", usage, held);
     }
     blocks(node, "message.content", log);
 }

@@ -221,9 +221,6 @@ impl Writer for Log<'_> {
 impl Log<'_> {
     /// Counts the fields of a record that are not among `held`.
     fn lost(&self, record: &Record, held: &[Field]) {
-        for field in record.node.fields().filter(|field| !held.contains(field)) {
-            let path = format!("{}.{}", record.kind.name(), field.name());
-            self.cx.log.count(FieldOutcome::Dropped, &path);
-        }
+        self.cx.log.count_lost(record.kind.name(), &record.node, |field| held.contains(&field));
     }
 }

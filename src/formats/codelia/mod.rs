@@ -153,7 +153,7 @@ fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
 
 fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
     let single = shape(parts)?;
-    let lines_or_state = |name: &str| !name.starts_with(names::DATABASE);
+    let lines_or_state = |name: &str| !name.starts_with(rows::DATABASE);
     for (part, name) in (0..).zip(parts.names()).filter(|(_, name)| lines_or_state(name)) {
         let read = parts.open(&name)?;
         let show = &mut |at, piece: &[u8]| show(Position { part, ..at }, piece);

@@ -2,6 +2,7 @@
 
 use super::log::is_like_a_message;
 use super::made::{EPOCH, is_uuid, uuid};
+use super::rows::{DATABASE, DATABASE_LOG};
 use super::sniff;
 use super::state::is_state;
 use crate::format::Member;
@@ -44,12 +45,6 @@ pub fn main(parts: &[String]) -> Option<usize> {
     let own = |part: &String| ![DATABASE, DATABASE_LOG].contains(&part.as_str());
     parts.iter().position(stored).or_else(|| parts.iter().position(own))
 }
-
-/// Part that all sessions share: a database with a row for each.
-pub const DATABASE: &str = "/sessions/state.db";
-
-/// Part with the changes that SQLite has not moved into the database yet.
-pub const DATABASE_LOG: &str = "/sessions/state.db-wal";
 
 /// Returns the part of a tool's output; `None` for a name that could lead outside of the folder.
 pub fn output_part(reference: &str) -> Option<String> {

@@ -3,7 +3,6 @@
 //! Source: codelia `packages/storage/src/session-state.ts` at 48e27ff.
 
 use super::message;
-use super::names::DATABASE;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::Parts;
@@ -12,6 +11,12 @@ use crate::mapping::Extra;
 use crate::record::{Field, Node};
 use crate::sqlite::{self, Database, Edit, LONGEST, Table};
 use std::slice;
+
+/// Part that all sessions share: a database with a row for each.
+pub const DATABASE: &str = "/sessions/state.db";
+
+/// Part with the changes that SQLite has not moved into the database yet.
+pub const DATABASE_LOG: &str = "/sessions/state.db-wal";
 
 const TABLE: &str = "session_state";
 const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS session_state (\n\tsession_id TEXT PRIMARY KEY,\n\tupdated_at TEXT NOT NULL,\n\trun_id TEXT,\n\tinvoke_seq INTEGER,\n\tschema_version INTEGER NOT NULL,\n\tmeta_json TEXT,\n\tmessage_count INTEGER,\n\tlast_user_message TEXT,\n\tworkspace_root TEXT\n);\nCREATE INDEX IF NOT EXISTS idx_session_state_updated_at ON session_state(updated_at DESC);";

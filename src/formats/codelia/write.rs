@@ -168,9 +168,7 @@ impl Run<'_> {
 
     /// Counts the fields of a session record that have no place in the output.
     fn losses(&self, node: &Node, is_held: impl Fn(Field) -> bool) {
-        for field in node.fields().filter(|field| !is_held(*field)) {
-            self.cx.log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
-        }
+        self.cx.log.count_lost("session", node, is_held);
     }
 
     /// Begins a part of a whole session; does nothing where the output is a single file.

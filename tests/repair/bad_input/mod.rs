@@ -133,7 +133,7 @@ run: two headers                   | 0 CY0203@2:337 → out              | 0 CY0
 run: a newer version               | 0 CY0204@1:0 → out                | 0 CY0204@1:0 → out                              | 0 CY0204@1:0        | 0 CY0204@1:0 → stdout
 state: as it should be             | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
 state: torn                        | 3 CY0103@1:627                    | 3 CY0103@1:627                                  | 1 CY0103@1:627      | 3 CY0103@1:627
-state: two of them                 | 3 CY0104@1:667                    | 3 CY0104@1:667                                  | 1 CY0104@1:667      | 3 CY0104@1:667
+state: two of them                 | 3 CY0104@2:667                    | 3 CY0104@2:667                                  | 1 CY0104@2:667      | 3 CY0104@2:667
 log: as it should be               | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout
 log: torn last line                | 3 CY0103@13:2394                  | 1 CY0103@13:2394 → out                          | 1 CY0103@13:2394    | 1 CY0103@13:2394 → stdout
 log: a line of a run               | 0 → out                           | 0 → out                                         | 0                   | 0 → stdout

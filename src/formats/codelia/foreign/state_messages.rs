@@ -3,8 +3,8 @@
 use crate::document::around;
 use crate::error::{Error, Result};
 use crate::format::{Sink, Spool};
-use crate::formats::codelia::names::{DATABASE, log_part, state_part};
-use crate::formats::codelia::rows::Row;
+use crate::formats::codelia::names::{log_part, state_part};
+use crate::formats::codelia::rows::{DATABASE, Row};
 use crate::formats::codelia::state;
 use crate::json::Json;
 use crate::parts::room::{Part, Room};

@@ -15,7 +15,6 @@ mod messages;
 mod run;
 mod state;
 
-use super::names;
 use super::rows::{self, Row};
 use super::sniff::{self, Shape, shape};
 use crate::diagnostic::{Code, Diagnostic};
@@ -29,7 +28,7 @@ use state::State;
 /// Whether a session has no message yet: its files are empty, and the database has its row.
 fn is_unbegun(names: &[String], pieces: &[Piece], bench: &mut dyn RepairIo) -> Result<bool> {
     let mut byte = [0];
-    for name in names.iter().filter(|name| *name != names::DATABASE) {
+    for name in names.iter().filter(|name| *name != rows::DATABASE) {
         let read = bench.parts().open(name)?.read(&mut byte);
         if read.map_err(|error| Error::io("cannot read", error))? > 0 {
             return Ok(false);
@@ -155,7 +154,7 @@ fn file_shape(parts: &mut dyn Parts) -> Result<Shape> {
 /// Returns the shape of a part of a whole session; `None` for parts that sessions share.
 fn shape_of(name: &str) -> Option<Shape> {
     match name {
-        _ if name.starts_with(names::DATABASE) => None,
+        _ if name.starts_with(rows::DATABASE) => None,
         _ if name.ends_with(".json") => Some(Shape::State),
         _ if name.starts_with("/sessions/messages/") => Some(Shape::Log),
         _ => Some(Shape::Run),
@@ -214,7 +213,7 @@ impl<'a> Piece<'a> {
                 Self::Log(walk, mend)
             }
             Some(Shape::State) => Self::State(State::look(about, bench)?),
-            None if about.name == names::DATABASE => Self::Rows(about.row(bench)),
+            None if about.name == rows::DATABASE => Self::Rows(about.row(bench)),
             None => Self::Other,
         })
     }

@@ -4,16 +4,16 @@
 use super::About;
 use super::messages::{Calls, content_hash, restored, sendable};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::document::salvage;
+use crate::document::{Completed, complete, salvage};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Reach, RepairIo};
 use crate::formats::codelia::log::is_message;
 use crate::formats::codelia::made::EPOCH;
 use crate::formats::codelia::state::{LIST, is_read, text_of};
 use crate::ids::fingerprint;
-use crate::json::{Json, text};
+use crate::json::{Json, members, text};
 use crate::lines::BOM;
-use crate::mapping::Object;
+use crate::mapping::Extra;
 use crate::position::Position;
 use crate::repair::mark;
 use bytes::Bytes;
@@ -82,51 +82,33 @@ impl State {
     /// Restores a state from the whole pieces of a damaged one.
     fn restore_pieces(&mut self, text: &Bytes, start: usize, about: &About<'_>) {
         self.read = false;
-        let Some(found) = salvage(text, LIST, is_message) else { return };
-        let pieces = Json::checked(found.text.into());
+        let Some(mut found) = salvage(text, LIST, is_message) else { return };
+        let is_list = |value: &[u8]| value.starts_with(b"[");
+        found.text = only_last(found.text, |key, value| key != "messages" || is_list(value));
+        let pieces = Json::checked(found.text.clone().into());
         let named = about.session.unwrap_or(about.stem());
         let id = pieces.member("session_id");
         let id = id.or_else(|| (!named.is_empty()).then(|| Json::string(named)));
         let Some(id) = id else { return };
-        let mut out = Vec::new();
-        let mut object = Object::open(&mut out);
-        // JavaScript takes the last of two members of one name.
-        let members: Vec<_> = pieces.members().collect();
-        let list = |value: &[u8]| value.starts_with(b"[");
-        for (place, (key, value)) in members.iter().enumerate() {
-            let later = members.iter().skip(place + 1).any(|(other, _)| other == key);
-            if !later && (!text::is(key, "messages") || list(value)) {
-                object.spelled(key, value);
-            }
-        }
-        let missing = [
+        let mut lacks = Extra::default();
+        for (key, value) in [
             ("schema_version", Json::constant("1")),
             ("session_id", id),
             ("updated_at", Json::string(EPOCH)),
             ("messages", Json::constant("[]")),
-        ];
-        let there =
-            |key: &str| pieces.member(key).is_some_and(|v| key != "messages" || list(v.as_bytes()));
-        for (key, value) in missing.iter().filter(|(key, _)| !there(key)) {
-            object.member(key, value.as_bytes());
+        ] {
+            if pieces.member(key).is_none() {
+                lacks.add(Json::string(key).as_bytes(), value.as_bytes());
+            }
         }
-        object.close();
-        let mut marked = Vec::new();
-        mark(&out, Code::StateRestored, &mut marked);
-        self.fixes.push(Code::StateRestored);
-        if found.lost.iter().any(|(_, code)| *code == Code::Utf8Replaced) {
-            self.fixes.push(Code::Utf8Replaced);
-            mark(&std::mem::take(&mut marked), Code::Utf8Replaced, &mut marked);
+        let lacks = lacks.finish().unwrap_or(Json::constant("{}"));
+        let Completed { text: whole, aside, fixes } = complete(text, &found, &lacks);
+        self.fixes.extend(fixes);
+        if let Some((place, at)) = aside {
+            let at = Position { byte: at.byte + start as u64, ..at };
+            self.aside.push((at, text.slice(place), Code::StateRestored));
         }
-        for (place, code) in found.lost {
-            let before = text.get(..place.start).unwrap_or_default();
-            let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
-            let byte = (start + place.start) as u64;
-            let code = if code == Code::Utf8Replaced { code } else { Code::StateRestored };
-            let at = Position { line, byte, ..Position::default() };
-            self.aside.push((at, text.slice(place), code));
-        }
-        self.state = Some(Json::checked(marked.into()));
+        self.state = Some(Json::checked(whole.into()));
     }
 
     /// Returns the hashes of all messages.
@@ -250,4 +232,22 @@ impl State {
         let after = rest.get(list.as_bytes().len()..).unwrap_or_default();
         [before, b"[", &new.join(&b','), b"]", after].concat()
     }
+}
+
+/// Returns an object without the members that are not valid, and of two with one name without the
+/// first one: JavaScript takes the last.
+fn only_last(object: Vec<u8>, is_valid: impl Fn(&str, &[u8]) -> bool) -> Vec<u8> {
+    let all: Vec<_> = members(&object).collect();
+    let name = |key: &[u8]| text::decode(key).unwrap_or_default();
+    let is_kept = |place: usize, (key, value): &(&[u8], &[u8])| {
+        let later = all.iter().skip(place + 1).any(|(other, _)| other == key);
+        !later && is_valid(&name(key), value)
+    };
+    if all.iter().enumerate().all(|(place, member)| is_kept(place, member)) {
+        return object;
+    }
+    let mut kept = Extra::default();
+    let members = all.iter().enumerate().filter(|(place, member)| is_kept(*place, member));
+    members.for_each(|(_, (key, value))| kept.add(key, value));
+    kept.finish().map_or_else(|| b"{}".to_vec(), |kept| kept.as_bytes().to_vec())
 }

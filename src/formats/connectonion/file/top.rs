@@ -198,9 +198,7 @@ impl Shape {
         if !own && node.node(Field::File).is_some_and(encoded) {
             log.count(FieldOutcome::Dropped, "session.file.encoding");
         }
-        for field in node.fields().filter(|field| !self.holds(*field, own) && !moved(*field)) {
-            log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
-        }
+        log.count_lost("session", node, |field| self.holds(field, own) || moved(field));
     }
 
     /// Writes the members that a session record represents, as JSON; false if there are none.
