@@ -1,7 +1,7 @@
 //! Lists of records inside one JSON document, such as `{"id":"s","messages":[…]}`.
 //!
 //! The document without the items of its list is the [`Frame`]. [`Items`] reads through a document
-//! with the memory of one item, [`ListPen`] writes one, [`salvage`] makes a document of the pieces
+//! with the memory of one item, [`ListPen`] writes one, [`salvage()`] makes a document of the pieces
 //! of a damaged one, and [`repair`](repair()) repairs a session that is a document alone.
 //!
 //! ```

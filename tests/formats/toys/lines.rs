@@ -57,7 +57,7 @@ fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
         let (mut source, mut node) = (Source::new(&frame.bytes), Node::default());
         let Some(chain) = &mut chain else {
             let header = is_header(line.bytes).then(|| source.object(HEADER, None, &mut node));
-            if !header.is_some_and(|read| read.and_then(|()| source.cursor.end()).is_ok()) {
+            if header.is_none_or(|read| read.and_then(|()| source.cursor.end()).is_err()) {
                 return Err(no_header(&line, "first line is not the header"));
             }
             node.set(Field::Source, Json::string(FORMAT.name));

@@ -274,9 +274,10 @@ fn toys_are_recovered_wherever_they_are_cut() {
 
 /// Where each message ends in the bytes of a toy.
 fn ends(format: &Format, bytes: &[u8]) -> Vec<usize> {
+    // SQLite leaves earlier copies of rows in pages that it divides.
     let find = |text: &str| {
         let mut places = bytes.windows(text.len());
-        places.position(|window| window == text.as_bytes()).expect("a piece") + text.len()
+        places.rposition(|window| window == text.as_bytes()).expect("a piece") + text.len()
     };
     match format.name {
         // An item ends with the brace before the indentation of the next one.
