@@ -31,6 +31,16 @@ pub fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")
 }
 
+/// The folders of the project's own test data without its round trips, in which the same sessions
+/// occur many times.
+pub fn session_folders() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(testdata()).expect("a folder");
+    let mut folders: Vec<_> = entries.map(|entry| entry.expect("a folder").path()).collect();
+    folders.retain(|folder| !folder.ends_with("roundtrip"));
+    folders.sort();
+    folders
+}
+
 /// Files below a folder, sorted, without origins.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files = all_files(folder);

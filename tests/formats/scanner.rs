@@ -1,7 +1,7 @@
 //! The fast scanner accepts and rejects what serde_json does, wherever in a block a fault stands, in
 //! a line alone and in one of many.
 
-use crate::common::{corpus, files, read, testdata};
+use crate::common::{corpus, files, read, session_folders};
 use copyist::json::{Cursor, Tokens, Walk, What};
 use copyist::members::{Scan, along_lines};
 use serde::de::IgnoredAny;
@@ -168,7 +168,8 @@ fn runs_of_tokens_may_end_anywhere() {
 #[test]
 fn lines_that_real_programs_wrote_are_the_same() {
     let beside = corpus("scanner").map(|corpus| files(&corpus)).unwrap_or_default();
-    let all = files(&testdata()).into_iter().chain(beside);
+    let folders = session_folders();
+    let all = folders.iter().flat_map(|folder| files(folder)).chain(beside);
     let lines = |path: &PathBuf| path.extension().is_some_and(|end| end == "jsonl");
     for path in all.filter(lines) {
         let bytes = read(&path);

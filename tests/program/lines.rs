@@ -24,7 +24,7 @@ const RARE: &[(&str, &str)] = &[
 /// A home with a project in which all test data are, and an empty, a torn and an unknown file.
 fn home() -> Dir {
     let home = Dir::new();
-    for file in common::all_files(&testdata()) {
+    for file in common::session_folders().iter().flat_map(|folder| common::all_files(folder)) {
         let name = file.strip_prefix(testdata()).expect("below").display().to_string();
         for folder in ["data", "copy"] {
             home.write(&format!("project/{folder}/{name}"), &common::read(&file));
@@ -213,7 +213,8 @@ fn differences(law: &mut Law, home: &Dir) {
 }
 
 fn named_sessions(law: &mut Law, home: &Dir) {
-    let metas = common::all_files(&testdata());
+    let folders = common::session_folders();
+    let metas = folders.iter().flat_map(|folder| common::all_files(folder)).collect::<Vec<_>>();
     for meta in metas.iter().filter(|path| common::name(path).ends_with(".meta.json")) {
         let name = common::name(meta).replace(".meta.json", "");
         let folder = text(meta.parent().expect("a folder"));

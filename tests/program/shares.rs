@@ -6,10 +6,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::common::files;
+use crate::common::{files, session_folders, testdata};
 
-fn testdata() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")
+/// A copy of the sessions of the test data.
+fn sessions(folder: &Path) -> PathBuf {
+    let copy = folder.join("sessions");
+    for file in session_folders().iter().flat_map(|folder| files(folder)) {
+        let path = copy.join(file.strip_prefix(testdata()).expect("below"));
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::copy(file, path).expect("a file");
+    }
+    copy
 }
 
 fn work(out: &Path) -> Work {
@@ -50,17 +57,18 @@ fn portions_together_do_what_one_run_does() {
     let (out, alone) = (folder.path().join("out"), folder.path().join("alone"));
     let notes = folder.path().join("journals");
     fs::create_dir(&notes).expect("a folder");
-    let whole = work(&alone).run([testdata()]).expect("a run");
+    let input = sessions(folder.path());
+    let whole = work(&alone).run([&input]).expect("a run");
     let whole: BTreeMap<_, _> =
         whole.into_iter().map(|report| (report.path.to_string(), report.outcome)).collect();
-    let plan = work(&out).plan([testdata()], &[]).expect("a plan");
+    let plan = work(&out).plan([&input], &[]).expect("a plan");
     let outcomes = run(plan, &out, &notes, 0);
     assert_eq!(outcomes, whole);
     assert_eq!(tree(&out), tree(&alone));
 
     // What is done is not done again.
     let journals = journals(&notes, |_| true);
-    let again = work(&out).plan([testdata()], &journals).expect("a plan");
+    let again = work(&out).plan([&input], &journals).expect("a plan");
     let outputs = [Outcome::Converted, Outcome::Unchanged];
     let made = whole.values().filter(|outcome| outputs.contains(outcome)).count();
     assert_eq!(again.done, made as u64);
@@ -72,9 +80,10 @@ fn portions_that_were_begun_are_done_again_over_their_own_outputs() {
     let (out, alone) = (folder.path().join("out"), folder.path().join("alone"));
     let notes = folder.path().join("journals");
     fs::create_dir(&notes).expect("a folder");
-    let whole = work(&alone).run([testdata()]).expect("a run");
+    let input = sessions(folder.path());
+    let whole = work(&alone).run([&input]).expect("a run");
     let failed = whole.iter().filter(|report| report.outcome == Outcome::Failed).count();
-    run(work(&out).plan([testdata()], &[]).expect("a plan"), &out, &notes, 2);
+    run(work(&out).plan([&input], &[]).expect("a plan"), &out, &notes, 2);
     // A file of someone else, in the place of an output that is still to be written.
     let all = tree(&alone);
     let missing = all.keys().find(|path| !out.join(path).exists()).expect("two portions are left");
@@ -83,7 +92,7 @@ fn portions_that_were_begun_are_done_again_over_their_own_outputs() {
 
     let counts = |path: &Path| path.file_name().is_some_and(|name| name != "3");
     let journals = journals(&notes, counts);
-    let plan = work(&out).plan([testdata()], &journals).expect("a plan");
+    let plan = work(&out).plan([&input], &journals).expect("a plan");
     let later = folder.path().join("later");
     fs::create_dir(&later).expect("a folder");
     let outcomes = run(plan, &out, &later, 0);

@@ -6,7 +6,6 @@ use copyist::error::Error;
 use copyist::yaml::read::{Event, Events, Limits};
 use copyist::yaml::write::{Emitter, Style};
 use std::io::Read;
-use std::path::Path;
 
 /// What a stream says to its end, and whether all of it was scanned.
 fn said<R: Read>(mut events: Events<R>) -> (Vec<Event>, Option<Error>, bool) {
@@ -101,8 +100,7 @@ fn any_change_of_a_byte_is_read_alike() {
 
 #[test]
 fn files_of_our_own_are_read_alike() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
-    for path in files(&folder) {
+    for path in common::session_folders().iter().flat_map(|folder| files(folder)) {
         let text = std::fs::read(&path).expect("a file");
         compare(&text);
         if path.extension().is_some_and(|ext| ext == "yaml") && text.len() < 4096 {
