@@ -150,10 +150,10 @@ impl Seam {
         if !record.node.is(Field::Role, "system") {
             return false;
         }
-        let mut said = Node::default();
-        said.put(Field::Content, record.node.get(Field::Content).cloned());
-        let same = self.sessions > 0 && self.system.as_ref() == Some(&said);
-        self.system = Some(said);
+        let mut prompt = Node::default();
+        prompt.put(Field::Content, record.node.get(Field::Content).cloned());
+        let same = self.sessions > 0 && self.system.as_ref() == Some(&prompt);
+        self.system = Some(prompt);
         same
     }
 
@@ -186,8 +186,8 @@ impl Seam {
         let updated = record.node.take(Field::Updated).or(record.node.take(Field::Created));
         rest.node.put(Field::Updated, updated);
         rest.node.put(Field::SystemPrompt, record.node.take(Field::SystemPrompt));
-        let told = [Field::Source, Field::Agent, Field::File, Field::Created];
-        for field in record.node.fields().filter(|field| !told.contains(field)) {
+        let expected = [Field::Source, Field::Agent, Field::File, Field::Created];
+        for field in record.node.fields().filter(|field| !expected.contains(field)) {
             cx.log.count(
                 FieldOutcome::Dropped,
                 &format!("session.{} of a later session", field.name()),

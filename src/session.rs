@@ -256,12 +256,12 @@ impl Gathering {
                 self.last = node.json(Field::Id).cloned();
             }
         }
-        let said = |text: &&Json| text.as_bytes() != b"\"\"";
+        let has_text = |text: &&Json| text.as_bytes() != b"\"\"";
         match located.value.kind {
             Kind::Session => self.session(&located.value),
-            Kind::SessionInfo => self.name = node.json(Field::Name).filter(said).cloned(),
+            Kind::SessionInfo => self.name = node.json(Field::Name).filter(has_text).cloned(),
             Kind::Label => {
-                let label = node.json(Field::Label).filter(said);
+                let label = node.json(Field::Label).filter(has_text);
                 match (node.json(Field::Target), label) {
                     (Some(target), Some(label)) => {
                         self.labels.insert(target.clone(), label.clone());

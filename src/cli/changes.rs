@@ -99,8 +99,8 @@ fn summary(counts: &Counts) -> String {
         (counts.only_a, "only in the first"),
         (counts.only_b, "only in the second"),
     ];
-    let told = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
-    format!("{}; {same} the same\n", told.collect::<Vec<_>>().join(", "))
+    let differences = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    format!("{}; {same} the same\n", differences.collect::<Vec<_>>().join(", "))
 }
 
 fn as_text(change: &Change, width: usize) -> String {

@@ -237,10 +237,11 @@ fn check(program: &Command, option: &str, value: &str) -> Result<(), Stop> {
 
 fn bad(option: &str, error: &clap::Error) -> Result<(), Stop> {
     let path = place().unwrap_or_default();
-    let said = error.to_string();
-    let said = said.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    let message = error.to_string();
+    let message =
+        message.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
     let shown = printable(&path.to_string_lossy());
-    Err(Stop::usage(format!("{shown}: {option}: {said}")))
+    Err(Stop::usage(format!("{shown}: {option}: {message}")))
 }
 
 impl Args {

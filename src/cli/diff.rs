@@ -209,9 +209,9 @@ struct Opened {
 impl Opened {
     fn new(job: &Job, source: &Source, log: &Log) -> Self {
         let mut report = FileReport::new(job.name());
-        let said = ReadOptions { from: source.from, encoding: source.encoding, mends: false };
+        let options = ReadOptions { from: source.from, encoding: source.encoding, mends: false };
         let opened = || {
-            let opened = batch::Opened::new(&job.source, said, true)?;
+            let opened = batch::Opened::new(&job.source, options, true)?;
             Ok(opened.map(|opened| (opened.found, opened.input)))
         };
         match opened() {

@@ -118,8 +118,8 @@ fn tokens(found: &Inspection) -> String {
         ("cache write", usage.cache_write),
         ("in all", usage.tokens),
     ];
-    let told = parts.iter().filter(|(_, tokens)| *tokens > 0.0);
-    told.map(|(name, tokens)| format!("{name} {}", number(*tokens))).collect::<Vec<_>>().join(", ")
+    let used = parts.iter().filter(|(_, tokens)| *tokens > 0.0);
+    used.map(|(name, tokens)| format!("{name} {}", number(*tokens))).collect::<Vec<_>>().join(", ")
 }
 
 fn tree(found: &Inspection) -> String {
@@ -141,16 +141,16 @@ fn tree(found: &Inspection) -> String {
 
 fn damage(report: &FileReport) -> String {
     let bad = report.findings.counts.iter().filter(|(code, _)| code.severity() > Severity::Note);
-    let told: Vec<_> =
+    let findings: Vec<_> =
         bad.map(|(code, n)| format!("{n} × {} {}", code.name(), code.title())).collect();
-    if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+    if findings.is_empty() { "none".to_owned() } else { findings.join(", ") }
 }
 
 fn counts<K: AsRef<str>>(counts: &BTreeMap<K, u64>) -> String {
     let mut sorted: Vec<_> = counts.iter().collect();
     sorted.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
-    let told = sorted.iter().map(|(name, n)| format!("{} {n}", name.as_ref()));
-    told.collect::<Vec<_>>().join(", ")
+    let parts = sorted.iter().map(|(name, n)| format!("{} {n}", name.as_ref()));
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// Maximum number of parallel branches that are drawn as lines.

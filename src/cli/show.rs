@@ -95,9 +95,10 @@ impl Show {
             return self.write(&results, progress);
         }
         if self.json {
-            let told = !matches!(report.outcome, Outcome::Skipped | Outcome::Part | Outcome::Done);
+            let is_result =
+                !matches!(report.outcome, Outcome::Skipped | Outcome::Part | Outcome::Done);
             let noted = !report.findings.diagnostics.is_empty();
-            if told || noted || self.verbose {
+            if is_result || noted || self.verbose {
                 self.result(&serde_json::to_string(report).unwrap_or_default(), progress);
             }
             return;
@@ -142,7 +143,7 @@ impl Show {
         let shown = if self.verbose { usize::MAX } else { SHOWN };
         let least = if self.quiet { Severity::Error } else { Severity::Note };
         let wanted = |code: &Code| report.severity(*code) >= least;
-        let mut told = 0;
+        let mut printed = 0;
         let mut list: Vec<_> =
             report.findings.diagnostics.iter().filter(|d| wanted(&d.code)).collect();
         if list.len() > shown {
@@ -162,26 +163,26 @@ impl Show {
             if let Some(help) = help.filter(|_| helps && self.helped.insert(found.code)) {
                 let _ = writeln!(out, "  help: {help}");
             }
-            told += 1;
+            printed += 1;
         }
         let all: u64 =
             report.findings.counts.iter().filter(|(code, _)| wanted(code)).map(|(_, n)| n).sum();
-        if all > told {
+        if all > printed {
             let path = printable(&report.path);
-            let _ = writeln!(out, "{path}: … and {} more findings", all - told);
+            let _ = writeln!(out, "{path}: … and {} more findings", all - printed);
         }
         out
     }
 
     /// Formats the outcome of one input as a line; `None` where no line is needed.
     fn line(&self, report: &FileReport) -> Option<String> {
-        let told = match report.outcome {
+        let is_shown = match report.outcome {
             Outcome::Detected => true,
             Outcome::Valid | Outcome::Invalid | Outcome::Refused => !self.quiet,
             Outcome::Restored | Outcome::Removed => self.verbose || self.dry_run && !self.quiet,
             _ => self.verbose,
         };
-        if !told {
+        if !is_shown {
             return None;
         }
         let path = printable(&report.path);

@@ -137,7 +137,7 @@ pub fn count(
     while let Some(message) = messages.next() {
         let message = message?.value;
         if message.kind == Kind::Compaction {
-            compaction = message.node.json(Field::Summary).map(|said| hash(said.as_bytes()));
+            compaction = message.node.json(Field::Summary).map(|text| hash(text.as_bytes()));
         }
         count += messages.context.count(&message);
     }

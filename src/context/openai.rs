@@ -32,10 +32,10 @@ impl Messages {
         let mut object = Object::open(list.item());
         member_of(&mut object, "role", sent, Field::Role);
         match given {
-            Some(Value::Json(said)) => object.member("content", said.as_bytes()),
+            Some(Value::Json(text)) => object.member("content", text.as_bytes()),
             _ if sent.is(Field::Role, "assistant") => {
-                let said = block::all_text(content).unwrap_or(Json::constant("null"));
-                object.member("content", said.as_bytes());
+                let text = block::all_text(content).unwrap_or(Json::constant("null"));
+                object.member("content", text.as_bytes());
             }
             _ => chat_completions::write_parts(content, object.key("content")),
         }
@@ -45,8 +45,8 @@ impl Messages {
     }
 
     fn result(&mut self, result: &Node, list: &mut List) {
-        let said = result.get(Field::Content);
-        let inner = readable(nodes(said));
+        let content = result.get(Field::Content);
+        let inner = readable(nodes(content));
         let images = inner.iter().filter(|block| block.is(Field::Type, block::IMAGE));
         let shown = self.images.len();
         self.images.extend(images.cloned());
@@ -55,15 +55,15 @@ impl Messages {
             true => "\"(see attached image)\"",
             false => "\"(no tool output)\"",
         };
-        let said = match said {
-            Some(Value::Json(said)) => Some(said.clone()),
+        let text = match content {
+            Some(Value::Json(text)) => Some(text.clone()),
             _ => block::all_text(&inner),
         };
-        let said = said.filter(|said| said.as_bytes() != b"\"\"");
+        let text = text.filter(|text| text.as_bytes() != b"\"\"");
         let mut object = Object::open(list.item());
         object.member("role", b"\"tool\"");
         member_of(&mut object, "tool_call_id", result, Field::Call);
-        object.member("content", said.unwrap_or(Json::constant(none)).as_bytes());
+        object.member("content", text.unwrap_or(Json::constant(none)).as_bytes());
         object.close();
     }
 
@@ -102,10 +102,10 @@ fn reasoning(content: &[Node], object: &mut Object<'_>) {
     let Some(first) = thoughts.next() else { return };
     let line = Json::constant("\"\\n\"");
     let all = std::iter::once(first).chain(thoughts);
-    let said = all.filter_map(|part| part.json(Field::Thinking).cloned());
-    let said = said.reduce(|a, b| a.joined(&line).joined(&b));
-    if let (Some(name), Some(said)) = (first.text(Field::Signature), said) {
-        object.member(&name, said.as_bytes());
+    let thinking = all.filter_map(|part| part.json(Field::Thinking).cloned());
+    let thinking = thinking.reduce(|a, b| a.joined(&line).joined(&b));
+    if let (Some(name), Some(thinking)) = (first.text(Field::Signature), thinking) {
+        object.member(&name, thinking.as_bytes());
     }
 }
 
@@ -115,9 +115,9 @@ fn readable(blocks: &[Node]) -> Cow<'_, [Node]> {
     if !blocks.iter().any(is_document) {
         return Cow::Borrowed(blocks);
     }
-    let said = |block: &Node| match is_document(block) {
+    let shown = |block: &Node| match is_document(block) {
         true => block::placeholder(block),
         false => block.clone(),
     };
-    Cow::Owned(blocks.iter().map(said).collect())
+    Cow::Owned(blocks.iter().map(shown).collect())
 }

@@ -31,8 +31,8 @@ pub fn is_plain(message: &Record) -> bool {
 pub fn as_message(sent: Node, record: &Node) -> Record {
     let mut node = Node::with_capacity(6);
     let own = [Field::Id, Field::Parent, Field::IdMade, Field::Time].map(|field| (field, record));
-    let told = [Field::Role, Field::Content].map(|field| (field, &sent));
-    for (field, from) in own.into_iter().chain(told) {
+    let content = [Field::Role, Field::Content].map(|field| (field, &sent));
+    for (field, from) in own.into_iter().chain(content) {
         node.put(field, from.get(field).cloned());
     }
     Record { kind: Kind::Message, node }

@@ -76,21 +76,21 @@ impl Messages {
     fn user(&mut self, record: &Record, sent: &Node, out: &mut Vec<Node>) {
         self.close(out);
         let typed = record.kind == Kind::Message && record.node.is(Field::Role, "user");
-        if let Some(Value::Json(said)) = sent.get(Field::Content).filter(|_| typed) {
-            let said = spoken(said);
-            let blank = self.api == Api::Anthropic && is_blank(&said);
-            out.push(message("user", if blank { Vec::new().into() } else { said.into() }));
+        if let Some(Value::Json(text)) = sent.get(Field::Content).filter(|_| typed) {
+            let text = spoken(text);
+            let blank = self.api == Api::Anthropic && is_blank(&text);
+            out.push(message("user", if blank { Vec::new().into() } else { text.into() }));
             return;
         }
         let content = listed(sent.get(Field::Content));
         let shown = |part: &Node| match part.json(Field::Text).filter(|_| is_text(part)) {
-            Some(said) => {
-                let said = spoken(said);
+            Some(text) => {
+                let text = spoken(text);
                 let empty = match self.api {
-                    Api::Anthropic => is_blank(&said),
-                    Api::OpenAi => is_empty(&said),
+                    Api::Anthropic => is_blank(&text),
+                    Api::OpenAi => is_empty(&text),
                 };
-                (!empty).then(|| block::text(said))
+                (!empty).then(|| block::text(text))
             }
             None => Some(image(part)),
         };
@@ -119,8 +119,8 @@ impl Messages {
     /// Returns a part of an answer as it is sent; `None` for one that is left out.
     fn part(&mut self, part: &Node, own: bool) -> Option<Node> {
         if is_text(part) {
-            let said = spoken(part.json(Field::Text)?);
-            (!is_blank(&said)).then(|| block::text(said))
+            let text = spoken(part.json(Field::Text)?);
+            (!is_blank(&text)).then(|| block::text(text))
         } else if part.is(Field::Type, block::THINKING) {
             self.thought(part, own)
         } else if part.is(Field::Type, block::TOOL_CALL) {
@@ -148,20 +148,20 @@ impl Messages {
         if part.is_true(Field::Redacted) {
             return (own && self.api == Api::Anthropic).then(|| bare(part));
         }
-        let said = part.json(Field::Thinking).map(spoken).unwrap_or(Json::constant("\"\""));
+        let text = part.json(Field::Thinking).map(spoken).unwrap_or(Json::constant("\"\""));
         if self.api == Api::OpenAi && own {
             let named = |signature: &&Json| {
                 REASONING.iter().any(|name| text::is(signature.as_bytes(), name))
             };
-            let shown = signature.filter(named).is_some() && !is_blank(&said);
+            let shown = signature.filter(named).is_some() && !is_blank(&text);
             return shown.then(|| bare(part));
         }
         if own && signature.is_some() {
             let mut part = bare(part);
-            part.set(Field::Thinking, said);
+            part.set(Field::Thinking, text);
             return Some(part);
         }
-        (!is_blank(&said)).then(|| block::text(said))
+        (!is_blank(&text)).then(|| block::text(text))
     }
 
     /// Returns the identifier of a call in the form of the interface.
@@ -236,7 +236,7 @@ fn no_result(call: &Node) -> Node {
 /// Returns content as a list of parts.
 fn listed(content: Option<&Value>) -> Cow<'_, [Node]> {
     match content {
-        Some(Value::Json(said)) if !said.is_null() => Cow::Owned(vec![block::text(said.clone())]),
+        Some(Value::Json(text)) if !text.is_null() => Cow::Owned(vec![block::text(text.clone())]),
         Some(Value::Nodes(parts)) => Cow::Borrowed(parts),
         _ => Cow::default(),
     }
@@ -245,23 +245,23 @@ fn listed(content: Option<&Value>) -> Cow<'_, [Node]> {
 /// Returns the content of a tool's result: one text, or a list where it has images.
 fn output(blocks: &[Node], api: Api) -> Value {
     let attached = blocks.iter().any(|part| part.is(Field::Type, block::IMAGE));
-    let said = || {
+    let text = || {
         let texts = blocks.iter().filter(|part| is_text(part));
         let texts = texts.filter_map(|part| part.json(Field::Text).cloned());
         let line = Json::constant("\"\\n\"");
-        texts.reduce(|a, b| a.joined(&line).joined(&b)).map(|said| spoken(&said))
+        texts.reduce(|a, b| a.joined(&line).joined(&b)).map(|text| spoken(&text))
     };
     if !attached {
-        return said().unwrap_or(Json::constant("\"\"")).into();
+        return text().unwrap_or(Json::constant("\"\"")).into();
     }
     let mut list: Vec<Node> = match api {
         // Chat Completions gets the texts as one, and the images behind the results.
-        Api::OpenAi => said().filter(|said| !is_empty(said)).map(block::text).into_iter().collect(),
+        Api::OpenAi => text().filter(|text| !is_empty(text)).map(block::text).into_iter().collect(),
         Api::Anthropic => Vec::new(),
     };
     for part in blocks {
         match part.json(Field::Text).filter(|_| is_text(part)) {
-            Some(said) if api == Api::Anthropic => list.push(block::text(spoken(said))),
+            Some(text) if api == Api::Anthropic => list.push(block::text(spoken(text))),
             Some(_) => {}
             None => list.push(image(part)),
         }
@@ -296,13 +296,13 @@ fn image(part: &Node) -> Node {
 }
 
 /// Whether JavaScript's `trim` leaves nothing of a text.
-fn is_blank(said: &Json) -> bool {
+fn is_blank(text: &Json) -> bool {
     let space = |c: char| c == '\u{feff}' || (c.is_whitespace() && c != '\u{85}');
-    is_empty(said) || said.text().is_some_and(|said| said.chars().all(space))
+    is_empty(text) || text.text().is_some_and(|text| text.chars().all(space))
 }
 
-fn is_empty(said: &Json) -> bool {
-    matches!(said.as_bytes(), b"\"\"" | b"null")
+fn is_empty(text: &Json) -> bool {
+    matches!(text.as_bytes(), b"\"\"" | b"null")
 }
 
 /// Returns a text with `_` in the place of each UTF-16 unit that identifiers may not have.

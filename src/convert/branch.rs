@@ -244,7 +244,7 @@ impl Branch {
     /// Returns the messages before the nodes, and the number of the record that contains them.
     pub fn before(&mut self) -> (u32, Vec<Located<Record>>) {
         let mut before = std::mem::take(&mut self.before);
-        before.iter_mut().for_each(|said| self.link(&mut said.value.node));
+        before.iter_mut().for_each(|located| self.link(&mut located.value.node));
         (self.summed_up, before)
     }
 
@@ -303,12 +303,12 @@ impl Branch {
     pub fn ready(&mut self, log: &Log) -> Option<(u32, Located<Record>)> {
         loop {
             let (position, (number, located)) = self.order.next()?;
-            let said = u64::from(is_conversation(&located.value));
-            self.unsent += said;
+            let messages = u64::from(is_conversation(&located.value));
+            self.unsent += messages;
             if let Some(mut node) = self.pass(position, located, log) {
                 self.link(&mut node.value.node);
-                self.unsent -= said;
-                self.shown += said;
+                self.unsent -= messages;
+                self.shown += messages;
                 return Some((number, node));
             }
         }

@@ -68,7 +68,7 @@ pub fn native(
         if session.is_empty() {
             session = node;
         } else if node.is(Field::Role, "user") {
-            question = block::message_text(&node).and_then(|said| said.text());
+            question = block::message_text(&node).and_then(|text| text.text());
             break;
         }
     }

@@ -35,7 +35,7 @@ impl Moves<'_> {
         if !stored && !settings && !matches!(record.kind, Kind::Session | Kind::Run) {
             // Each line of a session may name the folder.
             for field in [Field::Extra, Field::Data] {
-                let new = node.json(field).and_then(|told| self.inside(told, false, 1));
+                let new = node.json(field).and_then(|value| self.inside(value, false, 1));
                 node.put(field, new);
             }
             return;
@@ -51,7 +51,7 @@ impl Moves<'_> {
             // A format may contain more folders than the model knows. The members of a state
             // include the contents of messages, too.
             let any = field == Field::Extra && !stored && !settings;
-            let new = node.json(field).and_then(|told| self.inside(told, any, DEEPEST));
+            let new = node.json(field).and_then(|value| self.inside(value, any, DEEPEST));
             node.put(field, new);
         }
     }

@@ -228,7 +228,7 @@ impl<'a> Work<'a> {
             if !located.value.is_node() {
                 branch.beside(number, located, cx.log).map_or(Ok(()), |own| pass(number, own))?;
                 let (number, before) = if began { branch.before() } else { (0, Vec::new()) };
-                before.into_iter().try_for_each(|said| pass(number, said))?;
+                before.into_iter().try_for_each(|located| pass(number, located))?;
             } else {
                 branch.take(number, located, cx.log);
                 while let Some((number, node)) = branch.ready(cx.log) {
@@ -278,7 +278,7 @@ impl<'a> Work<'a> {
                 break;
             }
             if *kind == Kind::Message && node.is(Field::Role, "user") {
-                let question = block::message_text(node).and_then(|said| said.text());
+                let question = block::message_text(node).and_then(|text| text.text());
                 return (read, question);
             }
         }

@@ -345,7 +345,7 @@ fn arguments_fault(block: &Node) -> Option<Words> {
 
 /// A list without blocks is not sent at all.
 fn empty_fault(message: &Node) -> Option<Words> {
-    let is_empty = message.json(Field::Content).is_some_and(|said| said.as_bytes() == b"\"\"");
+    let is_empty = message.json(Field::Content).is_some_and(|text| text.as_bytes() == b"\"\"");
     (is_empty && message.is(Field::Role, "user")).then_some("the message is empty".into())
 }
 
@@ -395,7 +395,7 @@ fn has_unit(message: &Node, unit: Unit) -> bool {
             .any(has)
     };
     match message.get(Field::Content) {
-        Some(Value::Json(said)) => has(said),
+        Some(Value::Json(text)) => has(text),
         Some(Value::Nodes(blocks)) => blocks.iter().any(|block| {
             let inner = block.nodes(Field::Content).unwrap_or_default();
             of_block(block) || inner.iter().any(of_block)

@@ -376,10 +376,10 @@ fn is_summary(list: &Json, thought: &Node) -> bool {
 
 fn write_summary(thought: &Node, out: &mut Vec<u8>) {
     out.push(b'[');
-    if let Some(said) = thought.json(Field::Thinking) {
+    if let Some(thinking) = thought.json(Field::Thinking) {
         let mut object = Object::open(out);
         object.member("type", b"\"summary_text\"");
-        object.member("text", said.as_bytes());
+        object.member("text", thinking.as_bytes());
         object.close();
     }
     out.push(b']');
@@ -402,8 +402,8 @@ fn write_parts(blocks: &[Node], texts: &'static str, out: &mut Vec<u8>) {
             text::quote(&data_url::of(block), object.key("image_url"));
         } else {
             text::quote(texts, object.key("type"));
-            let said = block.json(Field::Text).map_or(&b"\"\""[..], Json::as_bytes);
-            object.member("text", said);
+            let text = block.json(Field::Text).map_or(&b"\"\""[..], Json::as_bytes);
+            object.member("text", text);
         }
         object.extra(block);
         object.close();

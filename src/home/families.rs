@@ -57,9 +57,9 @@ impl<'l> Copied<'l> {
 
     /// Whether the next record belongs to an answer of an earlier session.
     fn has(&mut self, answer: &[u64]) -> bool {
-        for said in answer {
+        for message in answer {
             self.earlier.retain_mut(|list| {
-                let place = list.iter().position(|own| own == said);
+                let place = list.iter().position(|own| own == message);
                 let rest = place.and_then(|place| list.get(place + 1..));
                 rest.is_some_and(|rest| {
                     *list = rest;

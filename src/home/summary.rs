@@ -142,10 +142,10 @@ pub fn beginning(job: &Job, format: &'static Format) -> Summary {
     let (options, log) = (Options { index_memory: 0, ..options() }, Log::default());
     let cx = Cx { options: &options, log: &log };
     let Ok(records) = formats::records(found.format, &mut input, &cx) else { return empty };
-    let said = |item: &Result<Located<Record>>| {
+    let is_message = |item: &Result<Located<Record>>| {
         item.as_ref().is_ok_and(|located| located.value.kind == Kind::Message)
     };
-    let records = records.take_while(|item| !said(item));
+    let records = records.take_while(|item| !is_message(item));
     Reading { tally: Tally::of(format), ..Reading::default() }.finish(
         Box::new(records),
         empty,

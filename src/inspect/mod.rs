@@ -323,8 +323,8 @@ fn client(client: &Json) -> Option<String> {
     let all = object.member("releases").filter(|all| all.as_bytes().starts_with(b"["));
     let all: Vec<_> = all.iter().flat_map(Json::elements).filter_map(|one| one.text()).collect();
     let releases = if all.is_empty() { text("version") } else { Some(all.join(", ")) };
-    let told: Vec<_> = [text("name"), releases].into_iter().flatten().collect();
-    (!told.is_empty()).then(|| told.join(" "))
+    let words: Vec<_> = [text("name"), releases].into_iter().flatten().collect();
+    (!words.is_empty()).then(|| words.join(" "))
 }
 
 impl Active {

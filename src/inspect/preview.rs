@@ -62,10 +62,10 @@ fn message(node: &Node) -> String {
     if let Some(bash) = node.node(Field::Bash) {
         return format!("$ {}", bash.text(Field::Command).unwrap_or_default());
     }
-    let said = content(node);
+    let content = content(node);
     match node.text(Field::Error) {
-        Some(error) if said.is_empty() => error,
-        _ => said,
+        Some(error) if content.is_empty() => error,
+        _ => content,
     }
 }
 
@@ -75,7 +75,7 @@ fn content(node: &Node) -> String {
         return text;
     }
     let blocks = node.nodes(Field::Content).unwrap_or_default();
-    let said = |block: &Node| {
+    let text_of = |block: &Node| {
         let text = if block.is(Field::Type, block::TOOL_RESULT) {
             node_output(block)
         } else {
@@ -83,7 +83,7 @@ fn content(node: &Node) -> String {
         };
         (!text.trim().is_empty()).then_some(text)
     };
-    let text = blocks.iter().find_map(said);
+    let text = blocks.iter().find_map(text_of);
     text.unwrap_or_else(|| blocks.iter().map(named).collect::<Vec<_>>().join(" "))
 }
 

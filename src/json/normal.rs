@@ -122,8 +122,10 @@ mod tests {
         let piece = Json::string("what is said, in pieces");
         let many = std::iter::repeat_n(piece.clone(), 200_000);
         let whole = many.reduce(|a, b| a.joined(&b)).expect("pieces");
-        let said = piece.text().expect("a string").repeat(200_000);
-        assert!(whole == Json::string(&said) && piece == Json::string("what is said, in pieces"));
+        let repeated = piece.text().expect("a string").repeat(200_000);
+        assert!(
+            whole == Json::string(&repeated) && piece == Json::string("what is said, in pieces")
+        );
     }
 
     #[test]

@@ -158,11 +158,11 @@ fn entries_of(path: &Path, header: &Header) -> Result<Vec<Entry>> {
 
 /// Checks that a journal is of a run with the same inputs and settings.
 fn fits(path: &Path, before: &Header, now: &Header) -> Result<()> {
-    let told = |header: &Header| {
+    let description = |header: &Header| {
         let root = header.root.path();
         format!("`{} {}` of {}", header.command, header.settings, root.display())
     };
-    let (before, now) = (told(before), told(now));
+    let (before, now) = (description(before), description(now));
     if before == now {
         return Ok(());
     }

@@ -60,7 +60,7 @@ impl Base {
         mut store: RecordStore,
         cx: &Cx<'_>,
     ) -> Result<Self> {
-        let (mut names, mut told, mut put_in) = (Vec::new(), Vec::new(), HashSet::new());
+        let (mut names, mut base_atoms, mut put_in) = (Vec::new(), Vec::new(), HashSet::new());
         for item in format.records(parts, cx)? {
             let record = item?.value;
             // Playback follows the record that it repeats.
@@ -68,15 +68,15 @@ impl Base {
                 continue;
             }
             let number = names.len() as u32;
-            atoms(&record, number, &mut told);
+            atoms(&record, number, &mut base_atoms);
             if record.is_restored() {
                 put_in.insert(number);
             }
             names.push(RecordKey::of(&record, format.links()));
             store.add(&record)?;
         }
-        let mut pairs = pairs(&trace.atoms, &told);
-        let shares = Shares::of(&mut pairs, &trace.pieces, &trace.atoms, &told);
+        let mut pairs = pairs(&trace.atoms, &base_atoms);
+        let shares = Shares::of(&mut pairs, &trace.pieces, &trace.atoms, &base_atoms);
         Ok(Self { store, names, put_in, pairs, shares })
     }
 

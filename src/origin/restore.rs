@@ -223,10 +223,10 @@ fn unusable(code: Code, why: &str) -> Error {
 }
 
 /// Makes the error for a rejected origin, with the first edit of the file.
-pub fn rejected_for(rejected: Error, said: Log) -> Error {
+pub fn rejected_for(rejected: Error, log: Log) -> Error {
     const DONE: &[Code] = &[Code::OriginEdited, Code::OriginDeleted, Code::OriginAdded];
     let found = rejected.into_diagnostic();
-    let done = said.into_findings().diagnostics.into_iter();
+    let done = log.into_findings().diagnostics.into_iter();
     let first = done.filter(|found| DONE.contains(&found.code)).min_by_key(|found| found.at);
     let Some(first) = first else { return Error::unfit(found) };
     let message = format!("{} ({})", found.message, first.message);

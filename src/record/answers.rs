@@ -130,20 +130,20 @@ impl Answers {
         let messages: Vec<Json> =
             node.json(Field::Messages).into_iter().flat_map(Json::elements).collect();
         for (place, message) in messages.iter().enumerate() {
-            let mut told = self.model.clone();
+            let mut facts = self.model.clone();
             if let Some(usage) = node.node(Field::Usage).filter(|_| place + 1 == messages.len()) {
                 let model = usage.json(Field::Extra).and_then(|extra| extra.member("model"));
-                told.put(Field::Model, model.filter(|m| m.text().is_some_and(|m| !m.is_empty())));
-                told.set(Field::Usage, apart(usage));
+                facts.put(Field::Model, model.filter(|m| m.text().is_some_and(|m| !m.is_empty())));
+                facts.set(Field::Usage, apart(usage));
             }
-            self.usage.insert(message.clone(), told);
+            self.usage.insert(message.clone(), facts);
         }
     }
 
     /// Adds the usage to an answer, as far as the answer does not contain it.
     fn add_usage(&mut self, answer: &mut Node) {
-        let told = answer.json(Field::Id).and_then(|id| self.usage.remove(id));
-        for (field, value) in told.iter().flat_map(Node::iter) {
+        let facts = answer.json(Field::Id).and_then(|id| self.usage.remove(id));
+        for (field, value) in facts.iter().flat_map(Node::iter) {
             if answer.get(field).is_none() {
                 answer.set(field, value.clone());
             }
@@ -232,15 +232,15 @@ const TOKENS: &[Field] =
 /// Returns the usage of a response, with the tokens read from a cache and written to one separate
 /// from the rest of the input: some producers count them twice.
 fn apart(usage: &Node) -> Node {
-    let mut told = only(usage, TOKENS);
+    let mut counts = only(usage, TOKENS);
     let number = |field| usage.json(field).and_then(Json::float).unwrap_or(0.0);
     let cached = number(Field::CacheRead) + number(Field::CacheWrite);
     let put_in = number(Field::InputTokens);
     let twice = number(Field::Total) == put_in + number(Field::OutputTokens);
     if cached > 0.0 && twice && cached <= put_in {
-        told.set(Field::InputTokens, Json::from_f64(put_in - cached));
+        counts.set(Field::InputTokens, Json::from_f64(put_in - cached));
     }
-    told
+    counts
 }
 
 fn only(node: &Node, fields: &[Field]) -> Node {

@@ -150,7 +150,7 @@ pub mod block {
         let is = |role| message.is(Field::Role, role);
         let (answer, listed) = (is("tool"), is("assistant") || is("tool"));
         let content = match content {
-            Value::Json(said) if listed => Value::Nodes(vec![text(said.clone())]),
+            Value::Json(plain) if listed => Value::Nodes(vec![text(plain.clone())]),
             other => other.clone(),
         };
         match message.get_mut(Field::Content) {
@@ -267,9 +267,9 @@ impl Record {
     /// command itself states whether and where it is excluded.
     #[must_use]
     pub fn is_aside(&self) -> bool {
-        let told = |field| self.node.json(field).is_some_and(|value| !value.is_null());
+        let has = |field| self.node.json(field).is_some_and(|value| !value.is_null());
         let out = self.node.is_true(Field::Excluded) && !self.node.is(Field::Role, "bash");
-        self.kind == Kind::Message && (out || told(Field::ParentCall))
+        self.kind == Kind::Message && (out || has(Field::ParentCall))
     }
 
     /// Whether the record is a node of the tree: it has the kind of a node, and an identifier.

@@ -366,7 +366,7 @@ impl<T: Member> Turns<T> {
 
     /// Returns the result of a call that has none.
     fn made(&self, answer: &T, block: usize) -> Option<T> {
-        let said = self.rules.unanswered?;
+        let text = self.rules.unanswered?;
         let call = answer.node().nodes(Field::Content)?.get(block)?.json(Field::Id)?;
         let mut node = Node::with_capacity(8);
         if let Some(parent) = answer.node().json(Field::Id) {
@@ -376,7 +376,7 @@ impl<T: Member> Turns<T> {
             node.set(Field::Parent, parent.clone());
         }
         node.put(Field::Time, answer.node().json(Field::Time).cloned());
-        no_result(call, vec![block::text(Json::string(said))], &mut node);
+        no_result(call, vec![block::text(Json::string(text))], &mut node);
         Some(answer.beside(node))
     }
 }

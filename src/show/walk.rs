@@ -278,8 +278,8 @@ impl<'m, 'r> Making<'m, 'r> {
         let member = |name| data.member(name).and_then(|value| value.text());
         let kind = member("type").unwrap_or_else(|| "event".to_owned());
         let names = ["content", "message", "text", "title", "tool", "result", "status"];
-        let said = names.iter().find_map(|name| member(name)).unwrap_or_default();
-        format!("{kind}: {said}")
+        let words = names.iter().find_map(|name| member(name)).unwrap_or_default();
+        format!("{kind}: {words}")
     }
 
     fn message(&self, record: &Record) -> Message {

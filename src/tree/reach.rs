@@ -198,9 +198,13 @@ mod tests {
         assert_eq!(found(&[("a", "-", M), ("b", "-", M)]), None, "a list");
         assert_eq!(found(&[("a", "", M), ("b", "", M)]), None, "a user went back");
         for lost in ["-", "gone"] {
-            let (code, said) = found(&[("a", "", M), ("b", lost, M), ("c", "b", 0)]).expect(lost);
+            let (code, message) =
+                found(&[("a", "", M), ("b", lost, M), ("c", "b", 0)]).expect(lost);
             assert_eq!(code, Code::Unreached);
-            assert!(said.starts_with("1 of 2 messages are reached: the entry on line 3"), "{said}");
+            assert!(
+                message.starts_with("1 of 2 messages are reached: the entry on line 3"),
+                "{message}"
+            );
         }
     }
 
@@ -211,11 +215,11 @@ mod tests {
         let with = |more: &[(&'static str, &'static str, u32)]| found(&[&base, more].concat());
         assert_eq!(with(&[("d", "c", 0), ("e", "d", 0)]), None);
         assert_eq!(with(&[("d", "a", 0), ("e", "d", M)]), None, "the user went back");
-        let (code, said) = with(&[("d", "a", 0), ("e", "d", 0)]).expect("an older branch");
+        let (code, message) = with(&[("d", "a", 0), ("e", "d", 0)]).expect("an older branch");
         assert_eq!(code, Code::OldBranch);
         assert!(
-            said.ends_with(": 2 are not reached; `copyist repair --relink d=c` links it"),
-            "{said}"
+            message.ends_with(": 2 are not reached; `copyist repair --relink d=c` links it"),
+            "{message}"
         );
         let (code, _) = with(&[("d", "b", marks::ASIDE)]).expect("a label");
         assert_eq!(code, Code::LeafAside);

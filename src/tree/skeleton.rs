@@ -326,7 +326,7 @@ impl Skeleton {
         let of = |id: u64| self.entries.range(self.group(id)).rev().find(read);
         let mut here = self.entries.iter().filter(read).max_by_key(|entry| entry.ordinal);
         let mut way = Bits::default();
-        let (mut entries, mut said, mut compaction) = (0, Vec::new(), None);
+        let (mut entries, mut sent, mut compaction) = (0, Vec::new(), None);
         while let Some(entry) = here {
             if !way.insert(entry.ordinal) || entry.is(marks::UNUSABLE) {
                 return Reach::default();
@@ -335,7 +335,7 @@ impl Skeleton {
             if entry.is(marks::COMPACTION) && compaction.is_none() {
                 compaction = Some(entry.ordinal);
             } else if entry.is(marks::MESSAGE) {
-                said.push(entry.ordinal);
+                sent.push(entry.ordinal);
             }
             here = if entry.parent <= MISSING || entry.id == 0 { None } else { of(entry.parent) };
         }
@@ -353,7 +353,7 @@ impl Skeleton {
                     || first_kept.is_some_and(|first_kept| **ordinal >= first_kept)
             }
         };
-        let messages = said.iter().filter(counts).count() + usize::from(compaction.is_some());
+        let messages = sent.iter().filter(counts).count() + usize::from(compaction.is_some());
         Reach { entries, messages: messages as u64 }
     }
 }

@@ -77,13 +77,13 @@ fn read(source: &mut Source<'_>, kinds: &[&'static BlockType]) -> Result<Node, F
         node.set(Field::Redacted, Json::constant("true"));
     }
     let mut extra = Extra::default();
-    let (mut said, mut media) = (None, None);
+    let (mut content, mut media) = (None, None);
     source.taking(kind.rows, &mut node, &mut extra, &mut |source, key, _| {
         let name = source.spelling(key);
         if text::is(name, "type") {
             source.cursor.skip_value()?;
         } else if kind.wire == RESULT.wire && text::is(name, "content") && is_content(source) {
-            said = Some(list(source, INNER)?);
+            content = Some(list(source, INNER)?);
         } else if is_media(kind) && text::is(name, "source") {
             let span = source.cursor.skip_value()?;
             media = base64(&source.json(span));
@@ -92,7 +92,7 @@ fn read(source: &mut Source<'_>, kinds: &[&'static BlockType]) -> Result<Node, F
         }
         Ok(true)
     })?;
-    node.put(Field::Content, said);
+    node.put(Field::Content, content);
     if let Some(Given { media_type, data, beside }) = media {
         node.set(Field::MediaType, media_type);
         node.set(Field::Data, data);
@@ -230,7 +230,7 @@ pub fn write_block(node: &Node, types: Types, out: &mut Vec<u8>) {
             ("type", _) if typed => text::quote(kind.wire, object.key(key)),
             ("type", _) => {}
             ("source", _) => write_media(node, extra, object.key(key)),
-            ("content", Some(said)) => write(said, Types::Given, object.key(key)),
+            ("content", Some(content)) => write(content, Types::Given, object.key(key)),
             // The SDK's class always has this member.
             ("is_error", _)
                 if !typed

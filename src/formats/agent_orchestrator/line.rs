@@ -142,19 +142,19 @@ fn prompt(source: &mut Source<'_>) -> Result<Record, Fault> {
     node.set(Field::Role, Json::constant("\"user\""));
     node.set(Field::Subtype, Json::string(PROMPT));
     let mut extra = Extra::default();
-    let mut said = None;
+    let mut content = None;
     source.taking(wire::USER_MESSAGE, node, &mut extra, &mut |source, key, _| {
         let name = source.spelling(key);
         if text::is(name, "type") {
             source.cursor.skip_value()?;
         } else if text::is(name, "content") {
-            said = Some(block::content(source)?);
+            content = Some(block::content(source)?);
         } else {
             return Ok(false);
         }
         Ok(true)
     })?;
-    node.put(Field::Content, said);
+    node.put(Field::Content, content);
     extra.put(node);
     Ok(record)
 }
@@ -190,18 +190,18 @@ fn message(
     let node = &mut record.node;
     node.set(Field::Role, Json::string(role));
     let (mut extra, mut inner) = (Extra::default(), Extra::default());
-    let (mut said, mut within) = (None, Node::default());
+    let (mut content, mut within) = (None, Node::default());
     let members = if shape == Shape::Printed { wire::PRINTED } else { classes };
     source.taking(members, node, &mut extra, &mut |source, key, _| {
         let name = source.spelling(key);
         if text::is(name, PARENT) && source.cursor.peek() == Some(b'n') {
             source.cursor.skip_value()?;
         } else if shape == Shape::Classes && text::is(name, "content") {
-            said = Some(block::content(source)?);
+            content = Some(block::content(source)?);
         } else if shape == Shape::Printed && text::is(name, "type") {
             source.cursor.skip_value()?;
         } else if shape == Shape::Printed && text::is(name, "message") {
-            said = message_inside(source, role, &mut within, &mut inner)?;
+            content = message_inside(source, role, &mut within, &mut inner)?;
         } else {
             return Ok(false);
         }
@@ -210,7 +210,7 @@ fn message(
     for (field, value) in within.iter() {
         node.set(field, value.clone());
     }
-    node.put(Field::Content, said);
+    node.put(Field::Content, content);
     if let Some(inner) = inner.finish() {
         extra.add(b"\"message\"", inner.as_bytes());
     }
@@ -225,11 +225,11 @@ fn message_inside(
     node: &mut Node,
     extra: &mut Extra,
 ) -> Result<Option<Value>, Fault> {
-    let mut said = None;
+    let mut content = None;
     source.taking(wire::MESSAGE, node, extra, &mut |source, key, _| {
         let name = source.spelling(key);
         if text::is(name, "content") && block::is_content(source) {
-            said = Some(block::content(source)?);
+            content = Some(block::content(source)?);
             return Ok(true);
         }
         // Values that the writer adds by itself.
@@ -243,7 +243,7 @@ fn message_inside(
         }
         Ok(same)
     })?;
-    Ok(said)
+    Ok(content)
 }
 
 /// Appends the line that records represent, in its spelling; several records are of one group.
@@ -285,7 +285,7 @@ fn write_result(node: &Node, shape: Shape, out: &mut Vec<u8>) {
 fn write_message(records: &[Record], shape: Shape, out: &mut Vec<u8>) {
     let Some(Record { node, .. }) = records.first() else { return };
     let types = if shape == Shape::Printed { Types::Given } else { Types::Absent };
-    let said = |out: &mut Vec<u8>| match (records, node.get(Field::Content)) {
+    let write_content = |out: &mut Vec<u8>| match (records, node.get(Field::Content)) {
         ([_], Some(content)) => block::write(content, types, out),
         ([_], None) => out.extend_from_slice(b"null"),
         _ => {
@@ -296,8 +296,8 @@ fn write_message(records: &[Record], shape: Shape, out: &mut Vec<u8>) {
     let assistant = node.is(Field::Role, "assistant");
     let mut object = Object::open(out);
     match shape {
-        Shape::Printed => write_printed(node, assistant, &said, &mut object),
-        Shape::Classes => write_classes(node, assistant, &said, &mut object),
+        Shape::Printed => write_printed(node, assistant, &write_content, &mut object),
+        Shape::Classes => write_classes(node, assistant, &write_content, &mut object),
     }
     object.close();
 }
@@ -309,7 +309,12 @@ fn write_parent(node: &Node, object: &mut Object<'_>) {
     object.member(PARENT, parent);
 }
 
-fn write_classes(node: &Node, assistant: bool, said: ContentWriter<'_>, object: &mut Object<'_>) {
+fn write_classes(
+    node: &Node,
+    assistant: bool,
+    write_content: ContentWriter<'_>,
+    object: &mut Object<'_>,
+) {
     let prompt = node.is(Field::Subtype, PROMPT);
     let members = match () {
         () if prompt => wire::USER_MESSAGE,
@@ -321,7 +326,7 @@ fn write_classes(node: &Node, assistant: bool, said: ContentWriter<'_>, object: 
         let key = row.key;
         match key {
             "type" => text::quote(PROMPT, object.key(key)),
-            "content" => said(object.key(key)),
+            "content" => write_content(object.key(key)),
             PARENT => write_parent(node, object),
             // Without this member the line would be that of a tool.
             "model" if unnamed => object.member(key, b"null"),
@@ -336,7 +341,12 @@ fn is_extra(node: &Node, name: &str) -> bool {
     node.json(Field::Extra).is_some_and(|extra| extra.member(name).is_some())
 }
 
-fn write_printed(node: &Node, assistant: bool, said: ContentWriter<'_>, object: &mut Object<'_>) {
+fn write_printed(
+    node: &Node,
+    assistant: bool,
+    write_content: ContentWriter<'_>,
+    object: &mut Object<'_>,
+) {
     let role: &[u8] = if assistant { b"\"assistant\"" } else { b"\"user\"" };
     let extra = node.json(Field::Extra);
     let inner = extra.and_then(|extra| extra.member("message"));
@@ -348,7 +358,7 @@ fn write_printed(node: &Node, assistant: bool, said: ContentWriter<'_>, object: 
             match key {
                 "role" if !kept(key) => object.member(key, role),
                 "type" if assistant && !kept(key) => object.member(key, b"\"message\""),
-                "content" if !kept(key) => said(object.key(key)),
+                "content" if !kept(key) => write_content(object.key(key)),
                 _ => return false,
             }
             true

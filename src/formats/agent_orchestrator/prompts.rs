@@ -98,7 +98,7 @@ impl Prompts {
         let turn = self.turn.get_or_insert_default();
         turn.time(node);
         turn.text = None;
-        let mut said = copied(node, &[Field::Role, Field::ParentCall, Field::Time]);
+        let mut line = copied(node, &[Field::Role, Field::ParentCall, Field::Time]);
         let content = fitted(node.get(Field::Content), &block::holds, log);
         let texts = |nodes: &[Node]| nodes.iter().all(|node| node.is(Field::Type, blocks::TEXT));
         let text = match &content {
@@ -109,21 +109,21 @@ impl Prompts {
             Some(Value::Nodes(_)) => None,
             _ => Some(Json::constant("\"\"")),
         };
-        losses(node, &said, &[], log);
+        losses(node, &line, &[], log);
         match text {
             Some(text) => {
-                said.set(Field::Subtype, Json::string(PROMPT));
-                said.set(Field::Content, text);
+                line.set(Field::Subtype, Json::string(PROMPT));
+                line.set(Field::Content, text);
             }
-            None => content.into_iter().for_each(|content| said.set(Field::Content, content)),
+            None => content.into_iter().for_each(|content| line.set(Field::Content, content)),
         }
-        self.put(&Record { kind: Kind::Message, node: said }, put);
+        self.put(&Record { kind: Kind::Message, node: line }, put);
     }
 
     fn assistant(&mut self, node: &Node, log: &Log, put: Put<'_>) {
         let turn = self.turn.get_or_insert_default();
         turn.answer(node);
-        let mut said = copied(
+        let mut fields = copied(
             node,
             &[
                 Field::Role,
@@ -134,9 +134,9 @@ impl Prompts {
                 Field::ParentCall,
             ],
         );
-        losses(node, &said, &[Field::Usage], log);
-        if said.get(Field::Model).is_none() {
-            said.put(Field::Model, self.model.clone());
+        losses(node, &fields, &[Field::Usage], log);
+        if fields.get(Field::Model).is_none() {
+            fields.put(Field::Model, self.model.clone());
         }
         let mut content = match fitted(node.get(Field::Content), &block::holds, log) {
             Some(Value::Nodes(nodes)) => nodes,
@@ -144,7 +144,7 @@ impl Prompts {
             _ => Vec::new(),
         };
         let last = content.pop();
-        let mut line = Record { kind: Kind::Message, node: said };
+        let mut line = Record { kind: Kind::Message, node: fields };
         for block in content {
             line.node.set(Field::Content, vec![block]);
             self.put(&line, put);
@@ -160,16 +160,16 @@ impl Prompts {
         let turn = self.turn.get_or_insert_default();
         turn.time(node);
         turn.text = None;
-        let mut said = copied(node, &[Field::Role, Field::Details, Field::ParentCall]);
-        losses(node, &said, &[], log);
+        let mut line = copied(node, &[Field::Role, Field::Details, Field::ParentCall]);
+        losses(node, &line, &[], log);
         let content = fitted(node.get(Field::Content), &block::holds, log);
         if let Some(Value::Nodes(results)) = &content {
             for result in results {
                 result.json(Field::Call).into_iter().for_each(|call| turn.answered(call));
             }
         }
-        said.put(Field::Content, content);
-        self.put(&Record { kind: Kind::Message, node: said }, put);
+        line.put(Field::Content, content);
+        self.put(&Record { kind: Kind::Message, node: line }, put);
     }
 
     /// Writes the result of the open prompt.
@@ -189,7 +189,7 @@ fn copied(node: &Node, fields: &[Field]) -> Node {
 }
 
 /// Counts the fields of a message that its lines do not contain.
-fn losses(node: &Node, said: &Node, besides: &[Field], log: &Log) {
+fn losses(node: &Node, line: &Node, besides: &[Field], log: &Log) {
     const ALWAYS: &[Field] =
         &[Field::Content, Field::Parent, Field::IdMade, Field::Turn, Field::Group, Field::Layout];
     let made = node.is_true(Field::IdMade);
@@ -198,7 +198,7 @@ fn losses(node: &Node, said: &Node, besides: &[Field], log: &Log) {
     }
     log.count_lost("message", node, |field| {
         let held = ALWAYS.contains(&field) || besides.contains(&field);
-        held || said.get(field).is_some() || (field == Field::Id && made)
+        held || line.get(field).is_some() || (field == Field::Id && made)
     });
 }
 

@@ -200,10 +200,10 @@ impl<'a> Records<'a> {
     /// Reports metadata that name another session than the file names do.
     fn name(&self, session: Option<&Located<Record>>, file: Option<String>) {
         let Some(session) = session else { return };
-        let (Some(said), Some(file)) = (session.value.node.text(Field::Name), file) else { return };
+        let (Some(name), Some(file)) = (session.value.node.text(Field::Name), file) else { return };
         let ending = FORMAT.files.beside.iter().find_map(|ending| file.strip_suffix(ending));
-        if let Some(called) = ending.filter(|called| *called != said) {
-            let message = format!("the metadata name the session {said:?}, its files {called:?}");
+        if let Some(called) = ending.filter(|called| *called != name) {
+            let message = format!("the metadata name the session {name:?}, its files {called:?}");
             self.cx.report(Diagnostic::new(Code::OtherName, message).at(session.at));
         }
     }

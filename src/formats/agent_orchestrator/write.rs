@@ -217,8 +217,8 @@ impl Pair<'_> {
     fn adopt(&mut self, node: &mut Node) {
         const HELD: &[Field] =
             &[Field::Source, Field::Agent, Field::Cwd, Field::Created, Field::Updated, Field::File];
-        let told: Vec<Field> = node.fields().collect();
-        for field in told {
+        let fields: Vec<Field> = node.fields().collect();
+        for field in fields {
             // The session gets the name of its files.
             if field != Field::Name && field != Field::Model && !HELD.contains(&field) {
                 self.lost(&format!("session.{}", field.name()));

@@ -255,9 +255,9 @@ impl Foreign {
 
     /// Gives a message the members of a line.
     fn complete(&mut self, node: &mut Node) {
-        let told = node.json(Field::Time).and_then(times::read);
+        let stated = node.json(Field::Time).and_then(times::read);
         let after = self.time.map(times::after);
-        let first = told.or(after).unwrap_or(Timestamp::UNIX_EPOCH);
+        let first = stated.or(after).unwrap_or(Timestamp::UNIX_EPOCH);
         // The chain must be strictly newer from line to line.
         let time = match self.written.is_some() {
             true => after.map_or(first, |after| first.max(after)),
@@ -319,8 +319,8 @@ impl Foreign {
         let mut usage = Node::default();
         for field in [Field::InputTokens, Field::CacheWrite, Field::CacheRead, Field::OutputTokens]
         {
-            let told = node.node(Field::Usage).and_then(|usage| usage.json(field)).cloned();
-            usage.set(field, told.unwrap_or(Json::constant("0")));
+            let count = node.node(Field::Usage).and_then(|usage| usage.json(field)).cloned();
+            usage.set(field, count.unwrap_or(Json::constant("0")));
         }
         node.set(Field::Usage, usage);
         name

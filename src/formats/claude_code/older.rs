@@ -88,7 +88,7 @@ impl Older {
         let Some(message) = json(members.message).filter(|_| spoken) else { return };
         let time = members.time.map(|time| Bytes::copy_from_slice(time.of(line)));
         let time = time.and_then(|time| times::read(&Json::checked(time)));
-        let plain = || message.member("content").is_some_and(|said| said.text().is_some());
+        let plain = || message.member("content").is_some_and(|content| content.text().is_some());
         let answer = kind == "assistant" && (message.member("id").is_none() || plain());
         self.lacks |= time.is_none() || answer;
         let parent = members.parent.map_or(0, |parent| hash(parent.of(line)));

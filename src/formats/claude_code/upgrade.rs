@@ -120,7 +120,10 @@ impl Upgrade {
         let members = Members::of(line).filter(|members| members.is_chained(line));
         let Some(members) = members else {
             self.prompted |= node.is(Field::Type, "last-prompt");
-            match node.json(Field::Layout).is_some_and(|told| told.as_bytes() == TITLE.as_bytes()) {
+            match node
+                .json(Field::Layout)
+                .is_some_and(|layout| layout.as_bytes() == TITLE.as_bytes())
+            {
                 true => self.title(line, out),
                 false => out.extend_from_slice(line),
             }
@@ -217,8 +220,8 @@ impl Upgrade {
         fixes: &mut Fixes,
         report: &dyn Fn(Code),
     ) {
-        let told = members.time.map(|time| time.of(line));
-        let own = told.and_then(|time| times::read(&Json::checked(Bytes::copy_from_slice(time))));
+        let stated = members.time.map(|time| time.of(line));
+        let own = stated.and_then(|time| times::read(&Json::checked(Bytes::copy_from_slice(time))));
         let last = self.newest.as_ref().map(|(time, _)| *time);
         let late = last.is_none_or(|last| own.is_some_and(|own| own > last));
         let time = match own {
@@ -229,7 +232,7 @@ impl Upgrade {
             let code = if own.is_some() { Code::TimeSpread } else { Code::MemberRestored };
             let time = Json::string(&times::with_millis(time));
             fixes.edits.set(members.time, "timestamp", time.as_bytes());
-            fixes.note(code, Some(("timestamp", told.unwrap_or(b"null"))));
+            fixes.note(code, Some(("timestamp", stated.unwrap_or(b"null"))));
             report(code);
         }
         let uuid = members.uuid(line).unwrap_or(b"null");
@@ -252,10 +255,10 @@ impl Upgrade {
         }
         let content = member_of(line, message, "content");
         if let Some(place) = content.filter(|place| place.of(line).starts_with(b"\"")) {
-            let said = place.of(line);
-            let list = [b"[{\"type\":\"text\",\"text\":", said, b"}]"].concat();
+            let text = place.of(line);
+            let list = [b"[{\"type\":\"text\",\"text\":", text, b"}]"].concat();
             fixes.edits.replace(place, &list);
-            fixes.note(Code::ContentListed, Some(("content", said)));
+            fixes.note(Code::ContentListed, Some(("content", text)));
             report(Code::ContentListed);
         }
     }
@@ -307,12 +310,12 @@ impl Upgrade {
             let mut about = Vec::new();
             let mut facts = Object::open(&mut about);
             let given = agent.call.as_ref().and_then(|call| self.calls.get(call));
-            let told = |name: &str| given.and_then(|given| given.member(name));
-            let kind = told("subagent_type").unwrap_or(Json::constant("\"general-purpose\""));
+            let argument = |name: &str| given.and_then(|given| given.member(name));
+            let kind = argument("subagent_type").unwrap_or(Json::constant("\"general-purpose\""));
             facts.member("agentType", kind.as_bytes());
-            told("description")
+            argument("description")
                 .iter()
-                .for_each(|told| facts.member("description", told.as_bytes()));
+                .for_each(|text| facts.member("description", text.as_bytes()));
             agent.call.iter().for_each(|call| facts.member("toolUseId", call.as_bytes()));
             facts.close();
             let mut to = sink.create(&format!("{name}{}", wire::ABOUT_AGENT))?;

@@ -42,8 +42,8 @@ impl Answers {
         let answer = record.node.nodes(Field::Content)?.first()?;
         let same = |field| answer.json(field) == output.json(field);
         let text = output.json(Field::Output)?;
-        let told = flat(answer).normal() == text.normal();
-        (told && same(Field::Name) && same(Field::IsError)).then_some(message)
+        let same_text = flat(answer).normal() == text.normal();
+        (same_text && same(Field::Name) && same(Field::IsError)).then_some(message)
     }
 }
 
@@ -58,8 +58,8 @@ fn call_of(message: &Json) -> Option<u64> {
 /// Joins the answer of a tool into one text, with `[image]` for each image.
 pub fn flat(result: &Node) -> Json {
     let image = Json::constant("\"[image]\"");
-    let said = match result.get(Field::Content) {
-        Some(Value::Json(said)) if !said.is_null() => Some(said.clone()),
+    let text = match result.get(Field::Content) {
+        Some(Value::Json(text)) if !text.is_null() => Some(text.clone()),
         Some(Value::Nodes(blocks)) => {
             let text = |block: &Node| match block.json(Field::Text) {
                 Some(text) => Some(text.clone()),
@@ -69,5 +69,5 @@ pub fn flat(result: &Node) -> Json {
         }
         _ => result.json(Field::Output).cloned(),
     };
-    said.filter(|said| said.as_bytes().starts_with(b"\"")).unwrap_or(Json::constant("\"\""))
+    text.filter(|text| text.as_bytes().starts_with(b"\"")).unwrap_or(Json::constant("\"\""))
 }

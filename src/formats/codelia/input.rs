@@ -9,14 +9,14 @@ use crate::record::{Field, Kind, Record};
 pub fn message_of(input: &Json) -> Option<(Record, Vec<u8>)> {
     // Programs that sort members, and later releases, spell the input in another way.
     let kind = only(input, "type")?.text()?;
-    let said = only(input, &kind)?;
+    let given = only(input, &kind)?;
     let opens: &[u8] = match kind.as_str() {
         "text" => b"\"",
         "parts" => b"[",
         _ => return None,
     };
-    let fits = said.as_bytes().starts_with(opens) && said.normal().len() > 2;
-    let content = message::content(&said).ok().flatten().filter(|_| fits)?;
+    let fits = given.as_bytes().starts_with(opens) && given.normal().len() > 2;
+    let content = message::content(&given).ok().flatten().filter(|_| fits)?;
     let mut record = Record::new(Kind::Message);
     record.node.set(Field::Role, Json::constant("\"user\""));
     record.node.set(Field::Content, content);

@@ -211,7 +211,7 @@ impl Records<'_> {
     /// Converts a line to records.
     fn line(&mut self, parsed: Parsed, frame: &Framing, at: Position) -> Result<()> {
         let Parsed { mut record, of, apart } = parsed;
-        let said = apart.map(|span| Json::checked(frame.bytes.slice(span.start..span.end)));
+        let messages = apart.map(|span| Json::checked(frame.bytes.slice(span.start..span.end)));
         let Some(wire) = of.map(|of| of.wire) else {
             self.put(record, at, frame);
             return Ok(());
@@ -226,9 +226,9 @@ impl Records<'_> {
             self.follow(&mut record.node, at)?;
         }
         let (before, behind) = match wire {
-            "run.start" => self.start(&mut record.node, said),
-            "llm.request" => (self.request(&mut record.node, said), Vec::new()),
-            "llm.response" => (Vec::new(), self.response(&mut record.node, said)),
+            "run.start" => self.start(&mut record.node, messages),
+            "llm.request" => (self.request(&mut record.node, messages), Vec::new()),
+            "llm.response" => (Vec::new(), self.response(&mut record.node, messages)),
             "tool.output" => (Vec::new(), self.output(&mut record.node, at)),
             "agent.event" | "run.end" => (self.last_answer(&record.node), Vec::new()),
             _ => (Vec::new(), Vec::new()),

@@ -225,8 +225,8 @@ pub fn shown(part: Box<dyn Read>, cx: &Cx<'_>, show: Piece<'_>) -> Result<Contro
 /// Appends a state.
 pub fn write(node: &Node, messages: &[Json], out: &mut Vec<u8>) {
     let mut object = Object::open(out);
-    let said = joined(messages);
-    members(ROWS, node, node.json(Field::Extra), Some(&said), &mut object);
+    let joined = joined(messages);
+    members(ROWS, node, node.json(Field::Extra), Some(&joined), &mut object);
     object.close();
 }
 

@@ -214,13 +214,13 @@ impl Run<'_> {
             return self.snapshot(&value.node, at);
         }
         let Some(of) = wire::type_of(&value) else { return Ok(()) };
-        let (node, said) = self.filled(of, &value.node, at)?;
+        let (node, content) = self.filled(of, &value.node, at)?;
         if of.wire == "header" {
             self.create(&run_part(&node))?;
         }
         self.store(&node, at)?;
         let mut line = Vec::new();
-        wire::write(of, &node, said.as_deref(), &mut line);
+        wire::write(of, &node, content.as_deref(), &mut line);
         self.put(&line)
     }
 
@@ -247,13 +247,13 @@ impl Run<'_> {
             self.missing(1, at);
         }
         let Some(references) = references else {
-            let said = node.json(Field::Input).map(|input| input.as_bytes().to_vec());
-            return Ok((node, said.filter(|_| of.wire == "run.start")));
+            let input = node.json(Field::Input).map(|input| input.as_bytes().to_vec());
+            return Ok((node, input.filter(|_| of.wire == "run.start")));
         };
         let found = self.sources.messages(&references)?;
         self.missing(found.missing, at);
         self.stamp(&mut node, found.missing > 0);
-        let said = match (of.wire, found.messages.first()) {
+        let content = match (of.wire, found.messages.first()) {
             ("run.start", Some(message)) => input::of_message(message),
             ("tool.output", Some(message)) => {
                 fill(&mut node, message);
@@ -262,7 +262,7 @@ impl Run<'_> {
             ("llm.request" | "llm.response", _) => Some(joined(&found.messages)),
             _ => None,
         };
-        Ok((node, said))
+        Ok((node, content))
     }
 
     /// Notes the time at which a line was written. A line that had its time from a message that was

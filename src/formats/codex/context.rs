@@ -212,8 +212,8 @@ impl Context for History {
                 for field in [Field::Id, Field::IdMade, Field::Parent, Field::Time] {
                     message.node.put(field, record.node.json(field).cloned());
                 }
-                let said = record.node.json(Field::Summary)?.clone();
-                message.node.set(Field::Content, vec![block::text(said)]);
+                let summary = record.node.json(Field::Summary)?.clone();
+                message.node.set(Field::Content, vec![block::text(summary)]);
                 Some(message)
             }
             Kind::Extension if !self.is_before(position) => {

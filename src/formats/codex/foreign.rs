@@ -57,8 +57,8 @@ impl Foreign {
     /// Begins with the session's record.
     pub fn of(session: &Node, version: u32, cx: &Cx<'_>) -> Self {
         let own = session.text(Field::Source).is_some_and(|s| s.split('@').next() == Some(NAME));
-        let told = [Field::Created, Field::Updated].map(|field| session.json(field));
-        let time = told.into_iter().flatten().find_map(times::read);
+        let stated = [Field::Created, Field::Updated].map(|field| session.json(field));
+        let time = stated.into_iter().flatten().find_map(times::read);
         let question = cx.options.question.clone();
         let mut session = session.clone();
         if let Some(folder) = cx.options.folder.as_deref().filter(|_| own)
@@ -240,13 +240,13 @@ impl Foreign {
             && let Some(data) = data
         {
             self.turn.begin(data);
-            if let Some((speaker, said)) = twin::of_event(data) {
+            if let Some((speaker, text)) = twin::of_event(data) {
                 let new = self.last_texts.get(speaker as usize).and_then(Option::as_ref);
-                let said = new.filter(|_| node.is_true(Field::Derived)).unwrap_or(&said).clone();
+                let text = new.filter(|_| node.is_true(Field::Derived)).unwrap_or(&text).clone();
                 if self.version == 1 {
                     return log.count(FieldOutcome::Derived, "event");
                 }
-                return self.event(speaker, &said, &twin::images(data), rest_of(node), to);
+                return self.event(speaker, &text, &twin::images(data), rest_of(node), to);
             }
         }
         // A line of version 1 that is not an item is not part of the conversation.
@@ -287,15 +287,15 @@ impl Foreign {
             }
             let rest = if self.own { rest_of(&record.node) } else { None };
             self.payload(wire::ITEM, &out, rest, to);
-            let said = twin::of_message(&piece).filter(|_| self.version > 1);
-            match said {
-                Some((speaker, said)) if self.shows => {
+            let message = twin::of_message(&piece).filter(|_| self.version > 1);
+            match message {
+                Some((speaker, text)) if self.shows => {
                     if let Some(last) = self.last_texts.get_mut(speaker as usize) {
-                        *last = Some(said);
+                        *last = Some(text);
                     }
                 }
-                Some((speaker, said)) => {
-                    self.event(speaker, &said, &Images::default(), None, to);
+                Some((speaker, text)) => {
+                    self.event(speaker, &text, &Images::default(), None, to);
                 }
                 None => {}
             }

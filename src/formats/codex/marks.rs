@@ -20,8 +20,8 @@ fn is_mark(record: &Record) -> bool {
 
 /// Returns the records around the messages of a turn.
 fn around(turn: &[Record]) -> Option<[Record; 2]> {
-    let said = |record: &&Record| record.kind == Kind::Message;
-    let (first, last) = (turn.iter().find(said)?, turn.iter().rev().find(said)?);
+    let is_message = |record: &&Record| record.kind == Kind::Message;
+    let (first, last) = (turn.iter().find(is_message)?, turn.iter().rev().find(is_message)?);
     let id = digits(first.node.json(Field::Id)?.as_bytes());
     let answer = Some(&last.node).filter(|node| node.is(Field::Role, "assistant"));
     let answer = answer.and_then(block::message_text).unwrap_or(Json::constant("null"));

@@ -50,15 +50,15 @@ impl State {
                 self.model = model;
             }
             Kind::Message => {
-                if let Some((speaker, said)) = twin::of_message(&record.node) {
-                    *self.last_text_of(speaker) = Some(said);
+                if let Some((speaker, text)) = twin::of_message(&record.node) {
+                    *self.last_text_of(speaker) = Some(text);
                 }
             }
             Kind::Event => {
                 let payload = record.node.json(Field::Data).and_then(twin::of_event);
-                let Some((speaker, said)) = payload else { return record };
+                let Some((speaker, text)) = payload else { return record };
                 let item = self.last_text_of(speaker).take();
-                if item.is_some_and(|item| item == said || item.text() == said.text()) {
+                if item.is_some_and(|item| item == text || item.text() == text.text()) {
                     record.node.set(Field::Derived, Json::constant("true"));
                 }
             }

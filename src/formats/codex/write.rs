@@ -132,10 +132,10 @@ impl Rollout<'_> {
     /// Notes the text of an item; returns an event with the present text of the item that it
     /// repeats, if the item was edited.
     fn twin(&mut self, record: &Record) -> Option<Record> {
-        if let Some((speaker, said)) =
+        if let Some((speaker, text)) =
             twin::of_message(&record.node).filter(|_| record.kind == Kind::Message)
         {
-            *self.last_texts.get_mut(speaker as usize)? = Some(said);
+            *self.last_texts.get_mut(speaker as usize)? = Some(text);
             return None;
         }
         if record.kind != Kind::Event || !record.node.is_true(Field::Derived) {

@@ -36,8 +36,9 @@ pub fn is_slot(line: &[u8]) -> bool {
         return false;
     }
     let Ok(Some(scan)) = Scan::of(line) else { return false };
-    let told = ["v", "title", "updatedAt", "pad"].iter().all(|key| member(line, key).is_some());
-    scan.is(line, "title") && scan.id.is_none() && told
+    let has_members =
+        ["v", "title", "updatedAt", "pad"].iter().all(|key| member(line, key).is_some());
+    scan.is(line, "title") && scan.id.is_none() && has_members
 }
 
 /// Returns the lines of a session behind its title slot.

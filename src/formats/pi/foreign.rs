@@ -41,8 +41,8 @@ const ENDS: &[&str] = &["stop", "length", "toolUse", "error", "aborted", "deferr
 impl Foreign {
     /// Creates the state for a session with this record.
     pub fn of(session: &Node) -> Self {
-        let told = [Field::Created, Field::Updated].map(|field| session.json(field));
-        let time = told.into_iter().flatten().find_map(times::read);
+        let stated = [Field::Created, Field::Updated].map(|field| session.json(field));
+        let time = stated.into_iter().flatten().find_map(times::read);
         let own = |field| session.json(field).filter(|json| json.text().is_some()).cloned();
         Self {
             time: time.unwrap_or(Timestamp::UNIX_EPOCH),
@@ -163,8 +163,8 @@ impl Foreign {
     pub fn complete(&mut self, record: &mut Record) {
         let node = &mut record.node;
         // In version 1, only the time distinguishes two entries of the same content.
-        let told = node.json(Field::Time).and_then(times::read);
-        self.time = told.unwrap_or_else(|| times::after(self.time));
+        let stated = node.json(Field::Time).and_then(times::read);
+        self.time = stated.unwrap_or_else(|| times::after(self.time));
         node.set(Field::Time, Json::string(&times::with_millis(self.time)));
         if record.kind == Kind::Compaction && node.json(Field::TokensBefore).is_none() {
             node.set(Field::TokensBefore, ZERO);
@@ -240,8 +240,8 @@ impl Foreign {
         if result.json(Field::IsError).is_none() {
             result.set(Field::IsError, Json::constant("false"));
         }
-        let said = result.json(Field::Content).filter(|text| !text.is_null()).cloned();
-        if let Some(text) = said {
+        let content = result.json(Field::Content).filter(|text| !text.is_null()).cloned();
+        if let Some(text) = content {
             result.set(Field::Content, vec![block::text(text)]);
         }
     }

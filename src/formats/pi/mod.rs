@@ -223,8 +223,8 @@ const SNIFFED: usize = 16;
 /// `cwd`, which every release of pi wrote. Logs of other programs have lines of that type, too. A
 /// line with at most two members is accepted, as it may come from any program.
 fn is_header(scan: &Scan, line: &[u8]) -> bool {
-    let told = scan.version.is_some() || scan.note.is_some();
-    told || scan.members <= 2 || holds(line, "\"cwd\"")
+    let is_marked = scan.version.is_some() || scan.note.is_some();
+    is_marked || scan.members <= 2 || holds(line, "\"cwd\"")
 }
 
 /// Whether a line is one of the entries that pi writes.

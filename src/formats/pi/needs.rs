@@ -57,7 +57,7 @@ pub fn needs(record: &[u8], scan: &Scan) -> Vec<Need> {
             }
         }
         Some(RESULT) => {
-            let output = member(message, "output").filter(|said| said.starts_with(b"\""));
+            let output = member(message, "output").filter(|text| text.starts_with(b"\""));
             found.content(message, &output.map_or(b"[]".to_vec(), listed));
         }
         Some("user") if member(message, "content").is_none() => {
@@ -99,8 +99,8 @@ impl Found<'_> {
     fn content(&mut self, message: &[u8], nothing: &[u8]) {
         match member(message, "content") {
             Some(list) if list.starts_with(b"[") => {}
-            Some(said) if said.starts_with(b"\"") => {
-                self.put(message, "content", "content", &listed(said));
+            Some(text) if text.starts_with(b"\"") => {
+                self.put(message, "content", "content", &listed(text));
             }
             _ => self.put(message, "content", "content", nothing),
         }
@@ -118,7 +118,7 @@ impl Found<'_> {
     }
 
     fn text(&mut self, object: &[u8], key: &str, path: &'static str) {
-        if !member(object, key).is_some_and(|said| said.starts_with(b"\"")) {
+        if !member(object, key).is_some_and(|text| text.starts_with(b"\"")) {
             self.put(object, key, path, b"\"\"");
         }
     }
@@ -143,8 +143,8 @@ impl Found<'_> {
 }
 
 /// Returns a list of one block with this text.
-fn listed(said: &[u8]) -> Vec<u8> {
-    [b"[{\"type\":\"text\",\"text\":", said, b"}]"].concat()
+fn listed(text: &[u8]) -> Vec<u8> {
+    [b"[{\"type\":\"text\",\"text\":", text, b"}]"].concat()
 }
 
 #[cfg(test)]

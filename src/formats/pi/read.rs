@@ -402,14 +402,14 @@ mod tests {
 
     #[test]
     fn without_contents_a_line_is_the_same_entry() {
-        let said = r#"{"type":"text","text":"a\u00e9"},{"type":"toolCall","id":"c","name":"ls"}"#;
+        let blocks = r#"{"type":"text","text":"a\u00e9"},{"type":"toolCall","id":"c","name":"ls"}"#;
         let odd = r#"{"type":"text","text":"a","type":"thinking"}"#;
         let usage = r#""usage":{"input":1,"cost":{"total":2}},"provider":"p""#;
         let lines = [
-            format!(r#"{{"role":"assistant","content":[{said}],{usage}}}"#),
-            format!(r#"{{"role":"assistant","content":[{said},{odd}],{usage}}}"#),
-            format!(r#"{{"role":"toolResult","toolCallId":"c","content":[{said}]}}"#),
-            format!(r#"{{"role":"user","content":[{said},{{"type":"x","a":[}}]}}"#),
+            format!(r#"{{"role":"assistant","content":[{blocks}],{usage}}}"#),
+            format!(r#"{{"role":"assistant","content":[{blocks},{odd}],{usage}}}"#),
+            format!(r#"{{"role":"toolResult","toolCallId":"c","content":[{blocks}]}}"#),
+            format!(r#"{{"role":"user","content":[{blocks},{{"type":"x","a":[}}]}}"#),
             r#"{"role":"user","content":"a"}"#.to_owned(),
         ];
         let (options, log) = (Options::default(), Log::default());

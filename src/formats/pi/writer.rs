@@ -351,8 +351,8 @@ fn with_id(node: &Node, asked: Option<&str>) -> Node {
     let mut node = node.clone();
     node.take(Field::Extra);
     if node.json(Field::Id).is_none() {
-        let said = identity(&node, asked);
-        let (a, b) = (hash(&said), hash(&[said.as_slice(), b"2"].concat()));
+        let spelled = identity(&node, asked);
+        let (a, b) = (hash(&spelled), hash(&[spelled.as_slice(), b"2"].concat()));
         node.set(Field::Id, Json::string(&ids::uuid(a, b)));
     }
     node

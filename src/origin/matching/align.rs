@@ -109,8 +109,8 @@ pub fn atoms(record: &Record, number: u32, list: &mut Vec<Atom>) {
             let thoughts = before.iter().filter_map(|block| block.json(Field::Thinking));
             thoughts.for_each(|thought| add(hash_of(tag, &thought.normal())));
             let seen = seen(&record.node);
-            let said = plain(&seen, false);
-            let blocks = said.as_ref().and_then(|node| node.nodes(Field::Content));
+            let plain_node = plain(&seen, false);
+            let blocks = plain_node.as_ref().and_then(|node| node.nodes(Field::Content));
             let (blocks, mut text) = (blocks.unwrap_or_default(), Vec::new());
             for block in blocks {
                 text.clear();

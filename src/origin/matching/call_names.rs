@@ -19,32 +19,32 @@ impl CallNames {
     /// Finds the identifiers that differ between a source and its base.
     pub fn of(base: &mut Base, stream: &mut dyn Parts, cx: &Cx<'_>) -> Result<Self> {
         let mut names = Self::default();
-        let (mut told, mut at) = (Vec::new(), Vec::new());
+        let (mut identifiers, mut at) = (Vec::new(), Vec::new());
         let mut items = base.items(canonical::FORMAT.records(stream, cx)?);
         while let Some(item) = base.next(&mut items)? {
             let source = item.source.filter(|_| !item.bases.is_empty());
             let Some(source) = source.map(|source| named(&source.node)) else { continue };
             // Several records of the source may be one of the base.
             if item.bases != at {
-                names.pair(base, &at, &told)?;
-                (told, at) = (Vec::new(), item.bases);
+                names.pair(base, &at, &identifiers)?;
+                (identifiers, at) = (Vec::new(), item.bases);
             }
-            told.extend(source);
+            identifiers.extend(source);
         }
-        names.pair(base, &at, &told)?;
+        names.pair(base, &at, &identifiers)?;
         Ok(names)
     }
 
-    fn pair(&mut self, base: &mut Base, at: &[u32], told: &[Json]) -> Result<()> {
-        if told.is_empty() {
+    fn pair(&mut self, base: &mut Base, at: &[u32], identifiers: &[Json]) -> Result<()> {
+        if identifiers.is_empty() {
             return Ok(());
         }
         let mut written = Vec::new();
         for number in at {
             written.extend(named(&base.record(*number)?.node));
         }
-        if written.len() == told.len() {
-            let pairs = written.into_iter().zip(told).filter(|(name, own)| name != *own);
+        if written.len() == identifiers.len() {
+            let pairs = written.into_iter().zip(identifiers).filter(|(name, own)| name != *own);
             self.own.extend(pairs.map(|(name, own)| (name, own.clone())));
         }
         Ok(())

@@ -309,8 +309,8 @@ impl Walk {
         let mut text = text.clone();
         match self.open.take_if(|open| open.next.is_none()) {
             Some(open) => {
-                let told = open.record.node.json(Field::Summary).cloned().unwrap_or_default();
-                text = told.joined(&Json::constant("\"\\n\\n\"")).joined(&text);
+                let before = open.record.node.json(Field::Summary).cloned().unwrap_or_default();
+                text = before.joined(&Json::constant("\"\\n\\n\"")).joined(&text);
             }
             None => {
                 self.close();

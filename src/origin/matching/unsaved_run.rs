@@ -19,9 +19,9 @@ pub fn taken(
     source_format: Option<Spec>,
     cx: &Cx<'_>,
 ) -> Result<BTreeMap<u32, Record>> {
-    let mut said = BTreeMap::new();
+    let mut found = BTreeMap::new();
     if added.is_empty() || source_format.is_none_or(|source_format| source_format.version().tree) {
-        return Ok(said);
+        return Ok(found);
     }
     let source = now.record(0)?.node.text(Field::Source);
     let file_format = source.and_then(|source| Spec::parse(&source).ok());
@@ -30,7 +30,7 @@ pub fn taken(
             .is_some_and(|source_format| source_format.format.name != file_format.format.name)
     };
     if file_format.is_none_or(|file_format| !other(file_format) || file_format.version().tree) {
-        return Ok(said);
+        return Ok(found);
     }
     let mut stands = None;
     for number in added.iter().copied() {
@@ -38,16 +38,16 @@ pub fn taken(
         let leaf = record.node.json(Field::Leaf).filter(|_| record.kind == Kind::Session).cloned();
         stands = leaf.map(|leaf| (number, leaf, record)).or(stands);
     }
-    let Some((number, leaf, mut record)) = stands else { return Ok(said) };
+    let Some((number, leaf, mut record)) = stands else { return Ok(found) };
     if goes_on(now, added, &leaf)? {
         added.retain(|other| *other != number);
         record.node.take(Field::Leaf);
-        said.insert(number, record);
+        found.insert(number, record);
         let message =
             "the state of the session does not contain its last run, which is written with it";
         cx.report(Diagnostic::new(Code::OriginAdded, message));
     }
-    Ok(said)
+    Ok(found)
 }
 
 /// Whether entries follow this entry, all of them are new, and each follows the one before.

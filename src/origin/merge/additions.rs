@@ -119,8 +119,9 @@ impl Merger<'_> {
     /// itself.
     pub(super) fn strip(&self, record: &mut Record) {
         let fields = record.node.fields();
-        let told: Vec<_> = fields.filter(|field| self.is_set_by_agent(*field, record)).collect();
-        told.iter().for_each(|field| drop(record.node.take(*field)));
+        let by_agent: Vec<_> =
+            fields.filter(|field| self.is_set_by_agent(*field, record)).collect();
+        by_agent.iter().for_each(|field| drop(record.node.take(*field)));
     }
 
     /// Returns the entry that gives the session its new name, for the session's record at the end

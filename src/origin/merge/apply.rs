@@ -55,8 +55,9 @@ impl Merger<'_> {
             record.node.take(Field::ToolsCalled);
         }
         self.edited(&now, number, &edits);
-        let told = record.node.fields().any(|field| !matches!(field, Field::Number | Field::Turn));
-        if told {
+        let has_content =
+            record.node.fields().any(|field| !matches!(field, Field::Number | Field::Turn));
+        if has_content {
             self.added.insert(number, Some(record));
         }
         self.changed = true;

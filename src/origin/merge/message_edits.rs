@@ -25,9 +25,9 @@ pub fn agree(source: &mut Record, bases: &[Record]) -> Agreed {
     if source.kind != Kind::Message || bases.iter().any(|base| base.kind == Kind::Compaction) {
         return agreed;
     }
-    let told = bases.iter().filter(|base| base.kind == Kind::Message);
+    let messages = bases.iter().filter(|base| base.kind == Kind::Message);
     let file: Vec<_> =
-        told.flat_map(|base| block_edits::of(base.node.get(Field::Content))).collect();
+        messages.flat_map(|base| block_edits::of(base.node.get(Field::Content))).collect();
     let own = block_edits::of(source.node.get(Field::Content));
     let thinks = file.iter().any(|block| block.is(Field::Type, block::THINKING));
     let says = |blocks: &[Node]| {
@@ -144,8 +144,8 @@ impl Answer {
 
     /// Returns the new text in the place of this text, if this was the old text.
     fn new_text(&self, old: &Json) -> Option<Json> {
-        let said = |record: &Record| block::message_text(Self::holder(&mut record.node.clone())?);
-        let (was, now) = (said(&self.was)?, said(&self.now)?);
+        let text = |record: &Record| block::message_text(Self::holder(&mut record.node.clone())?);
+        let (was, now) = (text(&self.was)?, text(&self.now)?);
         (now != *old && was.normal() == old.normal()).then_some(now)
     }
 

@@ -213,8 +213,8 @@ impl<'n> Merger<'n> {
         {
             let (was, now) = (self.base.record(*base)?, self.now.record(*number)?);
             let turn = self.turn(&now, *number);
-            let said = self.repeated.of(turn, self.now)?;
-            self.edited_turns.look(turn, &was, &now, &said);
+            let repeated = self.repeated.of(turn, self.now)?;
+            self.edited_turns.look(turn, &was, &now, &repeated);
         }
         let (bases, edited, _) = self.bases(&outcomes)?;
         if is_turn {

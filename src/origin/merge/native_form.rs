@@ -35,8 +35,8 @@ pub fn words_of(mut record: Record) -> Record {
 }
 
 /// Returns the content of a record in the place of another one.
-pub fn placed(said: Record, place: &Record) -> Record {
-    let mut placed = words_of(said);
+pub fn placed(record: Record, place: &Record) -> Record {
+    let mut placed = words_of(record);
     for (field, value) in place.node.iter().filter(|(field, _)| PLACE.contains(field)) {
         placed.node.set(field, value.clone());
     }

@@ -90,11 +90,11 @@ impl Merger<'_> {
                 Place::Origin if !fresh => continue,
                 Place::Nowhere => {
                     self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
-                    let told = format!(
+                    let message = format!(
                         "{} has no place in the session's own format",
                         record.description()
                     );
-                    self.again(Code::Dropped, told);
+                    self.again(Code::Dropped, message);
                     continue;
                 }
                 Place::Origin | Place::Source => {}
@@ -138,7 +138,7 @@ impl Merger<'_> {
 
     /// Counts the occurrences of a finding that is reported once.
     pub(super) fn again(&mut self, code: Code, what: String) {
-        match self.often.iter_mut().find(|(known, said, _)| *known == code && *said == what) {
+        match self.often.iter_mut().find(|(known, text, _)| *known == code && *text == what) {
             Some((.., times)) => *times += 1,
             None => self.often.push((code, what, 1)),
         }
@@ -414,8 +414,8 @@ impl Merger<'_> {
             if one && is_question(&record) {
                 session.take(Field::Layout);
             }
-            let said = record.node.json(Field::Time).filter(|_| record.kind == Kind::Message);
-            last = said.cloned().or(last);
+            let time = record.node.json(Field::Time).filter(|_| record.kind == Kind::Message);
+            last = time.cloned().or(last);
         }
         last.iter().for_each(|last| update(session, last));
         Ok(())

@@ -137,8 +137,8 @@ impl NewTurns {
     /// message is open.
     pub fn behind(&mut self, record: Record) -> Option<Record> {
         match self.open.last_mut() {
-            Some(said) => {
-                said.behind.push(record);
+            Some(message) => {
+                message.behind.push(record);
                 None
             }
             None => Some(record),
@@ -156,15 +156,15 @@ impl NewTurns {
         let open = std::mem::take(&mut self.open);
         let file_turn = self.turn.take();
         let (mut shown, mut made, mut waiting) = (Vec::new(), Vec::new(), Vec::new());
-        for said in open {
-            shown.push(said.shown);
+        for message in open {
+            shown.push(message.shown);
             // Records behind a message follow its last part.
-            let last = said.made.len().saturating_sub(1);
-            let parts = said.made.into_iter().enumerate();
+            let last = message.made.len().saturating_sub(1);
+            let parts = message.made.into_iter().enumerate();
             made.extend(
-                parts.map(|(n, part)| (part, if n == last { said.behind.len() } else { 0 })),
+                parts.map(|(n, part)| (part, if n == last { message.behind.len() } else { 0 })),
             );
-            waiting.extend(said.behind);
+            waiting.extend(message.behind);
         }
         let source_format = source_format.filter(|_| !self.native);
         let all = source_format.and_then(|source_format| {
@@ -278,7 +278,7 @@ impl NewTurns {
 
     /// Returns a question before the new messages, with an answer if another question follows.
     fn before(&self, answered: bool) -> Vec<Record> {
-        let said = |role| {
+        let message = |role| {
             let mut record = Record::new(Kind::Message);
             record.node.set(Field::Id, Json::string(role));
             record.node.set(Field::Role, Json::string(role));
@@ -287,7 +287,7 @@ impl NewTurns {
             record
         };
         let roles = if answered { &["user", "assistant"][..] } else { &["user"] };
-        roles.iter().map(|role| said(role)).collect()
+        roles.iter().map(|role| message(role)).collect()
     }
 
     /// Adapts a record that `source_format` has around messages to this session.

@@ -31,8 +31,8 @@ struct Edit {
 impl Edit {
     /// Whether the message had this text before the edit.
     fn was(&self, old: &Json) -> bool {
-        let said = self.known.as_ref().map(|was| block::message_text(&was.node));
-        said.is_none_or(|said| said.is_some_and(|said| said.normal() == old.normal()))
+        let text = self.known.as_ref().map(|was| block::message_text(&was.node));
+        text.is_none_or(|text| text.is_some_and(|text| text.normal() == old.normal()))
     }
 }
 
@@ -102,8 +102,8 @@ impl Merger<'_> {
             (Match::Edited(number), 1) => Some(self.now.record(number)?),
             _ => None,
         };
-        let said = |record: &Record| block::message_text(&record.node).filter(is_text);
-        let own = now.as_ref().and_then(said);
+        let text_of = |record: &Record| block::message_text(&record.node).filter(is_text);
+        let own = now.as_ref().and_then(text_of);
         if is_question {
             if let Some(text) = own {
                 let known = Some(self.base.record(first)?);
@@ -140,7 +140,7 @@ impl Merger<'_> {
 
     /// The text of the last new answer behind record `from` of the file, before the next question.
     fn last_answer_behind(&mut self, from: u32) -> Result<Option<Json>> {
-        let mut said = None;
+        let mut last = None;
         for number in from + 1..self.now.names.len() as u32 {
             let tag = self.now.names.get(number as usize).map(|name| name.tag);
             if tag.is_some_and(|tag| tag.0 == 'u') {
@@ -149,12 +149,12 @@ impl Merger<'_> {
             if tag.is_some_and(|tag| tag.is_answer()) && self.added.contains_key(&number) {
                 let answer = self.now.record(number)?;
                 let text = Some(answer).filter(|answer| !answer.is_aside());
-                said = text
+                last = text
                     .and_then(|answer| block::message_text(&answer.node))
                     .filter(is_text)
-                    .or(said);
+                    .or(last);
             }
         }
-        Ok(said)
+        Ok(last)
     }
 }

@@ -20,8 +20,8 @@ pub fn reword(source: &mut Record, bases: &[Record], source_format: Spec) -> boo
     else {
         return false;
     };
-    let mut told = bases.iter().filter(|base| base.kind == Kind::Message);
-    let (Some(base), None) = (told.next(), told.next()) else { return false };
+    let mut messages = bases.iter().filter(|base| base.kind == Kind::Message);
+    let (Some(base), None) = (messages.next(), messages.next()) else { return false };
     let Some(now) = block::message_text(&base.node).and_then(|text| text.text()) else {
         return false;
     };

@@ -74,12 +74,12 @@ fn is_silent(message: &Node) -> bool {
     if !["user", "assistant"].iter().any(|role| message.is(Field::Role, role)) {
         return false;
     }
-    let is_empty = |said: &Json| matches!(said.as_bytes(), b"\"\"" | b"null");
+    let is_empty = |text: &Json| matches!(text.as_bytes(), b"\"\"" | b"null");
     let says_nothing = |block: &Node| {
         block.is(Field::Type, block::TEXT) && block.json(Field::Text).is_none_or(is_empty)
     };
     match message.get(Field::Content) {
-        Some(Value::Json(said)) => is_empty(said),
+        Some(Value::Json(text)) => is_empty(text),
         Some(Value::Nodes(blocks)) => blocks.iter().all(says_nothing),
         _ => true,
     }

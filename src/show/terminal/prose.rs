@@ -188,8 +188,8 @@ impl Page<'_> {
             TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => drop(self.styles.pop()),
             TagEnd::Link | TagEnd::Image => {
                 let address = self.links.pop().unwrap_or_default();
-                let said: String = self.spans.iter().map(|span| span.text.as_str()).collect();
-                if !said.ends_with(&address) {
+                let text: String = self.spans.iter().map(|span| span.text.as_str()).collect();
+                if !text.ends_with(&address) {
                     self.span(Ink::FAINT, &format!(" ({address})"));
                 }
             }

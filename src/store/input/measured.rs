@@ -53,14 +53,14 @@ mod tests {
     fn measured_file_that_grows_is_read_to_its_end() {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(b"eleven long").expect("written");
-        for (size, told) in [(11, true), (10, false), (12, false)] {
+        for (size, is_whole) in [(11, true), (10, false), (12, false)] {
             io::Seek::rewind(&mut file).expect("rewound");
             let end = End::default();
             let file = file.try_clone().expect("a second one");
             let mut text = Vec::new();
             Measured::new(file, size, End::clone(&end)).read_to_end(&mut text).expect("read");
             assert_eq!(text, b"eleven long");
-            assert_eq!(end.get().is_some(), told, "{size}");
+            assert_eq!(end.get().is_some(), is_whole, "{size}");
         }
     }
 }

@@ -60,8 +60,8 @@ pub fn open_whole<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader
         }
     }
     runs.sort_by(|(a, _), (b, _)| a.at.cmp(&b.at));
-    let said = runs.first().and_then(|(began, _)| began.session.clone()).or(named);
-    let id = said.or(parts.session().map(|id| Json::string(&id)));
+    let name = runs.first().and_then(|(began, _)| began.session.clone()).or(named);
+    let id = name.or(parts.session().map(|id| Json::string(&id)));
     if let (Some(part), Some(id)) = (database, &id) {
         let row = match rows::read(parts, &id.text().unwrap_or_default(), cx.options.max_line) {
             Ok(row) => row,
@@ -108,10 +108,10 @@ impl Records<'_> {
         let source = format!("{NAME}@{}", self.stores.version());
         session.node.set(Field::Source, Json::string(&source));
         session.node.set(Field::Id, id);
-        let told = self.store_fields()?;
+        let store = self.store_fields()?;
         for (field, value) in [
-            (Field::Updated, told.json(Field::Updated).cloned()),
-            (Field::Cwd, state::workspace(&told)),
+            (Field::Updated, store.json(Field::Updated).cloned()),
+            (Field::Cwd, state::workspace(&store)),
         ] {
             session.node.put(field, value);
         }
@@ -121,17 +121,17 @@ impl Records<'_> {
 
     /// Returns the fields that the store contains beside the messages.
     fn store_fields(&mut self) -> Result<Node> {
-        let mut told = Node::default();
+        let mut fields = Node::default();
         if let Some((row, _)) = &self.stores.row {
-            row.fill(&mut told, 0, None);
+            row.fill(&mut fields, 0, None);
         } else if let Some(place) = &self.stores.state {
             // Faults of the state are reported when it is read for good.
             let log = Log::default();
             let quiet = Cx { options: self.cx.options, log: &log };
             let state = state::read(self.parts.open(&place.name)?, &quiet);
-            told = state.map(|state| state.snapshot.node).unwrap_or_default();
+            fields = state.map(|state| state.snapshot.node).unwrap_or_default();
         }
-        Ok(told)
+        Ok(fields)
     }
 
     /// Returns the answer of a tool in parts, as the state contains it, with its spelling.
@@ -284,9 +284,9 @@ impl Records<'_> {
             self.cx.report(Diagnostic::new(Code::LineTooLong, message).at(at));
             return Ok(());
         }
-        let said = output.json(Field::Output).and_then(Json::text);
+        let shown = output.json(Field::Output).and_then(Json::text);
         let stored = match std::str::from_utf8(&bytes) {
-            Ok(text) if said.as_deref() == Some(text) => Json::constant("true"),
+            Ok(text) if shown.as_deref() == Some(text) => Json::constant("true"),
             Ok(text) => Json::string(text),
             Err(_) => {
                 let object = format!("{{\"base64\":\"{}\"}}", to_base64(&bytes));

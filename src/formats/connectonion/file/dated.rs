@@ -107,8 +107,8 @@ impl Writer for File<'_> {
         self.put_prompt();
         self.close()?;
         self.drop_queued()?;
-        while let Some(told) = self.waiting.pop()? {
-            self.open = Some(Turn::new(None, Summary::of(&told.node), None));
+        while let Some(turn) = self.waiting.pop()? {
+            self.open = Some(Turn::new(None, Summary::of(&turn.node), None));
             self.close()?;
         }
         if self.written == 0 && self.list.has_system() {
@@ -204,10 +204,10 @@ impl File<'_> {
             turn.summary.message(node);
             turn.begun = true;
         }
-        let mut told = record.clone();
+        let mut counted = record.clone();
         // In a file of version 1 this field follows from the lists.
-        told.node.take(Field::Excluded);
-        message::losses(&told, own, self.cx.log);
+        counted.node.take(Field::Excluded);
+        message::losses(&counted, own, self.cx.log);
         Ok(())
     }
 
@@ -223,10 +223,10 @@ impl File<'_> {
             return Ok(());
         }
         self.close()?;
-        let mut told = None;
+        let mut popped = None;
         while number.is_none_or(|number| self.waiting.taken < number) {
-            told = self.waiting.pop()?;
-            let Some(turn) = &told else { break };
+            popped = self.waiting.pop()?;
+            let Some(turn) = &popped else { break };
             if number.is_none_or(|number| self.waiting.taken == number) {
                 break;
             }
@@ -234,7 +234,7 @@ impl File<'_> {
             self.open = Some(Turn::new(None, Summary::of(&turn.node), None));
             self.close()?;
         }
-        let summary = told.map(|told| Summary::of(&told.node)).unwrap_or_default();
+        let summary = popped.map(|popped| Summary::of(&popped.node)).unwrap_or_default();
         self.open = Some(Turn::new(None, summary, number));
         Ok(())
     }
@@ -279,7 +279,7 @@ impl File<'_> {
     /// Returns a turn of another format as version 1 has it: without number and time, and with only
     /// the names of tools.
     fn foreign(&self, summary: Summary) -> Record {
-        let told = summary.source_turn.clone().unwrap_or_default();
+        let source = summary.source_turn.clone().unwrap_or_default();
         let mut record = summary.record(0);
         let node = &mut record.node;
         node.take(Field::Number);
@@ -296,7 +296,7 @@ impl File<'_> {
             }
         }
         let number = Field::Number;
-        for field in told.fields().filter(|field| *field != number) {
+        for field in source.fields().filter(|field| *field != number) {
             if node.get(field).is_none() && !matches!(field, Field::Eval | Field::Layout) {
                 self.lost(&format!("turn.{}", field.name()));
             }

@@ -316,11 +316,11 @@ impl Records<'_> {
         let (record, _) = table.read(&json).map_err(|fault| Error::json(fault, &json, at))?;
         self.report_beyond_json();
         self.turns_seen += 1;
-        let told = (self.shape.lists == Lists::Elsewhere).then(|| TurnTexts::of(&record));
+        let texts = (self.shape.lists == Lists::Elsewhere).then(|| TurnTexts::of(&record));
         self.push(record, at);
-        if let Some(told) = told {
+        if let Some(texts) = texts {
             self.look_whole(&json);
-            self.restore_texts(told, at);
+            self.restore_texts(texts, at);
         }
         Ok(())
     }

@@ -361,9 +361,9 @@ impl Summary {
 
     /// Adds a message of the turn.
     pub fn message(&mut self, node: &Node) {
-        if let Some(said) = node.json(Field::Time) {
-            self.time = Some(time(said));
-            let at = times::read(said);
+        if let Some(stated) = node.json(Field::Time) {
+            self.time = Some(time(stated));
+            let at = times::read(stated);
             self.times =
                 at.map(|at| (self.times.map_or(at, |(first, _)| first), at)).or(self.times);
         }
@@ -375,8 +375,8 @@ impl Summary {
         } else if node.is(Field::Role, "assistant") {
             if let Some(usage) = node.node(Field::Usage) {
                 let number = |node: &Node, field| node.json(field).and_then(Json::float);
-                let said = |field| number(usage, field).unwrap_or(0.0);
-                self.tokens += said(Field::InputTokens) + said(Field::OutputTokens);
+                let tokens = |field| number(usage, field).unwrap_or(0.0);
+                self.tokens += tokens(Field::InputTokens) + tokens(Field::OutputTokens);
                 let cost = usage.node(Field::Cost);
                 self.cost += cost.and_then(|cost| number(cost, Field::Total)).unwrap_or(0.0);
             }
@@ -411,8 +411,8 @@ impl Summary {
         eval.set(Field::Evaluation, empty);
         for (field, value) in self.source_turn.iter().flat_map(Node::iter) {
             match value {
-                Value::Node(told) if field == Field::Eval => {
-                    told.iter().for_each(|(field, value)| eval.set(field, value.clone()));
+                Value::Node(source_eval) if field == Field::Eval => {
+                    source_eval.iter().for_each(|(field, value)| eval.set(field, value.clone()));
                 }
                 _ if matches!(field, Field::Number | Field::Extra | Field::Layout) => {}
                 // A result that no message contains would be taken for an answer that the messages

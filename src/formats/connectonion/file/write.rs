@@ -184,8 +184,8 @@ impl File<'_> {
             }
             return;
         }
-        let told = node.node(Field::File);
-        if told.is_some_and(|file| file.fields().any(|field| field != Field::FinalNewline)) {
+        let file = node.node(Field::File);
+        if file.is_some_and(|file| file.fields().any(|field| field != Field::FinalNewline)) {
             self.early();
         }
         add_file(&mut self.top, node);
@@ -265,10 +265,10 @@ impl File<'_> {
     /// which has another place.
     fn sum_up(&mut self, record: &Record) -> bool {
         let node = &record.node;
-        if let Some(said) = node.json(Field::Time).map(time) {
+        if let Some(stated) = node.json(Field::Time).map(time) {
             let before = self.top.json(Field::Updated).and_then(Json::text);
-            if before.is_none_or(|before| said.text().is_some_and(|said| said > before)) {
-                self.top.set(Field::Updated, said);
+            if before.is_none_or(|before| stated.text().is_some_and(|stated| stated > before)) {
+                self.top.set(Field::Updated, stated);
             }
         }
         if node.is(Field::Role, "system") {
@@ -278,8 +278,8 @@ impl File<'_> {
             }
             return false;
         }
-        let told = self.summary.as_ref().is_some_and(|summary| summary.source_turn.is_some());
-        if node.is(Field::Role, "user") && !told {
+        let has_turn = self.summary.as_ref().is_some_and(|summary| summary.source_turn.is_some());
+        if node.is(Field::Role, "user") && !has_turn {
             self.end_summary();
         }
         self.summary.get_or_insert_default().message(node);

@@ -71,13 +71,14 @@ pub fn is_unnamed(head: &str) -> bool {
 /// and perhaps a part of its first message. Other programs write such lines, too, but not in YAML
 /// files.
 pub fn is_headless(head: &str, whole: bool) -> bool {
-    let said = |line: &str| line.starts_with(super::MESSAGE_START);
-    let known =
-        |line: &str| said(line) || [super::OPEN, super::CLOSE, ""].contains(&line.trim_end());
+    let begins_message = |line: &str| line.starts_with(super::MESSAGE_START);
+    let known = |line: &str| {
+        begins_message(line) || [super::OPEN, super::CLOSE, ""].contains(&line.trim_end())
+    };
     let count = head.lines().count().saturating_sub(usize::from(!whole));
     let mut lines = head.lines().filter(|line| !line.contains('\0')).take(count);
     let torn = usize::from(!lines.next().is_some_and(known));
-    lines.all(known) && head.lines().filter(|line| said(line)).count() > torn
+    lines.all(known) && head.lines().filter(|line| begins_message(line)).count() > torn
 }
 
 /// The line before the lines of a prompt.

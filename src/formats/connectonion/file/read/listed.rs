@@ -31,10 +31,10 @@ impl Records<'_> {
         let is_turn = record.kind == Kind::Turn;
         record.node.put(Field::Layout, begin.layout().filter(|_| is_turn));
         self.report_beyond_json();
-        let told = TurnTexts::of(&record);
+        let texts = TurnTexts::of(&record);
         self.push(record, at);
         if is_turn {
-            self.added(added, told, at);
+            self.added(added, texts, at);
         }
         Ok(())
     }
@@ -72,14 +72,14 @@ impl Records<'_> {
     }
 
     /// Returns the messages of a turn, and restores those that only the turn itself contains.
-    fn added(&mut self, messages: Vec<Record>, told: TurnTexts, at: Position) {
+    fn added(&mut self, messages: Vec<Record>, texts: TurnTexts, at: Position) {
         let mut turn = Turn { number: self.turns_seen, begun: false, answered: false };
         for mut record in messages {
             message::report_opaque(&record, at, self.cx);
             if !turn.begun && !record.node.is(Field::Role, "system") {
                 turn.begun = true;
                 if !record.node.is(Field::Role, "user") {
-                    self.restore_input(told.input.clone(), turn, at);
+                    self.restore_input(texts.input.clone(), turn, at);
                 }
             }
             turn.answered = turn::is_answer(&record.node);
@@ -87,10 +87,10 @@ impl Records<'_> {
             self.push(record, at);
         }
         if !turn.begun {
-            self.restore_input(told.input, turn, at);
+            self.restore_input(texts.input, turn, at);
         }
         if !turn.answered {
-            self.restore("assistant", told.result, turn, at);
+            self.restore("assistant", texts.result, turn, at);
         }
     }
 

@@ -27,33 +27,33 @@ impl Records<'_> {
     }
 
     pub(super) fn restore_question(&mut self, turn: Turn, at: Position) -> Result<()> {
-        let told = self.turn_texts(turn)?.input;
-        self.restore_input(told, turn, at);
+        let question = self.turn_texts(turn)?.input;
+        self.restore_input(question, turn, at);
         Ok(())
     }
 
     /// Adds a turn's question, which is missing from its messages.
-    pub(super) fn restore_input(&mut self, told: Option<Json>, turn: Turn, at: Position) {
-        if told.is_some() {
+    pub(super) fn restore_input(&mut self, question: Option<Json>, turn: Turn, at: Position) {
+        if question.is_some() {
             let message = format!("turn {} lacks its question in `messages`", turn.number);
             self.cx.report(Diagnostic::new(Code::Restored, message).at(at));
         }
-        self.restore("user", told, turn, at);
+        self.restore("user", question, turn, at);
     }
 
     /// Adds question and answer of the turn that was read last, whose messages are in other files.
-    pub(super) fn restore_texts(&mut self, told: TurnTexts, at: Position) {
+    pub(super) fn restore_texts(&mut self, texts: TurnTexts, at: Position) {
         let turn = Turn { number: self.turns_seen, begun: false, answered: false };
-        self.restore("user", told.input, turn, at);
-        self.restore("assistant", told.result, turn, at);
+        self.restore("user", texts.input, turn, at);
+        self.restore("assistant", texts.result, turn, at);
     }
 
     /// Adds a message that only the turn contains.
-    pub(super) fn restore(&mut self, role: &str, said: Option<Json>, turn: Turn, at: Position) {
-        let Some(said) = said.filter(|said| said.as_bytes() != b"\"\"") else { return };
+    pub(super) fn restore(&mut self, role: &str, text: Option<Json>, turn: Turn, at: Position) {
+        let Some(text) = text.filter(|text| text.as_bytes() != b"\"\"") else { return };
         let mut record = Record::new(Kind::Message);
         record.node.set(Field::Role, Json::string(role));
-        record.node.set(Field::Content, said);
+        record.node.set(Field::Content, text);
         record.node.set(Field::Synthesized, Json::constant("true"));
         self.node(&mut record, turn);
         self.push(record, at);
@@ -65,8 +65,8 @@ impl Records<'_> {
             self.restore_question(turn, self.nodes.end)?;
         }
         if !turn.answered {
-            let told = self.turn_texts(turn)?.result;
-            self.restore("assistant", told, turn, self.nodes.end);
+            let answer = self.turn_texts(turn)?.result;
+            self.restore("assistant", answer, turn, self.nodes.end);
         }
         Ok(())
     }
