@@ -89,28 +89,28 @@ impl Scan {
         }
         cursor.begin_object()?;
         let mut before = cursor.last() + 1;
-        let mut last: Option<Place> = None;
+        let mut last: Option<Name> = None;
         while let Some(key) = cursor.next_key()? {
             self.members += 1;
-            if let Some(member) = last.and_then(|place| self.at(place)) {
+            if let Some(member) = last.and_then(|name| self.at(name)) {
                 member.after = key.start;
             }
-            let place = Place::of(key.of(line));
-            let value = if place == Some(Place::Message) {
+            let name = Name::of(key.of(line));
+            let value = if name == Some(Name::Message) {
                 self.message(cursor, line)?
             } else {
                 cursor.skip_value()?
             };
             let member = Member { key, value, before, after: value.end };
-            if let Some(place) = place {
-                self.put(place, member);
+            if let Some(name) = name {
+                self.put(name, member);
             }
-            last = place;
+            last = name;
             before = value.end;
         }
         let close = cursor.last();
         self.close = close;
-        if let Some(member) = last.and_then(|place| self.at(place)) {
+        if let Some(member) = last.and_then(|name| self.at(name)) {
             member.after = close;
         }
         cursor.end()?;
@@ -137,27 +137,27 @@ impl Scan {
         Ok(message)
     }
 
-    fn slot(&mut self, place: Place) -> Option<&mut Option<Member>> {
-        match place {
-            Place::Type => Some(&mut self.kind),
-            Place::Id => Some(&mut self.id),
-            Place::Parent => Some(&mut self.parent),
-            Place::Time => Some(&mut self.time),
-            Place::Version => Some(&mut self.version),
-            Place::KeptIndex => Some(&mut self.kept_index),
-            Place::KeptId => Some(&mut self.kept_id),
-            Place::Target => Some(&mut self.target),
-            Place::Note => Some(&mut self.note),
-            Place::Message => None,
+    fn slot(&mut self, name: Name) -> Option<&mut Option<Member>> {
+        match name {
+            Name::Type => Some(&mut self.kind),
+            Name::Id => Some(&mut self.id),
+            Name::Parent => Some(&mut self.parent),
+            Name::Time => Some(&mut self.time),
+            Name::Version => Some(&mut self.version),
+            Name::KeptIndex => Some(&mut self.kept_index),
+            Name::KeptId => Some(&mut self.kept_id),
+            Name::Target => Some(&mut self.target),
+            Name::Note => Some(&mut self.note),
+            Name::Message => None,
         }
     }
 
-    fn at(&mut self, place: Place) -> Option<&mut Member> {
-        self.slot(place)?.as_mut()
+    fn at(&mut self, name: Name) -> Option<&mut Member> {
+        self.slot(name)?.as_mut()
     }
 
-    fn put(&mut self, place: Place, member: Member) {
-        if let Some(slot) = self.slot(place) {
+    fn put(&mut self, name: Name, member: Member) {
+        if let Some(slot) = self.slot(name) {
             *slot = Some(member);
         }
     }
@@ -218,8 +218,9 @@ pub fn along_lines(mut tokens: Tokens<'_>, lines: &[u8], found: &mut Vec<Found>)
     start
 }
 
+/// Name of a member that is looked for.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
+enum Name {
     Type,
     Id,
     Parent,
@@ -232,7 +233,7 @@ enum Place {
     Note,
 }
 
-impl Place {
+impl Name {
     #[inline]
     fn of(key: &[u8]) -> Option<Self> {
         Some(match key {

@@ -3,7 +3,7 @@
 use super::action::Action;
 use super::inputs::{Job, stem};
 use super::names::Name;
-use super::place::Place;
+use super::output_place::OutputPlace;
 use super::report::FileReport;
 use super::reported_path::ReportedPath;
 use super::task::Task;
@@ -46,7 +46,7 @@ impl Task {
 
     /// Returns the real path of the output folder, if the folder exists.
     pub fn folder(&self) -> Option<PathBuf> {
-        let Place::Folder(folder) = &self.place else { return None };
+        let OutputPlace::Folder(folder) = &self.place else { return None };
         folder.canonicalize().ok()
     }
 
@@ -81,26 +81,28 @@ impl Task {
         home: Option<&Path>,
     ) -> Destination {
         match &self.place {
-            Place::None => Destination::Nowhere,
-            Place::One(path) => Destination::from(path.as_path()),
+            OutputPlace::None => Destination::Nowhere,
+            OutputPlace::One(path) => Destination::from(path.as_path()),
             // The repaired sessions of a home stay in one home.
-            Place::Folder(folder) if home.is_some() && matches!(self.action, Action::Repair(_)) => {
+            OutputPlace::Folder(folder)
+                if home.is_some() && matches!(self.action, Action::Repair(_)) =>
+            {
                 Destination::Native {
                     folder: below(folder, name.stem.parent().unwrap_or(Path::new(""))),
                     stem: name.stem.file_name().unwrap_or_default().to_string_lossy().into(),
                     place: name.place,
                 }
             }
-            Place::Folder(folder) => Destination::Files {
+            OutputPlace::Folder(folder) => Destination::Files {
                 main: below(folder, &name.main),
                 stem: below(folder, &name.stem),
             },
-            Place::Native(folder) => Destination::Native {
+            OutputPlace::Native(folder) => Destination::Native {
                 folder: folder.clone(),
                 stem: name.stem.file_name().unwrap_or_default().to_string_lossy().into(),
                 place: name.place,
             },
-            Place::InPlace(backup) => {
+            OutputPlace::InPlace(backup) => {
                 let own = files.first().map(|path| &**path).unwrap_or(Path::new(""));
                 let file = own.file_name().unwrap_or_default().to_string_lossy();
                 let beside = own.with_file_name(stem(plain_name(&file)));

@@ -4,7 +4,7 @@ use super::account::{Account, Earlier};
 use super::action::Action;
 use super::inputs::Job;
 use super::names::{Kind, Name, Namer};
-use super::place::Place;
+use super::output_place::OutputPlace;
 use super::task::Task;
 use std::path::{Path, PathBuf};
 
@@ -47,7 +47,7 @@ pub fn planned<'a>(
     let most = jobs.len() as u64 * 2;
     let folder = account.and_then(|_| task.folder());
     // The quarantine of an input that was changed may be the only copy of the quarantined data.
-    let in_place = matches!(task.place, Place::InPlace(_));
+    let in_place = matches!(task.place, OutputPlace::InPlace(_));
     let mut look = |account: &Account, job: &Job| {
         let (earlier, made) = account.earlier(job, task.read_options());
         if matches!(earlier, Earlier::Done(_)) {

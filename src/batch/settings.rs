@@ -2,7 +2,7 @@
 
 use super::action::Action;
 use super::join::Joining;
-use super::place::Place;
+use super::output_place::OutputPlace;
 use super::task::Task;
 use crate::format::Options;
 use crate::store::{Backup, real, real_folder};
@@ -41,14 +41,14 @@ impl Task {
         words.extend(maps.map(|map| format!("--map-path {}={}", map.old, map.new)));
         words.extend(task.options.folder.iter().map(|folder| format!("--cwd {folder}")));
         words.push(match &task.place {
-            Place::InPlace(Backup::Suffix(suffix)) => format!("--in-place --backup={suffix}"),
-            Place::InPlace(Backup::None) => "--in-place --no-backup".to_owned(),
-            Place::Folder(folder) => format!("--out-dir {}", real_folder(folder).display()),
-            Place::Native(folder) => {
+            OutputPlace::InPlace(Backup::Suffix(suffix)) => format!("--in-place --backup={suffix}"),
+            OutputPlace::InPlace(Backup::None) => "--in-place --no-backup".to_owned(),
+            OutputPlace::Folder(folder) => format!("--out-dir {}", real_folder(folder).display()),
+            OutputPlace::Native(folder) => {
                 format!("--layout native --out-dir {}", real_folder(folder).display())
             }
-            Place::One(file) => format!("-o {}", real(file).display()),
-            Place::None => String::new(),
+            OutputPlace::One(file) => format!("-o {}", real(file).display()),
+            OutputPlace::None => String::new(),
         });
         words.push(format!("--on-error {:?}", task.options.on_error).to_lowercase());
         words.push(format!("--ids {ids}"));

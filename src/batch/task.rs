@@ -6,8 +6,8 @@ use super::found::{Found, Opened, ReadOptions, backed_up, missed, ruin};
 use super::identity::Looked;
 use super::inputs::{Job, JobSource, Passed};
 use super::names::Name;
+use super::output_place::{OutputPlace, report_hard_links};
 use super::passed;
-use super::place::{Place, report_hard_links};
 use super::refused::{no_step, not_in_place, other_format, with_origin_beside};
 use super::repaired::{MAIN, bring_back, options_of, repaired, with_tear};
 use super::report::{FailOn, FileReport, Outcome, Skip};
@@ -39,7 +39,7 @@ pub struct Task {
     /// The options for reading and writing.
     pub options: Options,
     /// The place of the outputs.
-    pub place: Place,
+    pub place: OutputPlace,
     /// The user's permissions.
     pub policy: Policy,
     /// The origin of the only input, if it is not beside the input.
@@ -67,7 +67,7 @@ impl Task {
             action,
             from: *from,
             options,
-            place: Place::None,
+            place: OutputPlace::None,
             policy: Policy::default(),
             origin: None,
             repair_first: None,
@@ -140,7 +140,7 @@ impl Task {
         report: &mut FileReport,
     ) -> Result<(Outcome, Sealed)> {
         // A pipe is refused before it is opened, because opening it waits for a writer.
-        if job.named && matches!(self.place, Place::InPlace(_)) {
+        if job.named && matches!(self.place, OutputPlace::InPlace(_)) {
             job.path().map_or(Ok(()), |path| check_no_pipe(path))?;
         }
         if let Some(passed) = job.passed_over {
@@ -367,7 +367,8 @@ impl Task {
     ) -> Result<migrate::Outcome> {
         let version = found.sniffed.version;
         let mut mended = false;
-        let is_last_copy = matches!(self.place, Place::InPlace(Backup::None)) && !self.policy.dry;
+        let is_last_copy =
+            matches!(self.place, OutputPlace::InPlace(Backup::None)) && !self.policy.dry;
         let repairs = match &self.action {
             Action::Repair(mending) => Some(mending),
             // After the repair the session already has the target version.

@@ -3,7 +3,7 @@
 use super::action::Action;
 use super::found::Found;
 use super::names::Name;
-use super::place::Place;
+use super::output_place::OutputPlace;
 use super::report::{FileReport, Outcome};
 use super::task::Task;
 use crate::error::Result;
@@ -17,7 +17,7 @@ impl Task {
     /// Returns the name of the list of all views, if the outputs are files in a folder and their
     /// form has lists.
     pub fn index_name(&self) -> Option<String> {
-        let (Action::View(request), Place::Folder(_)) = (&self.action, &self.place) else {
+        let (Action::View(request), OutputPlace::Folder(_)) = (&self.action, &self.place) else {
             return None;
         };
         show::index(request.form, &[])?;
@@ -26,7 +26,7 @@ impl Task {
 
     /// Returns the path of the view that an earlier run wrote under this name.
     pub fn earlier_view(&self, name: &Name) -> Option<PathBuf> {
-        let Place::Folder(folder) = &self.place else { return None };
+        let OutputPlace::Folder(folder) = &self.place else { return None };
         matches!(self.action, Action::View(_)).then(|| below(folder, &name.main))
     }
 
@@ -41,7 +41,7 @@ impl Task {
         report: &mut FileReport,
     ) -> Result<(Outcome, Sealed)> {
         report.view = Some(request.form.name());
-        if matches!(&self.place, Place::One(path) if path.as_os_str() == "-") {
+        if matches!(&self.place, OutputPlace::One(path) if path.as_os_str() == "-") {
             let mut screen = (self.screen)();
             report.records = show::run(found.format, &mut input, request, cx, &mut screen)?;
             return Ok((Outcome::Shown, Sealed::default()));

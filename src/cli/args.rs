@@ -7,7 +7,7 @@ use super::journal::Journaling;
 use super::reading::{Reading, Strictness, Tolerance, Warned};
 use super::run::run_accountably;
 use super::telling::Telling;
-use crate::batch::{Action, Place, RepairSettings, Task};
+use crate::batch::{Action, OutputPlace, RepairSettings, Task};
 use crate::format::Options;
 use crate::formats::{FORMATS, Spec};
 use crate::ids::Choice;
@@ -109,25 +109,25 @@ pub enum Layout {
 
 impl Writing {
     /// Returns the place of outputs, if the user named one; `to` is the format that is written.
-    pub fn place(&self, inputs: &Inputs, to: Option<Spec>) -> Result<Option<Place>, Stop> {
+    pub fn place(&self, inputs: &Inputs, to: Option<Spec>) -> Result<Option<OutputPlace>, Stop> {
         if self.layout == Layout::Native {
             return self.native(to).map(Some);
         }
         if let Some(folder) = &self.out_dir {
-            return Ok(Some(Place::Folder(folder.clone())));
+            return Ok(Some(OutputPlace::Folder(folder.clone())));
         }
         let Some(file) = &self.output else {
-            return Ok(self.dry_run.then_some(Place::None));
+            return Ok(self.dry_run.then_some(OutputPlace::None));
         };
         if inputs.several() && inputs.join.is_none() {
             let message = "`-o` takes one input; for several, or a folder, use `--out-dir DIR`";
             return Err(Stop::usage(message));
         }
-        Ok(Some(Place::One(file.clone())))
+        Ok(Some(OutputPlace::One(file.clone())))
     }
 
     /// Returns the folder of an agent's sessions as the place of outputs.
-    fn native(&self, to: Option<Spec>) -> Result<Place, Stop> {
+    fn native(&self, to: Option<Spec>) -> Result<OutputPlace, Stop> {
         let Some(folder) = &self.out_dir else {
             return Err(Stop::usage("`--layout native` names files below `--out-dir DIR`"));
         };
@@ -135,7 +135,7 @@ impl Writing {
             Some(Spec { format, .. })
                 if format.files.shared.is_some() || format.files.native.is_some() =>
             {
-                Ok(Place::Native(folder.clone()))
+                Ok(OutputPlace::Native(folder.clone()))
             }
             Some(Spec { format, .. }) => {
                 let message = format!("{} has no layout of its own", format.name);
@@ -253,7 +253,7 @@ pub struct InPlace {
 
 impl InPlace {
     /// Returns the place of outputs, if `--in-place` is given.
-    pub fn place(&self, inputs: &Inputs) -> Result<Option<Place>, Stop> {
+    pub fn place(&self, inputs: &Inputs) -> Result<Option<OutputPlace>, Stop> {
         if !self.in_place {
             return Ok(None);
         }
@@ -271,6 +271,6 @@ impl InPlace {
             )));
         }
         let suffix = Backup::Suffix(suffix.to_owned());
-        Ok(Some(Place::InPlace(if self.no_backup { Backup::None } else { suffix })))
+        Ok(Some(OutputPlace::InPlace(if self.no_backup { Backup::None } else { suffix })))
     }
 }

@@ -5,7 +5,7 @@ use super::args::Looking;
 use super::ids::Ids;
 use super::run::run;
 use super::telling::Telling;
-use crate::batch::{Action, Place, Task};
+use crate::batch::{Action, OutputPlace, Task};
 use crate::context::{Form, Request};
 use crate::format::Options;
 use clap::ValueEnum;
@@ -86,7 +86,7 @@ impl Args {
             no_restore: self.no_restore,
         };
         let task = Task {
-            place: Place::One("-".into()),
+            place: OutputPlace::One("-".into()),
             ..self.looking.task(Action::Context(request), options)
         };
         run("context", task, &self.looking.sessions.one(self.path, "context")?, &self.telling)

@@ -6,7 +6,7 @@ use super::names::Target;
 use super::reading::{Losing, Reading, Strictness, Tolerance};
 use super::telling::Telling;
 use super::{Stop, names};
-use crate::batch::{Action, Joining, Place, Task};
+use crate::batch::{Action, Joining, OutputPlace, Task};
 use crate::format::{Format, Map, Options};
 use crate::formats::{Spec, canonical};
 use crate::show::{Form, Request};
@@ -96,9 +96,9 @@ fn is_absolute(path: &str) -> bool {
 
 impl Args {
     /// Returns standard output as the place of one canonical stream, if it is a pipe or a file.
-    fn piped(to: Spec, inputs: &Inputs) -> Option<Place> {
+    fn piped(to: Spec, inputs: &Inputs) -> Option<OutputPlace> {
         let piped = to.format.name == canonical::FORMAT.name && !io::stdout().is_terminal();
-        (piped && !inputs.several()).then(|| Place::One("-".into()))
+        (piped && !inputs.several()).then(|| OutputPlace::One("-".into()))
     }
 
     pub fn run(self) -> Result<u8, Stop> {

@@ -7,7 +7,7 @@ use crate::batch::{FileReport, ReportedPath};
 use crate::diagnostic::{Code, Severity, plural};
 use crate::format::Format;
 use crate::formats::Spec;
-use crate::home::{Failed, Listed, Onward, Place, Recipient, Way, onward, tokens_of};
+use crate::home::{Failed, Listed, Onward, Recipient, SessionPlace, Way, onward, tokens_of};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -99,11 +99,11 @@ impl Args {
 }
 
 /// Returns the folders of an agent's sessions, the one for new sessions first.
-fn places(format: &'static Format) -> Result<Vec<Place>, Stop> {
+fn places(format: &'static Format) -> Result<Vec<SessionPlace>, Stop> {
     let Some(home) = config::home(format)? else {
         return Err(Stop::usage(format!("the folder of {}'s sessions is not known", format.name)));
     };
-    let first = Place { path: home, format: Some(format), project: None };
+    let first = SessionPlace { path: home, format: Some(format), project: None };
     let mut all = vec![first.clone()];
     let others = machine::folders(Some(format))?.into_iter();
     all.extend(others.filter(|place| place.path != first.path && place.path.is_dir()));

@@ -4,7 +4,7 @@ use super::Stop;
 use super::ids::Ids;
 use super::inputs::Inputs;
 use super::text::printable;
-use crate::batch::{Account, Place, Task, root};
+use crate::batch::{Account, OutputPlace, Task, root};
 use crate::diagnostic::plural;
 use crate::error::Error;
 use crate::store::{Header, Name, real};
@@ -111,7 +111,7 @@ fn header(command: &str, task: &Task, inputs: &Inputs, ids: Ids) -> Result<Heade
     if inputs.stdin() {
         return Err("a run that reads standard input cannot be resumed");
     }
-    if matches!(&task.place, Place::None) || stdout(&task.place) {
+    if matches!(&task.place, OutputPlace::None) || stdout(&task.place) {
         return Err("a run with a journal writes files");
     }
     let root = root(&inputs.paths).filter(|root| root.is_absolute());
@@ -122,13 +122,13 @@ fn header(command: &str, task: &Task, inputs: &Inputs, ids: Ids) -> Result<Heade
         program: env!("CARGO_PKG_VERSION").to_owned(),
         command: command.to_owned(),
         settings: task.settings(inputs.join, &format!("{ids:?}").to_lowercase()),
-        in_place: matches!(task.place, Place::InPlace(_)),
+        in_place: matches!(task.place, OutputPlace::InPlace(_)),
         root: Name::from(root.ok_or(none)?.as_path()),
     })
 }
 
-fn stdout(place: &Place) -> bool {
-    matches!(place, Place::One(path) if path.as_os_str() == "-")
+fn stdout(place: &OutputPlace) -> bool {
+    matches!(place, OutputPlace::One(path) if path.as_os_str() == "-")
 }
 
 /// Describes a run in the words of the command line.

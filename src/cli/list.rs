@@ -11,7 +11,7 @@ use super::text::printable;
 use super::{Stop, names, print};
 use crate::batch::ReportedPath;
 use crate::formats::{NAMED, Spec};
-use crate::home::{Listed, Mention, Place, Selection, Sort, State, Summary, in_projects};
+use crate::home::{Listed, Mention, Selection, SessionPlace, Sort, State, Summary, in_projects};
 use crate::times;
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -147,7 +147,7 @@ impl Args {
     }
 
     /// Returns the places of the sessions.
-    fn places(&self) -> Result<Vec<Place>, Stop> {
+    fn places(&self) -> Result<Vec<SessionPlace>, Stop> {
         if self.paths.is_empty() {
             let only = self.agent.map(|agent| agent.format);
             let mut places = folders(only)?;
@@ -161,7 +161,7 @@ impl Args {
                 return Err(Stop::usage(format!("{path}: cannot open: {error}")));
             }
         }
-        Ok(self.paths.iter().cloned().map(Place::named).collect())
+        Ok(self.paths.iter().cloned().map(SessionPlace::named).collect())
     }
 }
 
@@ -194,7 +194,7 @@ pub fn folders_of(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the message for an empty list.
-fn nothing(any: bool, places: &[Place]) -> String {
+fn nothing(any: bool, places: &[SessionPlace]) -> String {
     if any {
         return "no session meets the conditions".to_owned();
     }

@@ -8,15 +8,15 @@ use crate::batch::JobSource;
 use crate::format::Format;
 use crate::formats::FORMATS;
 use crate::home::{
-    Cache, Listed, Place, Search, Writes, beginning_at, could_name, find, places, since, survey,
-    survey_projects,
+    Cache, Listed, Search, SessionPlace, Writes, beginning_at, could_name, find, places, since,
+    survey, survey_projects,
 };
 use crate::times;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
 /// Returns the folders in which agents keep sessions.
-pub fn folders(only: Option<&'static Format>) -> Result<Vec<Place>, Stop> {
+pub fn folders(only: Option<&'static Format>) -> Result<Vec<SessionPlace>, Stop> {
     let homes = FORMATS.iter().map(|format| Ok((*format, config::home(format)?)));
     let homes = homes.collect::<Result<Vec<_>, Stop>>()?;
     let home = |format: &'static Format| {
@@ -106,7 +106,7 @@ pub fn one(name: Option<&Path>, among: Among) -> Result<Listed, Stop> {
     let found = match name {
         Some(path) if path.symlink_metadata().is_ok() => {
             let (mut found, errors) =
-                survey(&[Place::named(path.to_owned())], &|_| true, &mut cache);
+                survey(&[SessionPlace::named(path.to_owned())], &|_| true, &mut cache);
             found.sort_by_key(|one| std::cmp::Reverse(one.updated));
             match (found.len(), errors.first()) {
                 (0, Some((_, error))) => {
@@ -279,7 +279,11 @@ pub fn quoted(word: &str) -> String {
 
 /// Returns the sessions in these places; where they are the agents' own folders, those of the
 /// sessions' projects, too. Reports what cannot be read.
-pub fn surveyed(places: &[Place], of_agents: bool, only: Option<&'static Format>) -> Vec<Listed> {
+pub fn surveyed(
+    places: &[SessionPlace],
+    of_agents: bool,
+    only: Option<&'static Format>,
+) -> Vec<Listed> {
     let mut cache = cache();
     let (sessions, errors) = match of_agents {
         true => survey_projects(places, only, &mut cache),

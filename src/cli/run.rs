@@ -10,7 +10,7 @@ use super::text::printable;
 use super::{Stop, index, save};
 use crate::batch::{
     self, Account, Action, Commit, Copies, Earlier, FailOn, FileReport, Job, Joining, Listed,
-    Outcome, Over, Place, Planned, ReportedPath, RunReport, Summary, Task, Workers, planned,
+    Outcome, OutputPlace, Over, Planned, ReportedPath, RunReport, Summary, Task, Workers, planned,
     threads_in_turn,
 };
 use crate::diagnostic::{Code, Diagnostic, Findings};
@@ -52,7 +52,7 @@ pub fn run_accountably(
     let more = (wanted > workers.count()).then(|| Workers::new(wanted));
     let workers = more.and_then(Result::ok).unwrap_or(workers);
     let task = &task;
-    let data_on_stdout = matches!(&task.place, Place::One(path) if path.as_os_str() == "-");
+    let data_on_stdout = matches!(&task.place, OutputPlace::One(path) if path.as_os_str() == "-");
     let progress = Progress::start(telling, data_on_stdout, jobs.iter(), &task.meter);
     let planned = planned(task, &jobs, account);
     let mut reporter =
@@ -115,7 +115,7 @@ pub fn run_accountably(
 
 /// Writes the list of the views of a run, if their form has one; returns its path.
 fn list(task: &Task, views: &[PathBuf]) -> Result<Option<PathBuf>, Stop> {
-    let (Action::View(request), Place::Folder(folder)) = (&task.action, &task.place) else {
+    let (Action::View(request), OutputPlace::Folder(folder)) = (&task.action, &task.place) else {
         return Ok(None);
     };
     let Some(name) = task.index_name().filter(|_| !views.is_empty() && !task.policy.dry) else {
@@ -144,7 +144,7 @@ fn begun_workers(inputs: &Inputs, threads: usize) -> Result<Workers, Stop> {
 /// the task needs: if names depend on what is written, some workers wait for those before them.
 fn take(task: &mut Task, claims: Claims, threads: usize) -> usize {
     task.options.thread_budget = ThreadBudget::new(threads);
-    let native = matches!(task.place, Place::Native(_));
+    let native = matches!(task.place, OutputPlace::Native(_));
     let thread_budget = task.options.thread_budget.clone();
     task.claims = Arc::new(if native { claims.in_turn(threads, thread_budget) } else { claims });
     if native { threads_in_turn(threads) } else { threads }
@@ -164,7 +164,7 @@ fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<Work, Stop>
     let files = jobs.iter().flat_map(Job::files).cloned().collect();
     if let Some(what) = inputs.join {
         *jobs = batch::join(what, std::mem::take(jobs), task.from, &task.options);
-        if matches!(task.place, Place::One(_)) && jobs.len() > 1 {
+        if matches!(task.place, OutputPlace::One(_)) && jobs.len() > 1 {
             let several = match what {
                 Joining::Agent => "there is more than one agent; use `--out-dir DIR`",
                 Joining::Copies => "there is more than one session; use `--out-dir DIR`",
@@ -172,7 +172,7 @@ fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<Work, Stop>
             return Err(Stop::usage(several));
         }
     }
-    if matches!(&task.place, Place::One(_)) && jobs.len() > 1 && !inputs.several() {
+    if matches!(&task.place, OutputPlace::One(_)) && jobs.len() > 1 && !inputs.several() {
         return Err(Stop::usage("there are several sessions; use `--out-dir DIR`"));
     }
     Ok((listed, files))
@@ -240,7 +240,7 @@ fn begun(over: Over) -> Vec<(usize, Option<FileReport>)> {
 /// Watches for signals in a run that leaves files which are better completed. In other runs a
 /// signal ends the process at once, above all where the program waits for the user to type.
 fn interrupt(task: &Task, inputs: &Inputs, data_on_stdout: bool) -> Result<Interrupt, Stop> {
-    let writes = !matches!(task.place, Place::None) && !task.policy.dry && !data_on_stdout;
+    let writes = !matches!(task.place, OutputPlace::None) && !task.policy.dry && !data_on_stdout;
     if !writes || inputs.stdin() {
         return Ok(Interrupt::default());
     }
@@ -330,7 +330,7 @@ impl<'a> Reporter<'a> {
 /// Returns the files that the user named for outputs of a task.
 fn output_files(task: &Task) -> Vec<PathBuf> {
     let output = match &task.place {
-        Place::One(path) => Some(path.clone()),
+        OutputPlace::One(path) => Some(path.clone()),
         _ => None,
     };
     let mending = match &task.action {

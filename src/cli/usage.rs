@@ -7,7 +7,7 @@ use super::text::{aside, cropped, printable, width};
 use super::{Stop, names, print};
 use crate::diagnostic::plural;
 use crate::formats::Spec;
-use crate::home::{By, Group, Place, Prices, count_once, spending};
+use crate::home::{By, Group, Prices, SessionPlace, count_once, spending};
 use crate::times;
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -69,7 +69,7 @@ impl Args {
         let format = self.agent.map(|agent| agent.format);
         let places = match self.paths.is_empty() {
             true => folders(format)?,
-            false => self.paths.iter().cloned().map(Place::named).collect(),
+            false => self.paths.iter().cloned().map(SessionPlace::named).collect(),
         };
         let sessions = surveyed(&places, self.paths.is_empty(), format);
         let selection = crate::home::Selection {

@@ -7,7 +7,7 @@ use super::style::When;
 use super::telling::Telling;
 use super::text::width;
 use super::{Stop, pager, style};
-use crate::batch::{Action, JobSource, Place, Task};
+use crate::batch::{Action, JobSource, OutputPlace, Task};
 use crate::show::{Branches, Form, Request, Tools};
 use crate::store::Policy;
 use clap::ValueEnum;
@@ -155,7 +155,7 @@ impl Args {
         let screen =
             if stdout().is_terminal() { pager::open } else { || Box::new(stdout()) as Box<_> };
         let task = Task {
-            place: Place::One(output),
+            place: OutputPlace::One(output),
             policy: Policy { force: self.force, dry: false },
             screen,
             ..self.looking.task(Action::View(request), options)

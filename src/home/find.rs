@@ -1,7 +1,7 @@
 //! Search for a session by name.
 
 use super::cache::Cache;
-use super::places::Place;
+use super::places::SessionPlace;
 use super::survey::{Listed, survey, survey_projects};
 use crate::batch::stem;
 use crate::store::plain_name;
@@ -31,7 +31,7 @@ pub fn could_name(text: &str) -> bool {
 
 /// Finds the session that a name means. Most agents put the identifier into the file's name, so
 /// the other files are read only if no name contains the text.
-pub fn find(name: &str, places: &[Place], cache: &mut Cache) -> Search {
+pub fn find(name: &str, places: &[SessionPlace], cache: &mut Cache) -> Search {
     if !could_name(name) {
         return Search::Nothing;
     }

@@ -19,7 +19,7 @@ pub use families::count_once;
 pub use find::{Search, could_name, find};
 pub use mention::Mention;
 pub use onward::{Failed, Onward, Recipient, Way, beginning_at, onward, tokens_of};
-pub use places::{Place, in_projects, places};
+pub use places::{SessionPlace, in_projects, places};
 pub use relocation::{Relocation, Row, relocation};
 pub use selection::{Selection, Sort, since};
 pub use spending::{By, Group, Price, Prices, spending};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// A folder or file in which sessions are looked for.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct SessionPlace {
     /// The path.
     pub path: PathBuf,
     /// The format of the agent that keeps its sessions there, if that is known.
@@ -16,7 +16,7 @@ pub struct Place {
     pub project: Option<PathBuf>,
 }
 
-impl Place {
+impl SessionPlace {
     /// Creates the place of a path that the user named.
     pub fn named(path: PathBuf) -> Self {
         Self { path, format: None, project: None }
@@ -29,14 +29,14 @@ pub fn places(
     home: &dyn Fn(&'static Format) -> Option<PathBuf>,
     current: Option<&Path>,
     only: Option<&'static Format>,
-) -> Vec<Place> {
+) -> Vec<SessionPlace> {
     let formats = || FORMATS.iter().copied().filter(|f| only.is_none_or(|only| *f == only));
     let mut all = Vec::new();
     for format in formats() {
         let Some(home) = home(format) else { continue };
         let archives = format.files.archives.iter().map(|archive| below(&home, archive));
         let paths = std::iter::once(home.clone()).chain(archives);
-        all.extend(paths.map(|path| Place { path, format: Some(format), project: None }));
+        all.extend(paths.map(|path| SessionPlace { path, format: Some(format), project: None }));
     }
     let mut seen = HashSet::new();
     all.retain(|place| place.path.canonicalize().is_ok_and(|real| seen.insert(real)));
@@ -48,9 +48,9 @@ pub fn places(
 /// Returns the existing folders with sessions in projects, without those of `known`.
 pub fn in_projects<'p>(
     projects: impl Iterator<Item = &'p Path>,
-    known: &[Place],
+    known: &[SessionPlace],
     only: Option<&'static Format>,
-) -> Vec<Place> {
+) -> Vec<SessionPlace> {
     let formats = || FORMATS.iter().copied().filter(|f| only.is_none_or(|only| *f == only));
     let known = known.iter().filter_map(|place| place.path.canonicalize().ok());
     let mut seen: HashSet<_> = known.collect();
@@ -60,7 +60,7 @@ pub fn in_projects<'p>(
             for folder in format.files.in_projects {
                 let (path, project) = (project.join(folder), Some(project.to_owned()));
                 if path.canonicalize().is_ok_and(|real| seen.insert(real)) {
-                    all.push(Place { path, format: Some(format), project });
+                    all.push(SessionPlace { path, format: Some(format), project });
                 }
             }
         }

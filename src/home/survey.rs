@@ -1,7 +1,7 @@
 //! Summaries of all sessions in folders, from the cache or from the files.
 
 use super::cache::{Cache, Stamp};
-use super::places::{Place, in_projects};
+use super::places::{SessionPlace, in_projects};
 use super::summary::{self, Summary};
 use crate::batch::{Filter, Gather, Job, JobSource, Written, expand, group};
 use crate::error::Error;
@@ -41,7 +41,7 @@ impl Listed {
 
 /// A file or group of files that may be a session.
 struct Candidate<'p> {
-    place: &'p Place,
+    place: &'p SessionPlace,
     job: Job,
     /// The files of the job, and the files in the folder of the session.
     files: Vec<Arc<Path>>,
@@ -50,7 +50,7 @@ struct Candidate<'p> {
 /// Returns the sessions in these places, and the paths that could not be read. Jobs that `wanted`
 /// refuses are not looked at. New summaries are added to the cache.
 pub fn survey(
-    places: &[Place],
+    places: &[SessionPlace],
     wanted: &dyn Fn(&Job) -> bool,
     cache: &mut Cache,
 ) -> (Vec<Listed>, Vec<(PathBuf, Error)>) {
@@ -81,7 +81,7 @@ pub fn survey(
 /// Returns the sessions in these places, and in the folders of the projects that they name. `only` is
 /// the format of the agent whose sessions are wanted.
 pub fn survey_projects(
-    places: &[Place],
+    places: &[SessionPlace],
     only: Option<&'static Format>,
     cache: &mut Cache,
 ) -> (Vec<Listed>, Vec<(PathBuf, Error)>) {
@@ -97,7 +97,7 @@ pub fn survey_projects(
 
 /// Joins the files in a session's own folder to the session. Files of sub-agents and tools, and
 /// files with further data about sessions, are no sessions.
-fn joined(place: &Place, jobs: Vec<Job>) -> Vec<Candidate<'_>> {
+fn joined(place: &SessionPlace, jobs: Vec<Job>) -> Vec<Candidate<'_>> {
     let jobs: Vec<_> = jobs.into_iter().filter(|job| job.passed_over.is_none()).collect();
     let mains: HashSet<_> = jobs.iter().filter_map(|job| job.path().cloned()).collect();
     let mut inner: HashMap<Arc<Path>, Vec<Arc<Path>>> = HashMap::new();
@@ -128,7 +128,7 @@ fn index(path: &Path) -> impl Iterator<Item = PathBuf> {
 }
 
 /// Returns the main file of the session whose own folder contains this file.
-fn main_above(path: &Path, place: &Place, mains: &HashSet<Arc<Path>>) -> Option<Arc<Path>> {
+fn main_above(path: &Path, place: &SessionPlace, mains: &HashSet<Arc<Path>>) -> Option<Arc<Path>> {
     for format in FORMATS.iter().filter(|format| !format.files.below.is_empty()) {
         for folder in path.ancestors().skip(1).take_while(|folder| *folder != place.path) {
             if !format.files.below.iter().any(|below| folder.ends_with(below)) {

@@ -1,8 +1,8 @@
 //! Operations on files and folders, as the command carries them out.
 
 use crate::batch::{
-    self, Account, Action, Commit, FileReport, Filter, Gather, Job, Listed, Name, Outcome, Place,
-    RepairSettings, Task, Workers, planned,
+    self, Account, Action, Commit, FileReport, Filter, Gather, Job, Listed, Name, Outcome,
+    OutputPlace, RepairSettings, Task, Workers, planned,
 };
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -80,21 +80,21 @@ impl Work {
     /// Writes the output of the only input to this file.
     #[must_use]
     pub fn output(mut self, file: impl Into<PathBuf>) -> Self {
-        self.task.place = Place::One(file.into());
+        self.task.place = OutputPlace::One(file.into());
         self
     }
 
     /// Writes outputs below this folder.
     #[must_use]
     pub fn out_dir(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.task.place = Place::Folder(folder.into());
+        self.task.place = OutputPlace::Folder(folder.into());
         self
     }
 
     /// Replaces the inputs, and keeps the originals with `.bak` behind their names.
     #[must_use]
     pub fn in_place(mut self) -> Self {
-        self.task.place = Place::InPlace(Backup::Suffix(crate::store::BACKUP.to_owned()));
+        self.task.place = OutputPlace::InPlace(Backup::Suffix(crate::store::BACKUP.to_owned()));
         self
     }
 
@@ -145,7 +145,7 @@ impl Work {
     ) -> Result<Vec<FileReport>> {
         let paths: Vec<_> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
         let (jobs, mut reports) = self.listed(&paths);
-        if matches!(self.task.place, Place::One(_)) && jobs.len() > 1 {
+        if matches!(self.task.place, OutputPlace::One(_)) && jobs.len() > 1 {
             return Err(Error::request(Code::Io, "one output file for several sessions"));
         }
         let named: Vec<_> =

@@ -155,7 +155,7 @@ impl<T: Member> Turns<T> {
         let (mut slots, orphans) = self.slots(&held);
         self.rename(&mut slots, &mut held);
         let order = self.order(&slots, &orphans, &held);
-        if order.iter().copied().eq((0..held.len()).map(Place::Held)) {
+        if order.iter().copied().eq((0..held.len()).map(ItemPlace::Held)) {
             return ready.append(&mut held);
         }
         self.reorder(&order, held, ready);
@@ -289,7 +289,7 @@ impl<T: Member> Turns<T> {
     }
 
     /// Returns the order in which the items are given away.
-    fn order(&self, slots: &[Slot], orphans: &[usize], held: &[T]) -> Vec<Place> {
+    fn order(&self, slots: &[Slot], orphans: &[usize], held: &[T]) -> Vec<ItemPlace> {
         // Records beside a message stay behind it.
         let is_beside = |place: usize| {
             held.get(place).is_some_and(|item| matches!(item.part(), Part::Beside | Part::Aside))
@@ -300,14 +300,14 @@ impl<T: Member> Turns<T> {
         };
         let made = |slot: &Slot| {
             let open = slot.calls.iter().filter(|call| call.result.is_none());
-            let made = open.map(|call| Place::Made(call.answer, call.block));
+            let made = open.map(|call| ItemPlace::Made(call.answer, call.block));
             made.filter(|_| self.rules.unanswered.is_some()).collect::<Vec<_>>()
         };
         let mut order = Vec::with_capacity(held.len());
         if !self.rules.moves {
             let ends = |slot: &&Slot, place| slot.answers.last() == Some(&place);
             for place in (0..held.len()).filter(|place| !is_beside(*place)) {
-                order.extend(with(place).map(Place::Held));
+                order.extend(with(place).map(ItemPlace::Held));
                 let slot = slots.iter().find(|slot| ends(slot, place));
                 order.extend(slot.into_iter().flat_map(made));
             }
@@ -317,14 +317,14 @@ impl<T: Member> Turns<T> {
             let places = slot.answers.iter().chain(&slot.results).chain(&slot.others);
             let dropped = |place| self.rules.drops && orphans.contains(place);
             let places = places.flat_map(|place| with(*place).skip(usize::from(dropped(place))));
-            order.extend(places.map(Place::Held));
+            order.extend(places.map(ItemPlace::Held));
             order.extend(made(slot));
         }
         order
     }
 
     /// Gives the items away in this order, each as the child of the one before it.
-    fn reorder(&mut self, order: &[Place], held: Vec<T>, ready: &mut Vec<T>) {
+    fn reorder(&mut self, order: &[ItemPlace], held: Vec<T>, ready: &mut Vec<T>) {
         let node = |item: &T, field| item.node().json(field).cloned();
         let mut parent = held.iter().find_map(|item| node(item, Field::Parent));
         let last = self.chained(&held).next_back().cloned();
@@ -333,8 +333,8 @@ impl<T: Member> Turns<T> {
         let made: Vec<Option<T>> = order
             .iter()
             .map(|place| match place {
-                Place::Held(_) => None,
-                Place::Made(answer, block) => {
+                ItemPlace::Held(_) => None,
+                ItemPlace::Made(answer, block) => {
                     let answer = held.get(*answer)?.as_ref()?;
                     self.made(answer, *block)
                 }
@@ -342,8 +342,8 @@ impl<T: Member> Turns<T> {
             .collect();
         for (place, made) in order.iter().zip(made) {
             let item = match place {
-                Place::Held(place) => held.get_mut(*place).and_then(Option::take),
-                Place::Made(..) => made,
+                ItemPlace::Held(place) => held.get_mut(*place).and_then(Option::take),
+                ItemPlace::Made(..) => made,
             };
             let Some(mut item) = item else { continue };
             let chained = item.part() != Part::Aside;
@@ -384,7 +384,7 @@ impl<T: Member> Turns<T> {
 /// Place of an item: among those that are held, or that of the result of a call, by the place of
 /// its answer and its block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ItemPlace {
     Held(usize),
     Made(usize, usize),
 }

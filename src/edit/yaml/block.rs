@@ -4,7 +4,7 @@ use super::flow;
 use super::lines::indented;
 use super::meaning::Hash;
 use super::merge::Merge;
-use super::three::{New, Place, Slots, What};
+use super::three::{New, NodePlace, Slots, What};
 use super::tree::{Id, Node, Tree};
 
 impl Merge<'_> {
@@ -14,7 +14,7 @@ impl Merge<'_> {
         own: &Node,
         after: &Node,
         slots: &Slots,
-        place: Place,
+        place: NodePlace,
         columns: (usize, usize),
     ) -> Option<()> {
         let (lines, source) = (self.lines(), &self.trees.source);
@@ -121,7 +121,7 @@ impl Merge<'_> {
     }
 
     /// Puts a node of `after` in the place of a node of the source; returns what it says.
-    pub fn replaced(&mut self, own: Id, after: Id, place: Place) -> Option<Hash> {
+    pub fn replaced(&mut self, own: Id, after: Id, place: NodePlace) -> Option<Hash> {
         let tree = &self.trees.after;
         let (id, own) = (own, self.trees.source.node(own));
         let node = tree.node(after);
@@ -166,7 +166,7 @@ impl Merge<'_> {
     }
 
     /// Returns the text of a node of `after` from the `-` or `:` on.
-    fn text_behind_head(&self, node: &Node, place: Place) -> Vec<u8> {
+    fn text_behind_head(&self, node: &Node, place: NodePlace) -> Vec<u8> {
         let lines = self.trees.after.lines();
         let text = lines.part(place.heads.1, node.end);
         let text = indented(text, place.columns.1, place.columns.0, self.line_break);
@@ -185,7 +185,7 @@ impl Merge<'_> {
         text: &[u8],
         anchor: Vec<u8>,
         block: Option<&Node>,
-        place: Place,
+        place: NodePlace,
     ) -> Option<()> {
         let lines = self.lines();
         let collection = own.is_block_collection();

@@ -3,7 +3,7 @@
 use super::items::Items;
 use super::lines::Lines;
 use super::meaning::{Hash, text_hash};
-use super::three::{New, Place, Slots, Three, Trees, What};
+use super::three::{New, NodePlace, Slots, Three, Trees, What};
 use super::tree::{Entry, Id, Kind, Node, Tree};
 use super::{keys, literal};
 use crate::edit::json;
@@ -36,7 +36,7 @@ impl<'t> Merge<'t> {
     }
 
     /// Merges nodes; returns what the merged node says.
-    pub fn node(&mut self, three: Three, place: Place, depth: usize) -> Option<Hash> {
+    pub fn node(&mut self, three: Three, place: NodePlace, depth: usize) -> Option<Hash> {
         let trees = self.trees;
         let own = trees.source.node(three.source);
         let (before, after) = (trees.before.node(three.before), trees.after.node(three.after));
@@ -122,7 +122,7 @@ impl<'t> Merge<'t> {
         Some(hash)
     }
 
-    fn mapping(&mut self, three: Three, place: Place, depth: usize) -> Option<Hash> {
+    fn mapping(&mut self, three: Three, place: NodePlace, depth: usize) -> Option<Hash> {
         let trees = self.trees;
         let own = trees.source.node(three.source);
         let after = trees.after.node(three.after);
@@ -177,7 +177,7 @@ impl<'t> Merge<'t> {
         Some(Items::Mapping(pairs).hashes(own.tag.as_deref()).0)
     }
 
-    fn sequence(&mut self, three: Three, place: Place, depth: usize) -> Option<Hash> {
+    fn sequence(&mut self, three: Three, place: NodePlace, depth: usize) -> Option<Hash> {
         let trees = self.trees;
         let own = trees.source.node(three.source);
         let (before, after) = (trees.before.node(three.before), trees.after.node(three.after));
@@ -254,14 +254,14 @@ impl<'t> Merge<'t> {
 
     fn place_of(
         &self,
-        around: Place,
+        around: NodePlace,
         own: &Node,
         (entry, after): (&Entry, &Entry),
         columns: (usize, usize),
-    ) -> Place {
+    ) -> NodePlace {
         let layout = matches!(own.kind, Kind::Mapping(Layout::Flow) | Kind::Sequence(Layout::Flow));
         let flow = around.flow || layout;
-        Place { heads: (entry.head, after.head), columns, flow, root: false }
+        NodePlace { heads: (entry.head, after.head), columns, flow, root: false }
     }
 
     /// Adds and removes entries.
@@ -270,7 +270,7 @@ impl<'t> Merge<'t> {
         own: &Node,
         after: &Node,
         slots: &Slots,
-        place: Place,
+        place: NodePlace,
         columns: (usize, usize),
     ) -> Option<()> {
         if slots.new.is_empty() && slots.kept.iter().all(|kept| *kept) {
@@ -296,7 +296,7 @@ impl<'t> Merge<'t> {
             after: trees.after.root?,
         };
         let heads = (trees.source.head, trees.after.head);
-        let place = Place { heads, columns: (0, 0), flow: false, root: true };
+        let place = NodePlace { heads, columns: (0, 0), flow: false, root: true };
         self.node(three, place, DEPTH)
     }
 }

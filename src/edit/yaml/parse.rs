@@ -47,8 +47,8 @@ struct Builder<'t> {
     anchors: HashMap<usize, Id>,
 }
 
-/// Place of a node in the collection around it.
-enum Place {
+/// Part that a node has in the collection around it.
+enum Role {
     Root,
     Item { start: usize, head: usize },
     Key { start: usize },
@@ -78,7 +78,7 @@ impl<'t> Builder<'t> {
             }
             What::Alias(anchor) => {
                 let target = *self.anchors.get(&anchor)?;
-                let place = self.place();
+                let role = self.role();
                 let id = self.add(Kind::Alias(target), &Given::default());
                 let (hash, loose) = (self.tree.node(target).hash, self.tree.node(target).loose);
                 let node = self.tree.nodes.get_mut(id)?;
@@ -86,13 +86,13 @@ impl<'t> Builder<'t> {
                 node.irregular = false;
                 self.at = node.end;
                 self.tree.aliases.push(id);
-                self.enter(place, id);
+                self.enter(role, id);
             }
             What::Scalar(text, style, given) => {
-                let place = self.place();
+                let role = self.role();
                 let id = self.add(Kind::Scalar(style), &given);
                 self.scalar(id, text, style, &given, event.end.byte as usize)?;
-                self.enter(place, id);
+                self.enter(role, id);
             }
         }
         Some(())
@@ -121,8 +121,8 @@ impl<'t> Builder<'t> {
     }
 
     /// Goes to the place of the next node.
-    fn place(&mut self) -> Place {
-        let Some(open) = self.open.last_mut() else { return Place::Root };
+    fn role(&mut self) -> Role {
+        let Some(open) = self.open.last_mut() else { return Role::Root };
         let (mapping, flow, key) = (open.mapping, open.flow, open.key.take());
         let id = open.id;
         loop {
@@ -143,18 +143,18 @@ impl<'t> Builder<'t> {
                     self.at = end;
                     self.mark_irregular(id);
                 }
-                Place::Value { key, start, head: self.at }
+                Role::Value { key, start, head: self.at }
             }
             None if mapping => {
                 let next = self.byte(start + 1);
                 if self.byte(start) == Some(b'?') && next.is_none_or(|b| b.is_ascii_whitespace()) {
                     self.at += 1;
                 }
-                Place::Key { start }
+                Role::Key { start }
             }
             None => {
                 self.at += usize::from(!flow);
-                Place::Item { start, head: self.at }
+                Role::Item { start, head: self.at }
             }
         }
     }
@@ -272,7 +272,7 @@ impl<'t> Builder<'t> {
     }
 
     fn begin(&mut self, kind: Kind, flow: bool, given: &Given) -> Option<()> {
-        let place = self.place();
+        let role = self.role();
         let id = self.add(kind, given);
         let mapping = matches!(kind, Kind::Mapping(_));
         if flow {
@@ -283,21 +283,21 @@ impl<'t> Builder<'t> {
                 self.mark_irregular(id);
             }
         }
-        self.enter(place, id);
+        self.enter(role, id);
         self.open.push(Open { id, mapping, flow, key: None });
         Some(())
     }
 
     /// Enters a node into the collection around it.
-    fn enter(&mut self, place: Place, id: Id) {
+    fn enter(&mut self, role: Role, id: Id) {
         let start_of_node = self.tree.node(id).start;
-        let entry = match place {
-            Place::Root => {
+        let entry = match role {
+            Role::Root => {
                 self.tree.root = Some(id);
                 return;
             }
-            Place::Item { start, head } => Entry { start, head, key: None, value: id },
-            Place::Key { start } => {
+            Role::Item { start, head } => Entry { start, head, key: None, value: id },
+            Role::Key { start } => {
                 let start = start.min(start_of_node);
                 if let Some(open) = self.open.last_mut() {
                     open.key = Some((id, start));
@@ -308,7 +308,7 @@ impl<'t> Builder<'t> {
                 }
                 return;
             }
-            Place::Value { key, start, head } => Entry { start, head, key: Some(key), value: id },
+            Role::Value { key, start, head } => Entry { start, head, key: Some(key), value: id },
         };
         if let Some(open) = self.open.last() {
             let around = self.tree.nodes.get_mut(open.id);

@@ -20,7 +20,7 @@ pub struct Three {
 /// Place of a node in the source and in `after`: where the `-` or `:` before it ends, and the
 /// columns of the collections around it.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct NodePlace {
     pub heads: (usize, usize),
     pub columns: (usize, usize),
     pub flow: bool,

@@ -31,7 +31,7 @@ pub fn open<'a>(
         pen,
         sink,
         version: version.number,
-        part: Place::Main,
+        part: Destination::Main,
         upgrade: None,
         cx,
         session: None,
@@ -48,7 +48,7 @@ struct Transcript<'a> {
     sink: &'a mut dyn Sink,
     version: u32,
     /// Part whose lines are written now.
-    part: Place,
+    part: Destination,
     /// State of the migration of a session of version 1.
     upgrade: Option<Upgrade>,
     cx: &'a Cx<'a>,
@@ -63,7 +63,7 @@ struct Transcript<'a> {
 }
 
 /// Part to which lines go.
-enum Place {
+enum Destination {
     Main,
     Part(Pen),
     /// A file beside the session in version 1, whose lines move.
@@ -88,7 +88,7 @@ impl Writer for Transcript<'_> {
             (None, _) => return Err(no_session(located.at)),
             (Some(Session::Own(_)), Kind::Session) => {
                 self.flush_group()?;
-                if let Place::Part(pen) = &mut self.part {
+                if let Destination::Part(pen) = &mut self.part {
                     pen.file(&record.node, false);
                 } else {
                     self.pen.file(&record.node, false);
@@ -161,12 +161,12 @@ impl Transcript<'_> {
         if record.is_restored() {
             return Ok(());
         }
-        if !matches!(self.part, Place::Main) && files::is_of_transcript(record) {
+        if !matches!(self.part, Destination::Main) && files::is_of_transcript(record) {
             self.flush_group()?;
             self.end_part()?;
         }
         self.upgrade.iter_mut().for_each(|upgrade| upgrade.note(record));
-        if matches!(self.part, Place::Main) {
+        if matches!(self.part, Destination::Main) {
             self.written.note(record);
         }
         if self.group.first().is_some_and(|first| line::is_joined(&first.value, record)) {
@@ -175,9 +175,9 @@ impl Transcript<'_> {
         }
         self.flush_group()?;
         let kept = match &mut self.part {
-            Place::Part(pen) => pen.write_unchanged(record)?,
-            Place::Main => self.pen.write_unchanged(record)?,
-            Place::Flat | Place::Kept => false,
+            Destination::Part(pen) => pen.write_unchanged(record)?,
+            Destination::Main => self.pen.write_unchanged(record)?,
+            Destination::Flat | Destination::Kept => false,
         };
         if kept {
             return Ok(());
@@ -203,11 +203,11 @@ impl Transcript<'_> {
             return Ok(());
         }
         if let Some(upgrade) = self.upgrade.as_mut().filter(|_| moves && files::is_flat(&name)) {
-            self.part = Place::Flat;
+            self.part = Destination::Flat;
             return upgrade.begin(&name, self.sink);
         }
         if self.upgrade.is_some() && files::is_flat(&name) && self.sink.is_in_place() {
-            self.part = Place::Kept;
+            self.part = Destination::Kept;
             return Ok(());
         }
         if !self.sink.takes_parts() {
@@ -218,33 +218,33 @@ impl Transcript<'_> {
         let written = to.write_all(begin).and_then(|()| to.flush());
         written.map_err(|error| Error::io("cannot write", error))?;
         if text.is_none() {
-            self.part = Place::Part(Pen::to(to));
+            self.part = Destination::Part(Pen::to(to));
         }
         Ok(())
     }
 
     /// Ends the part whose lines came before.
     fn end_part(&mut self) -> Result<()> {
-        match std::mem::replace(&mut self.part, Place::Main) {
-            Place::Part(pen) => pen.finish(),
-            Place::Main | Place::Flat | Place::Kept => Ok(()),
+        match std::mem::replace(&mut self.part, Destination::Main) {
+            Destination::Part(pen) => pen.finish(),
+            Destination::Main | Destination::Flat | Destination::Kept => Ok(()),
         }
     }
 
     /// Writes a line of a record to the part that it belongs to.
     fn put(&mut self, (node, at): (&Node, Position), line: &[u8]) -> Result<()> {
         match (&mut self.part, &mut self.upgrade) {
-            (Place::Part(pen), _) => pen.line()?.extend_from_slice(line),
-            (Place::Flat, Some(upgrade)) => upgrade.flat(node, line)?,
-            (Place::Flat, None) | (Place::Kept, _) => {}
-            (Place::Main, Some(upgrade)) => {
+            (Destination::Part(pen), _) => pen.line()?.extend_from_slice(line),
+            (Destination::Flat, Some(upgrade)) => upgrade.flat(node, line)?,
+            (Destination::Flat, None) | (Destination::Kept, _) => {}
+            (Destination::Main, Some(upgrade)) => {
                 let mut out = Vec::with_capacity(line.len() + 64);
                 upgrade.line((node, at), line, &mut out, self.sink, self.cx)?;
                 if !out.is_empty() {
                     self.pen.line()?.extend_from_slice(&out);
                 }
             }
-            (Place::Main, None) => self.pen.line()?.extend_from_slice(line),
+            (Destination::Main, None) => self.pen.line()?.extend_from_slice(line),
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use super::compare::{Sides, spool};
 use super::other::Other;
 use super::{Failed, Onward, Recipient, Way, named, opened, options, summary_at};
-use crate::batch::{Action, Done, FileReport, Job, Kind, Namer, Outcome, Place as Output, Task};
+use crate::batch::{Action, Done, FileReport, Job, Kind, Namer, Outcome, OutputPlace, Task};
 use crate::diagnostic::Log;
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Map, Options, Parts};
@@ -53,7 +53,8 @@ impl Made<'_> {
             ..options()
         };
         let out = self.work.join(if is_apart { "apart" } else { "new" });
-        let report = self.convert(self.recipient.to, Output::Native(out.clone()), options, None)?;
+        let report =
+            self.convert(self.recipient.to, OutputPlace::Native(out.clone()), options, None)?;
         let files = files(&out);
         let main = files.iter().find(|file| !is_origin(file) && origin_of(file).is_file());
         let main = main.or_else(|| files.iter().find(|file| !is_origin(file)));
@@ -110,7 +111,7 @@ impl Made<'_> {
             false => Some(self.reverse_origin(&theirs, to, sides)?),
         };
         let out = self.work.join("out");
-        let done = self.convert(to, Output::Folder(out.clone()), options(), origin);
+        let done = self.convert(to, OutputPlace::Folder(out.clone()), options(), origin);
         let report = match done {
             Ok(report) => report,
             Err(Failed::Report(report)) => {
@@ -230,7 +231,7 @@ impl Made<'_> {
     fn convert(
         &self,
         to: Spec,
-        place: Output,
+        place: OutputPlace,
         options: Options,
         origin: Option<PathBuf>,
     ) -> std::result::Result<FileReport, Failed> {

@@ -10,7 +10,7 @@ mod compare;
 mod made;
 mod other;
 
-use super::places::Place;
+use super::places::SessionPlace;
 use super::summary::{self, Summary};
 use super::survey::Listed;
 use super::writes::Writes;
@@ -36,7 +36,7 @@ pub struct Recipient<'w> {
     /// Its format.
     pub to: Spec,
     /// The folders in which it keeps sessions; new ones go to the first.
-    pub places: &'w [Place],
+    pub places: &'w [SessionPlace],
     /// The folder in which the session goes on, if the user named one.
     pub cwd: Option<String>,
     /// The folder of a session that names none.

@@ -3,7 +3,7 @@
 use crate::convert::{Native, moved_path};
 use crate::format::{Format, Map};
 use crate::formats::Spec;
-use crate::home::places::Place;
+use crate::home::places::SessionPlace;
 use crate::json::{Cursor, Json};
 use crate::store::is_origin;
 use bytes::Bytes;
@@ -19,7 +19,12 @@ pub type Move = (PathBuf, Result<PathBuf, String>);
 const HEAD: usize = 200;
 
 /// Returns the files of an agent that move with their project, and those that should and cannot.
-pub fn moves(place: &Place, format: &'static Format, maps: &[Map], files: &[PathBuf]) -> Vec<Move> {
+pub fn moves(
+    place: &SessionPlace,
+    format: &'static Format,
+    maps: &[Map],
+    files: &[PathBuf],
+) -> Vec<Move> {
     let Some(native) = Native::of(Spec { format, version: None }, true) else { return Vec::new() };
     if native.folder_of("/a") == native.folder_of("/b") {
         return Vec::new();

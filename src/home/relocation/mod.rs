@@ -8,7 +8,7 @@ mod folders;
 mod origins;
 mod text;
 
-use super::places::Place;
+use super::places::SessionPlace;
 use super::writes::{Write, Writes};
 use crate::error::{Error, Result};
 use crate::format::{Format, Map};
@@ -46,7 +46,7 @@ pub struct Row {
 }
 
 /// Finds everything that names the folder `old`, in these folders of agents, for its new place.
-pub fn relocation(places: &[Place], old: &str, new: &str) -> Result<Relocation> {
+pub fn relocation(places: &[SessionPlace], old: &str, new: &str) -> Result<Relocation> {
     let work = tempfile::tempdir().map_err(|error| Error::io("cannot work", error))?;
     let maps = [Map::new(old, new)];
     let mut found = Found { word: word(old), ..Found::new(&maps, &work) };
@@ -111,7 +111,7 @@ impl<'f> Found<'f> {
     }
 
     /// Looks at all files of an agent's folder.
-    fn sessions(&mut self, place: &Place, format: &'static Format) -> Result<()> {
+    fn sessions(&mut self, place: &SessionPlace, format: &'static Format) -> Result<()> {
         let files = files(&place.path);
         for (from, to) in folders::moves(place, format, self.maps, &files) {
             match to {
@@ -144,7 +144,7 @@ impl<'f> Found<'f> {
     }
 
     /// Looks at the agent's lists of projects, and at other files beside its sessions.
-    fn lists(&mut self, place: &Place, format: &'static Format) -> Result<()> {
+    fn lists(&mut self, place: &SessionPlace, format: &'static Format) -> Result<()> {
         let mut known = BTreeSet::new();
         for list in format.files.lists {
             let path = super::places::below(&place.path, list.path);

@@ -46,8 +46,8 @@ impl<'p> Paths<'p> {
     /// moved.
     pub fn copy(&self, text: &Bytes, to: &mut dyn Write) -> io::Result<u64> {
         let (mut edits, mut at) = (Vec::new(), 0);
-        if let Some(value) = value(text) {
-            self.look(&value, &value, Place::Plain, 0, &mut edits);
+        if let Ok(value) = Json::check(text) {
+            self.look(&value, &value, Meaning::Plain, 0, &mut edits);
             let start = value.as_bytes().as_ptr().addr().saturating_sub(text.as_ptr().addr());
             for (span, new) in &edits {
                 to.write_all(text.get(at..start + span.start).unwrap_or_default())?;
@@ -64,7 +64,7 @@ impl<'p> Paths<'p> {
         &self,
         whole: &Json,
         value: &Json,
-        place: Place,
+        meaning: Meaning,
         depth: usize,
         edits: &mut Vec<(Span, Json)>,
     ) {
@@ -73,10 +73,10 @@ impl<'p> Paths<'p> {
             edits.extend(new.map(|new| (whole.place_of(spelled), Json::string(&new))));
         };
         match value.as_bytes().first() {
-            Some(b'"') if place == Place::Path => path(value),
+            Some(b'"') if meaning == Meaning::Path => path(value),
             Some(b'{') if depth < DEEPEST => {
                 for (key, member) in value.pairs() {
-                    if place == Place::Keyed {
+                    if meaning == Meaning::Keyed {
                         let new = key.text().and_then(|old| moved_path(&old, self.maps));
                         edits.extend(new.map(|new| (whole.place_of(&key), Json::string(&new))));
                     }
@@ -84,16 +84,16 @@ impl<'p> Paths<'p> {
                         |names: &[&str]| names.iter().any(|name| text::is(key.as_bytes(), name));
                     let inner = match () {
                         () if is(self.messages) => continue,
-                        () if is(self.members) => Place::Path,
-                        () if is(self.keyed) => Place::Keyed,
-                        () => Place::Plain,
+                        () if is(self.members) => Meaning::Path,
+                        () if is(self.keyed) => Meaning::Keyed,
+                        () => Meaning::Plain,
                     };
                     self.look(whole, &member, inner, depth + 1, edits);
                 }
             }
             Some(b'[') if depth < DEEPEST => {
                 let items: Vec<_> = value.elements().collect();
-                items.iter().for_each(|item| self.look(whole, item, place, depth + 1, edits));
+                items.iter().for_each(|item| self.look(whole, item, meaning, depth + 1, edits));
             }
             _ => {}
         }
@@ -102,20 +102,12 @@ impl<'p> Paths<'p> {
 
 /// Meaning of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Meaning {
     Plain,
     /// A path, or a list of paths.
     Path,
     /// An object whose members have paths as names.
     Keyed,
-}
-
-/// Parses one value with nothing but white space around it.
-fn value(bytes: &Bytes) -> Option<Json> {
-    let mut cursor = Cursor::new(bytes);
-    let span = cursor.skip_value().ok()?;
-    cursor.end().ok()?;
-    Some(Json::checked(bytes.slice(span.start..span.end)))
 }
 
 #[cfg(test)]

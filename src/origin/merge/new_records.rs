@@ -28,7 +28,7 @@ fn update(session: &mut Node, last: &Json) {
 
 /// Destination of a record that the source does not have.
 #[derive(PartialEq)]
-enum Place {
+enum Destination {
     /// Among the records of the source format.
     Source,
     /// Into the origin of the restored session: details of another agent's run.
@@ -72,7 +72,7 @@ impl Merger<'_> {
             if fresh {
                 self.models.note_file(&record);
                 self.take_over(&mut record);
-                if !matches!(place, Place::Origin | Place::Nowhere) {
+                if !matches!(place, Destination::Origin | Destination::Nowhere) {
                     let message = format!("{} is new", record.description());
                     self.report(Code::OriginAdded, &message, Some(number));
                 }
@@ -82,13 +82,13 @@ impl Merger<'_> {
                     .for_each(|f| drop(record.node.take(*f)));
             }
             match place {
-                Place::SummedUp => {
+                Destination::SummedUp => {
                     self.leave(&record, number);
                     continue;
                 }
                 // Values that the file's agent computes are computed again.
-                Place::Origin if !fresh => continue,
-                Place::Nowhere => {
+                Destination::Origin if !fresh => continue,
+                Destination::Nowhere => {
                     self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
                     let message = format!(
                         "{} has no place in the session's own format",
@@ -97,7 +97,7 @@ impl Merger<'_> {
                     self.again(Code::Dropped, message);
                     continue;
                 }
-                Place::Origin | Place::Source => {}
+                Destination::Origin | Destination::Source => {}
             }
             if fresh && record.kind == Kind::Turn {
                 let turn = self.turn(&record, number);
@@ -169,8 +169,8 @@ impl Merger<'_> {
     }
 
     /// Decides the destination of a record that the source does not have.
-    fn place_of(&self, record: &Record) -> Place {
-        let Some(source_format) = self.source_format else { return Place::Source };
+    fn place_of(&self, record: &Record) -> Destination {
+        let Some(source_format) = self.source_format else { return Destination::Source };
         let held = source_format.version().kinds.contains(&record.kind);
         // Other formats than the file's cannot list what a compaction keeps.
         let mut lists = record.node.get(Field::Kept).is_some();
@@ -178,15 +178,15 @@ impl Merger<'_> {
         lists |= record.node.get(Field::FirstKept).is_some() && !source_format.version().tree;
         let lists = lists && !self.is_native();
         if record.kind == Kind::Compaction && (!held || lists) {
-            return Place::SummedUp;
+            return Destination::SummedUp;
         }
         let own = record.is_node() || matches!(record.kind, Kind::Session | Kind::Turn);
         match source_format.format.links() && !own {
-            true if held => Place::Nowhere,
-            true => Place::Origin,
+            true if held => Destination::Nowhere,
+            true => Destination::Origin,
             // A notice about the lines of a file means nothing in another format.
-            false if record.kind == Kind::Notice && !self.is_native() => Place::Nowhere,
-            false => Place::Source,
+            false if record.kind == Kind::Notice && !self.is_native() => Destination::Nowhere,
+            false => Destination::Source,
         }
     }
 

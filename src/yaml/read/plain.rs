@@ -79,8 +79,8 @@ pub struct Plain<R> {
     held: VecDeque<Event>,
     fresh: VecDeque<Event>,
     /// Begins of the last entry, and of the one behind it.
-    back: Place,
-    here: Place,
+    back: EntryStart,
+    here: EntryStart,
     /// State at the end of the entry being read.
     next: State,
     ended: bool,
@@ -88,7 +88,7 @@ pub struct Plain<R> {
 
 /// The beginning of an entry.
 #[derive(Debug, Default)]
-struct Place {
+struct EntryStart {
     /// Offset in the window.
     at: usize,
     line: u64,
@@ -106,7 +106,7 @@ pub enum Scanned {
 
 impl<R: Read> Plain<R> {
     pub fn new(reader: R, limits: Limits) -> Self {
-        let start = || Place { line: 1, ..Place::default() };
+        let start = || EntryStart { line: 1, ..EntryStart::default() };
         Self {
             window: Window::new(reader),
             limits,

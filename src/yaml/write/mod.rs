@@ -82,14 +82,14 @@ enum Collection {
 /// An open collection.
 #[derive(Debug)]
 struct Level {
-    next: Place,
+    next: Role,
     /// The indentation around the collection.
     outer: Option<usize>,
 }
 
-/// Place of a node.
+/// Part that a node has in the collection around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Role {
     Root,
     Item,
     Key,
@@ -133,15 +133,15 @@ impl Emitter {
 
     /// Ends the innermost collection; a key left without a value gets an empty one.
     pub fn end(&mut self) -> &mut Self {
-        let place = self.place();
+        let role = self.role();
         if let Some(empty) = self.begun.take() {
-            self.enter(place, true);
+            self.enter(role, true);
             let brackets: &[u8] = if empty == Collection::Mapping { b"{}" } else { b"[]" };
             self.pen.indicator(brackets, true);
             return self;
         }
-        if matches!(place, Place::Value | Place::LongValue) {
-            self.enter(place, true);
+        if matches!(role, Role::Value | Role::LongValue) {
+            self.enter(role, true);
         }
         if let Some(level) = self.open.pop() {
             self.pen.indent = level.outer;
@@ -177,7 +177,7 @@ impl Emitter {
     fn readable(&mut self, text: &[u8]) {
         // A literal block outside of a collection has nothing to be indented from.
         self.open_begun();
-        let one_line = matches!(self.place(), Place::Key | Place::Root);
+        let one_line = matches!(self.role(), Role::Key | Role::Root);
         let spelling = readable::spelling(text, one_line);
         self.enter_scalar(|| is_short(text));
         let outer = self.indent();
@@ -218,36 +218,36 @@ impl Emitter {
     }
 
     /// Returns the place of the next node.
-    fn place(&self) -> Place {
-        self.open.last().map_or(Place::Root, |level| level.next)
+    fn role(&self) -> Role {
+        self.open.last().map_or(Role::Root, |level| level.next)
     }
 
     /// Goes to the place of a scalar; returns whether the scalar is a key in front of its `:`, as
     /// `simple` may allow.
     fn enter_scalar(&mut self, simple: impl FnOnce() -> bool) -> bool {
         self.open_begun();
-        let place = self.place();
-        let key = place == Place::Key && simple();
-        self.enter(place, key);
+        let role = self.role();
+        let key = role == Role::Key && simple();
+        self.enter(role, key);
         key
     }
 
     /// Goes to the place of a node; `simple` is true if it can be a key in front of its `:`.
-    fn enter(&mut self, place: Place, simple: bool) {
-        match place {
-            Place::Root => {}
-            Place::Value => self.pen.indicator(b":", false),
-            Place::Item => self.line(b"-"),
-            Place::LongValue => self.line(b":"),
-            Place::Key if simple => self.pen.new_line(),
-            Place::Key => self.line(b"?"),
+    fn enter(&mut self, role: Role, simple: bool) {
+        match role {
+            Role::Root => {}
+            Role::Value => self.pen.indicator(b":", false),
+            Role::Item => self.line(b"-"),
+            Role::LongValue => self.line(b":"),
+            Role::Key if simple => self.pen.new_line(),
+            Role::Key => self.line(b"?"),
         }
         if let Some(level) = self.open.last_mut() {
-            level.next = match place {
-                Place::Key if simple => Place::Value,
-                Place::Key => Place::LongValue,
-                Place::Value | Place::LongValue => Place::Key,
-                Place::Root | Place::Item => place,
+            level.next = match role {
+                Role::Key if simple => Role::Value,
+                Role::Key => Role::LongValue,
+                Role::Value | Role::LongValue => Role::Key,
+                Role::Root | Role::Item => role,
             };
         }
     }
@@ -270,18 +270,18 @@ impl Emitter {
         let Some(collection) = self.begun.take() else {
             return;
         };
-        let place = self.place();
-        self.enter(place, false);
+        let role = self.role();
+        self.enter(role, false);
         let outer = self.pen.indent;
         // A sequence behind a key is no deeper than the key, as PyYAML has it.
-        let behind_key = !matches!(place, Place::Root | Place::Item) && !self.pen.indention;
+        let behind_key = !matches!(role, Role::Root | Role::Item) && !self.pen.indention;
         let level = collection == Collection::Sequence && behind_key;
         self.pen.indent = Some(match outer {
             None => 0,
             Some(indent) if level => indent,
             Some(indent) => indent + INDENT,
         });
-        let next = if collection == Collection::Mapping { Place::Key } else { Place::Item };
+        let next = if collection == Collection::Mapping { Role::Key } else { Role::Item };
         self.open.push(Level { next, outer });
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// Place of the outputs.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum OutputPlace {
     /// No outputs are written.
     None,
     /// One file, or `-` for standard output.
@@ -21,7 +21,7 @@ pub enum Place {
     InPlace(Backup),
 }
 
-impl Place {
+impl OutputPlace {
     /// Returns what runs that write to this place leave in folders that they walk.
     pub fn written(&self) -> Written {
         match self {
@@ -37,7 +37,7 @@ impl Place {
 }
 
 /// Reports if a file that is changed in place has other hard links, which keep the old contents.
-pub(super) fn report_hard_links(path: &Path, place: &Place, cx: &Cx<'_>) {
+pub(super) fn report_hard_links(path: &Path, place: &OutputPlace, cx: &Cx<'_>) {
     let suffix = place.written().backup;
     let others = other_names(path, suffix.as_deref());
     if others > 0 {
