@@ -166,39 +166,19 @@ impl<'a> Work<'a> {
         let writing = Cx { options: &options, log: cx.log };
         let mut writer = masked::over((to.format.write)(sink, to.version(), &writing)?, cx);
         let (mut count, mut lead) = (0, Some(Vec::new()));
-        let is_foreign = ![self.from.name, to.format.name].contains(&canonical::FORMAT.name)
-            && self.from.name != to.format.name;
-        let shows = is_foreign || cx.options.plain;
+        let shows = self.is_foreign() || cx.options.plain;
         for (number, item) in (0..).zip(first.into_iter().chain(items)) {
             let mut located = item?;
             count += u64::from(!located.value.is_blank());
             if shows {
                 cx.report_outside_images(&located);
             }
-            if located.value.is_node() {
-                self.shape.iter_mut().for_each(|shape| shape.record(&located));
-            }
             let began = located.value.kind == Kind::Session;
             if began {
-                if is_foreign && !cx.options.ignore_origin {
-                    self.report_missing_origin(&located.value);
-                }
-                if self.ahead && self.branch.is_none() {
-                    self.branch = Some(Branch::ahead(&located.value, to, cx));
-                }
-                if self.source.is_none() && self.from.name != to.format.name {
-                    complete(&mut located.value, cx.options);
-                }
-                self.session(&mut located.value);
+                self.begin(&mut located.value);
             }
-            if self.ahead && !self.branch.as_mut().is_some_and(|branch| branch.goes_on(&located)) {
+            if !self.goes_on(&located) {
                 return Ok(None);
-            }
-            if let Some(forks) = &mut self.unforked {
-                forks.record(&located.value);
-                if !forks.nodes.is_empty() {
-                    return Ok(None);
-                }
             }
             if let Some(waiting) = lead.as_mut().filter(|lead| !began && lead.len() < LEAD) {
                 waiting.push((number, located));
@@ -206,61 +186,129 @@ impl<'a> Work<'a> {
             }
             let lead: Vec<_> = lead.take().into_iter().flatten().collect();
             let lead = if began { self.own(lead) } else { lead };
-            let Self { trace, turns, tokens, answers, branch, cx, .. } = self;
-            let mut ready = Vec::new();
-            let mut pass = |number, record| {
-                let item = (number, record);
-                match turns.as_mut() {
-                    Some(turns) => turns.take(item, &mut ready),
-                    None => ready.push(item),
-                }
-                tokens.iter_mut().for_each(|tokens| tokens.take_all(&mut ready));
-                ready.drain(..).try_for_each(|item| {
-                    let on = (&mut *trace, &mut *answers);
-                    give(item, on, writer.as_mut(), cx.log)
-                })
-            };
-            lead.into_iter().try_for_each(|(number, record)| pass(number, record))?;
-            let Some(branch) = branch else {
-                pass(number, located)?;
-                continue;
-            };
-            if !located.value.is_node() {
-                branch.beside(number, located, cx.log).map_or(Ok(()), |own| pass(number, own))?;
-                let (number, before) = if began { branch.before() } else { (0, Vec::new()) };
-                before.into_iter().try_for_each(|located| pass(number, located))?;
-            } else {
-                branch.take(number, located, cx.log);
-                while let Some((number, node)) = branch.ready(cx.log) {
-                    pass(number, node)?;
-                }
-            }
+            lead.into_iter().try_for_each(|item| self.pass(item, writer.as_mut()))?;
+            self.take(number, located, writer.as_mut())?;
         }
         if self.ahead && !self.branch.as_mut().is_some_and(Branch::is_straight) {
             return Ok(None);
         }
-        // An agent that follows the parents of such an entry has no end.
-        let findings = self.shape.take().into_iter().flat_map(|shape| shape.finish().findings());
-        findings.filter(|found| found.code == Code::Cycle).for_each(|found| cx.report(found));
-        let note = self.branch.as_ref().and_then(|branch| branch.note(to));
-        note.into_iter().for_each(|note| cx.report(note));
+        self.report_tree();
         // Without a session the writer reports the missing record.
         lead.into_iter().flatten().try_for_each(|(_, record)| writer.record(&record))?;
+        self.give_rest(writer.as_mut())?;
+        writer.finish()?;
+        Ok(Some(count))
+    }
+
+    /// Whether the session goes from one agent's format to another's.
+    fn is_foreign(&self) -> bool {
+        ![self.from.name, self.to.format.name].contains(&canonical::FORMAT.name)
+            && self.from.name != self.to.format.name
+    }
+
+    /// Begins with the session's record.
+    fn begin(&mut self, session: &mut Record) {
+        if self.is_foreign() && !self.cx.options.ignore_origin {
+            self.report_missing_origin(session);
+        }
+        if self.ahead && self.branch.is_none() {
+            self.branch = Some(Branch::ahead(session, self.to, self.cx));
+        }
+        if self.source.is_none() && self.from.name != self.to.format.name {
+            complete(session, self.cx.options);
+        }
+        self.session(session);
+    }
+
+    /// Looks at a record; returns whether the session can still be what it is assumed to be: one
+    /// straight path, or a tree without forks in answers.
+    fn goes_on(&mut self, located: &Located<Record>) -> bool {
+        if located.value.is_node() {
+            self.shape.iter_mut().for_each(|shape| shape.record(located));
+        }
+        if self.ahead && !self.branch.as_mut().is_some_and(|branch| branch.goes_on(located)) {
+            return false;
+        }
+        self.unforked.as_mut().is_none_or(|forks| {
+            forks.record(&located.value);
+            forks.nodes.is_empty()
+        })
+    }
+
+    /// Takes a record behind the first ones, and passes those of the branch that are ready.
+    fn take(
+        &mut self,
+        number: u32,
+        located: Located<Record>,
+        writer: &mut dyn Writer,
+    ) -> Result<()> {
+        let log = self.cx.log;
+        let Some(branch) = &mut self.branch else { return self.pass((number, located), writer) };
+        if located.value.is_node() {
+            branch.take(number, located, log);
+            while let Some(item) = self.branch.as_mut().and_then(|branch| branch.ready(log)) {
+                self.pass(item, writer)?;
+            }
+            return Ok(());
+        }
+        let began = located.value.kind == Kind::Session;
+        let beside = branch.beside(number, located, log).map(|record| (number, record));
+        let (number, before) = if began { branch.before() } else { (0, Vec::new()) };
+        let before = before.into_iter().map(|record| (number, record));
+        beside.into_iter().chain(before).try_for_each(|item| self.pass(item, writer))
+    }
+
+    /// Passes a record to the writer, or holds it until its turn is in order.
+    fn pass(&mut self, item: Numbered, writer: &mut dyn Writer) -> Result<()> {
+        let mut ready = Vec::new();
+        match &mut self.turns {
+            Some(turns) => turns.take(item, &mut ready),
+            None => ready.push(item),
+        }
+        self.tokens.iter_mut().for_each(|tokens| tokens.take_all(&mut ready));
+        ready.into_iter().try_for_each(|item| self.give(item, writer))
+    }
+
+    /// Gives the writer the records that were held.
+    fn give_rest(&mut self, writer: &mut dyn Writer) -> Result<()> {
         let mut ready = Vec::new();
         let dropped = self.turns.as_mut().map_or(0, |turns| {
             turns.finish(&mut ready);
             turns.dropped()
         });
         self.tokens.iter_mut().for_each(|tokens| tokens.finish(&mut ready));
-        for item in ready {
-            let on = (&mut self.trace, &mut self.answers);
-            give(item, on, writer.as_mut(), cx.log)?;
-        }
-        (0..dropped).for_each(|_| cx.log.count(FieldOutcome::Dropped, "result without a call"));
+        ready.into_iter().try_for_each(|item| self.give(item, writer))?;
+        (0..dropped)
+            .for_each(|_| self.cx.log.count(FieldOutcome::Dropped, "result without a call"));
         let last = self.answers.as_mut().and_then(Answers::finish);
-        last.iter().try_for_each(|record| writer.record(record))?;
-        writer.finish()?;
-        Ok(Some(count))
+        last.iter().try_for_each(|record| writer.record(record))
+    }
+
+    /// Gives the writer a record of this number; of an answer in pieces it gives only the complete
+    /// answer.
+    fn give(&mut self, (number, record): Numbered, writer: &mut dyn Writer) -> Result<()> {
+        let Self { trace, answers, cx, .. } = self;
+        let more = answers.as_ref().is_some_and(|answers| answers.goes_on(&record.value));
+        if more {
+            cx.log.count(FieldOutcome::Dropped, "seam between parts of an answer");
+        }
+        trace.iter_mut().for_each(|trace| trace.passed(number, &record.value, more));
+        match answers {
+            Some(answers) => {
+                let mut ready = answers.take(record).into_iter().flatten();
+                ready.try_for_each(|record| writer.record(&record))
+            }
+            None => writer.record(&record),
+        }
+    }
+
+    /// Reports circles of parents, and what the branch leaves out.
+    fn report_tree(&mut self) {
+        // An agent that follows the parents of such an entry has no end.
+        let findings = self.shape.take().into_iter().flat_map(|shape| shape.finish().findings());
+        findings.filter(|found| found.code == Code::Cycle).for_each(|found| self.cx.report(found));
+        let note = self.branch.as_ref().and_then(|branch| branch.note(self.to));
+        note.into_iter().for_each(|note| self.cx.report(note));
     }
 
     /// Returns the user's first question, if the session goes to another format and has no
@@ -373,26 +421,4 @@ fn read<'a>(
         None => reader,
     };
     Ok(moved(reader, native, cx))
-}
-
-/// Gives the writer a record of this number; of an answer in pieces it gives only the complete
-/// answer.
-fn give(
-    (number, record): (u32, Located<Record>),
-    (trace, answers): (&mut Option<Trace>, &mut Option<Answers>),
-    writer: &mut dyn Writer,
-    log: &Log,
-) -> Result<()> {
-    let more = answers.as_ref().is_some_and(|answers| answers.goes_on(&record.value));
-    if more {
-        log.count(FieldOutcome::Dropped, "seam between parts of an answer");
-    }
-    trace.iter_mut().for_each(|trace| trace.passed(number, &record.value, more));
-    match answers {
-        Some(answers) => {
-            let mut ready = answers.take(record).into_iter().flatten();
-            ready.try_for_each(|record| writer.record(&record))
-        }
-        None => writer.record(&record),
-    }
 }
