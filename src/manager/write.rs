@@ -23,14 +23,7 @@ impl Session {
         let leaf = self.leaf_record(&located.value);
         let added: Vec<_> = std::iter::once(&located).chain(&leaf).collect();
         if let (true, Some(lines)) = (self.version.tree, self.lines_of(&added)?) {
-            match &mut self.files {
-                Some(files) if files.is_new() => {
-                    let all = self.entries.located().chain(added.iter().copied());
-                    files.fill(&written(self.format, self.version, all)?)?;
-                }
-                Some(files) => files.append(&lines)?,
-                None => {}
-            }
+            self.put_lines(&lines, &added)?;
             drop(writing);
             self.entries.push(located);
             leaf.into_iter().for_each(|leaf| self.entries.push(leaf));
@@ -53,24 +46,7 @@ impl Session {
             return Ok(self.leaf().unwrap_or_default());
         }
         self.end = None;
-        let rewritten = match &self.files {
-            Some(files) if !files.is_new() => {
-                let source = source_of(files.main());
-                let opened = Opened::new(&source, ReadOptions::new(None, &reading()), true)?;
-                let opened = opened.ok_or_else(|| self.no_place(&located.value))?;
-                self.rewritten(&mut { opened.input }, &located.value)?
-            }
-            None if self.header().node.get(Field::Source).is_some() => {
-                self.rewritten(&mut self.to_bytes()?.into_parts(), &located.value)?
-            }
-            _ => {
-                let all = self.entries.located().chain(added.iter().copied());
-                Rewritten {
-                    parts: written(self.format, self.version, all)?,
-                    ..Rewritten::default()
-                }
-            }
-        };
+        let rewritten = self.whole(&located.value, &added)?;
         // A list does not contain identifiers: its reader makes them.
         let read = self.read_back(&rewritten.parts)?;
         if !self.continues(&read, &located.value) {
@@ -84,6 +60,42 @@ impl Session {
         drop(writing);
         self.entries = read;
         Ok(self.leaf().unwrap_or_default())
+    }
+
+    /// Appends the lines of new records to the file; a new file gets all records.
+    fn put_lines(&mut self, lines: &[u8], added: &[&Located<Record>]) -> Result<()> {
+        match &mut self.files {
+            Some(files) if files.is_new() => {
+                let all = self.entries.located().chain(added.iter().copied());
+                files.fill(&written(self.format, self.version, all)?)
+            }
+            Some(files) => files.append(lines),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the files of the whole session with a new record; `added` are the record and the one
+    /// that states the leaf, if there is one.
+    ///
+    /// # Errors
+    /// If the format has no place for the record.
+    fn whole(&self, record: &Record, added: &[&Located<Record>]) -> Result<Rewritten> {
+        match &self.files {
+            Some(files) if !files.is_new() => {
+                let source = source_of(files.main());
+                let opened = Opened::new(&source, ReadOptions::new(None, &reading()), true)?;
+                let opened = opened.ok_or_else(|| self.no_place(record))?;
+                self.rewritten(&mut { opened.input }, record)
+            }
+            None if self.header().node.get(Field::Source).is_some() => {
+                self.rewritten(&mut self.to_bytes()?.into_parts(), record)
+            }
+            _ => {
+                let all = self.entries.located().chain(added.iter().copied());
+                let parts = written(self.format, self.version, all)?;
+                Ok(Rewritten { parts, ..Rewritten::default() })
+            }
+        }
     }
 
     /// Reads the files of the session with a further record.
