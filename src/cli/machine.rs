@@ -104,47 +104,12 @@ pub fn one(name: Option<&Path>, among: Among) -> Result<Listed, Stop> {
     let mut cache = cache();
     let shown = || printable(&name.unwrap_or(Path::new("")).to_string_lossy());
     let found = match name {
-        Some(path) if path.symlink_metadata().is_ok() => {
-            let (mut found, errors) =
-                survey(&[SessionPlace::named(path.to_owned())], &|_| true, &mut cache);
-            found.sort_by_key(|one| std::cmp::Reverse(one.updated));
-            match (found.len(), errors.first()) {
-                (0, Some((_, error))) => {
-                    return Err(Stop::usage(format!("{}: {}", shown(), error.message())));
-                }
-                (0, None) => return Err(Stop::usage(format!("{}: no session", shown()))),
-                (1, _) => found.pop().map_or(Search::Nothing, |one| Search::One(Box::new(one))),
-                _ => Search::Several(found),
-            }
-        }
-        Some(path) => {
-            let name = path.to_str().filter(|name| could_name(name));
-            match name {
-                Some(name) => find(name, &folders(only)?, &mut cache),
-                None => Search::Nothing,
-            }
-        }
-        None => {
-            let here = std::env::current_dir().unwrap_or_default();
-            let heres = [here.canonicalize().unwrap_or_else(|_| here.clone()), here];
-            let all = survey(&folders(only)?, &|_| true, &mut cache).0;
-            let chosen = match interactive && pick::has_terminal() {
-                true => {
-                    let _ = cache.save();
-                    pick::session(all, &heres)?
-                }
-                false => {
-                    let own = all.into_iter().filter(|one| one.is_in(&heres));
-                    own.max_by_key(|one| one.updated)
-                }
-            };
-            let Some(chosen) = chosen else {
-                let message = "there is no session of the current folder; name one, such as \
-                               `latest`, or look with `copyist list`";
-                return Err(Stop::usage(message));
-            };
-            Search::One(Box::new(chosen))
-        }
+        Some(path) if path.symlink_metadata().is_ok() => within(path, &mut cache)?,
+        Some(path) => match path.to_str().filter(|name| could_name(name)) {
+            Some(name) => find(name, &folders(only)?, &mut cache),
+            None => Search::Nothing,
+        },
+        None => Search::One(Box::new(of_folder(only, interactive, &mut cache)?)),
     };
     // Without the cache the next search takes longer.
     let _ = cache.save();
@@ -165,6 +130,50 @@ pub fn one(name: Option<&Path>, among: Among) -> Result<Listed, Stop> {
         }
         Search::Nothing => Err(nothing(&shown())),
     }
+}
+
+/// Finds the sessions in a file or folder.
+fn within(path: &Path, cache: &mut Cache) -> Result<Search, Stop> {
+    let (mut found, errors) = survey(&[SessionPlace::named(path.to_owned())], &|_| true, cache);
+    found.sort_by_key(|one| std::cmp::Reverse(one.updated));
+    let none = |why: &str| {
+        let path = printable(&path.to_string_lossy());
+        Err(Stop::usage(format!("{path}: {why}")))
+    };
+    match (found.len(), errors.first()) {
+        (0, Some((_, error))) => none(error.message()),
+        (0, None) => none("no session"),
+        (1, _) => Ok(found.pop().map_or(Search::Nothing, |one| Search::One(Box::new(one)))),
+        _ => Ok(Search::Several(found)),
+    }
+}
+
+/// Returns the session that the user chooses at the terminal, else the session of the current folder
+/// with the newest message.
+fn of_folder(
+    only: Option<&'static Format>,
+    interactive: bool,
+    cache: &mut Cache,
+) -> Result<Listed, Stop> {
+    let here = std::env::current_dir().unwrap_or_default();
+    let heres = [here.canonicalize().unwrap_or_else(|_| here.clone()), here];
+    let all = survey(&folders(only)?, &|_| true, cache).0;
+    let chosen = match interactive && pick::has_terminal() {
+        true => {
+            let _ = cache.save();
+            pick::session(all, &heres)?
+        }
+        false => {
+            let own = all.into_iter().filter(|one| one.is_in(&heres));
+            own.max_by_key(|one| one.updated)
+        }
+    };
+    chosen.ok_or_else(|| {
+        Stop::usage(
+            "there is no session of the current folder; name one, such as `latest`, or look with \
+             `copyist list`",
+        )
+    })
 }
 
 /// Returns the error for an argument that is neither a file nor a session.

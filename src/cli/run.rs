@@ -57,14 +57,7 @@ pub fn run_accountably(
     let planned = planned(task, &jobs, account);
     let mut reporter =
         Reporter::new(telling, &progress, data_on_stdout, task.policy.dry, task.fail_on);
-    reporter.show.migrates =
-        matches!(task.action, Action::Migrate(_)) && task.repair_first.is_none();
-    if let Action::Repair(mending) = &task.action {
-        reporter.show.repairs = true;
-        if mending.wanted.salvage {
-            reporter.show.is_followed(Code::TornRecord);
-        }
-    }
+    adapt(&mut reporter.show, task);
     reporter.report_unlisted(errors, skipped);
     let interrupt = interrupt(task, inputs, data_on_stdout)?;
     interrupt.end_if_blocked(&task.meter).map_err(Stop::no_threads)?;
@@ -91,12 +84,7 @@ pub fn run_accountably(
     if !closed {
         show.end(ended.is_none());
         show.summary(&summary, started.elapsed());
-        if let (Action::Convert(_), [(output, format)]) = (&task.action, made.as_slice()) {
-            show.place(output, machine::resume_at(Path::new(output), format)?.as_deref());
-        }
-        if let Some(written) = list(task, &views)?.or_else(|| alone(&views)) {
-            show.place(&written.to_string_lossy(), None);
-        }
+        show_outputs(&show, task, &made, &views)?;
     }
     match ended {
         Some((_, why)) => show.ended(why, skipped, account.is_some()),
@@ -111,6 +99,33 @@ pub fn run_accountably(
         write_report(path, &RunReport { copyist, command, exit, summary: &summary, inputs })?;
     }
     Ok(exit)
+}
+
+/// Adapts what is shown to the operation.
+fn adapt(show: &mut Show, task: &Task) {
+    show.migrates = matches!(task.action, Action::Migrate(_)) && task.repair_first.is_none();
+    if let Action::Repair(mending) = &task.action {
+        show.repairs = true;
+        if mending.wanted.salvage {
+            show.is_followed(Code::TornRecord);
+        }
+    }
+}
+
+/// Prints where the only output of a conversion is, or the list of the views of a run.
+fn show_outputs(
+    show: &Show,
+    task: &Task,
+    made: &[(String, &'static Format)],
+    views: &[PathBuf],
+) -> Result<(), Stop> {
+    if let (Action::Convert(_), [(output, format)]) = (&task.action, made) {
+        show.place(output, machine::resume_at(Path::new(output), format)?.as_deref());
+    }
+    if let Some(written) = list(task, views)?.or_else(|| alone(views)) {
+        show.place(&written.to_string_lossy(), None);
+    }
+    Ok(())
 }
 
 /// Writes the list of the views of a run, if their form has one; returns its path.
