@@ -2,7 +2,7 @@
 
 use super::plan::{Items, Level, Piece, plan};
 use crate::ids::fingerprint;
-use crate::json::{Cursor, Json, Span};
+use crate::json::{Json, Span};
 use bytes::Bytes;
 use std::collections::HashMap;
 
@@ -295,20 +295,13 @@ pub fn hash(json: &Json) -> u64 {
 /// Returns a text that is one value, perhaps with white space around it, with the changes that lead
 /// from `before` to `after`; `None` if one of the three is anything else.
 pub fn merged_text(source: &Bytes, before: &Bytes, after: &Bytes) -> Option<Vec<u8>> {
-    let (own, old, new) = (parsed(source)?, parsed(before)?, parsed(after)?);
+    let read = |text| Json::read(text).ok();
+    let (own, old, new) = (read(source)?, read(before)?, read(after)?);
     let start = own.as_bytes().as_ptr().addr() - source.as_ptr().addr();
     let end = start + own.as_bytes().len();
     let around = |range| source.get(range).unwrap_or_default();
     let merged = merged(&own, &old, &new);
     Some([around(0..start), merged.as_bytes(), around(end..source.len())].concat())
-}
-
-/// Parses a text that is one value, perhaps with white space around it.
-pub fn parsed(text: &Bytes) -> Option<Json> {
-    let mut cursor = Cursor::new(text);
-    let span = cursor.skip_value().ok()?;
-    cursor.end().ok()?;
-    Some(Json::checked(text.slice(span.start..span.end)))
 }
 
 /// Names of members by which a value is recognized though it was edited. Members of the objects in

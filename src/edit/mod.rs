@@ -11,6 +11,7 @@ pub mod yaml;
 
 use crate::error::{Error, Result};
 use crate::format::{Format, Parts, Sink};
+use crate::json::Json;
 use crate::lines::Lines;
 use crate::parts::room::{Part, Room};
 use crate::stage::Staged;
@@ -132,12 +133,12 @@ fn is_one_value(parts: &mut dyn Parts, name: &str, limit: usize) -> Result<bool>
     lines.skip_bom()?;
     let first = lines.next_owned()?.map(|line| line.bytes).unwrap_or_default();
     let text = first.trim_ascii();
-    Ok(text.starts_with(b"{") && json::parsed(&first).is_none() && is_json(parts, name)?)
+    Ok(text.starts_with(b"{") && Json::read(&first).is_err() && is_json(parts, name)?)
 }
 
 /// Whether a part is one JSON value.
 fn is_json(parts: &mut dyn Parts, name: &str) -> Result<bool> {
-    Ok(json::parsed(&contents(parts, name)?).is_some())
+    Ok(Json::read(&contents(parts, name)?).is_ok())
 }
 
 /// Writes a part that is one JSON value with the changes that lead from `before` to `after`.

@@ -21,12 +21,11 @@ use std::fmt;
 pub struct Json(Bytes);
 
 impl Json {
-    /// Checks that a text, which is UTF-8, is one JSON value, and returns the value, which shares its
-    /// bytes.
+    /// Reads a text, which is UTF-8, as one JSON value; the value shares its bytes.
     ///
     /// # Errors
     /// If it is anything else.
-    pub fn check(text: &Bytes) -> Result<Self, Fault> {
+    pub fn read(text: &Bytes) -> Result<Self, Fault> {
         let mut cursor = Cursor::new(text);
         let Span { start, end } = cursor.skip_value()?;
         cursor.end()?;

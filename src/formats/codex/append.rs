@@ -46,7 +46,7 @@ impl Appender for Rollout {
         self.foreign.add(record, &log, &mut |line| lines.push(Bytes::copy_from_slice(line)));
         let mut added = Vec::new();
         for line in lines {
-            let value = Json::check(&line)
+            let value = Json::read(&line)
                 .map_err(|fault| Error::json(fault, &line, Position::default()))?;
             let read = line::read(&value, self.bare);
             added.push(self.linked(read));

@@ -52,7 +52,7 @@ impl Base {
             let OwnedLine { bytes, .. } = kept;
             // Codex passes over what it cannot parse.
             let text = std::str::from_utf8(&bytes).is_ok();
-            let Some(line) = Json::check(&bytes).ok().filter(|_| text) else { continue };
+            let Some(line) = Json::read(&bytes).ok().filter(|_| text) else { continue };
             let number = line.member("ordinal").and_then(|number| number.float());
             if is_meta(&line) || number.is_some_and(|number| number < self.end) {
                 return Ok(Some(line));

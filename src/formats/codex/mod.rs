@@ -181,7 +181,7 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     let called = Head::is_called(head.name, FORMAT.extensions);
     let mut clean = true;
     for (i, bytes) in head.lines().take(SNIFFED).enumerate() {
-        let line = Json::check(&Bytes::copy_from_slice(bytes.trim_ascii()));
+        let line = Json::read(&Bytes::copy_from_slice(bytes.trim_ascii()));
         let object = line.ok().filter(|_| std::str::from_utf8(bytes).is_ok());
         let found = object.as_ref().and_then(what);
         if let Some((first, version)) = found {

@@ -91,7 +91,7 @@ impl Parsed {
             return Ok(None);
         }
         utf8(&frame.line())?;
-        let value = Json::check(&frame.bytes);
+        let value = Json::read(&frame.bytes);
         let value = value.map_err(|fault| Error::json(fault, &frame.bytes, frame.at))?;
         let is_object = value.as_bytes().starts_with(b"{");
         let record = is_object.then(|| super::line::read(&value, false));

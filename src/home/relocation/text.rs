@@ -46,7 +46,7 @@ impl<'p> Paths<'p> {
     /// moved.
     pub fn copy(&self, text: &Bytes, to: &mut dyn Write) -> io::Result<u64> {
         let (mut edits, mut at) = (Vec::new(), 0);
-        if let Ok(value) = Json::check(text) {
+        if let Ok(value) = Json::read(text) {
             self.look(&value, &value, Meaning::Plain, 0, &mut edits);
             let start = value.as_bytes().as_ptr().addr().saturating_sub(text.as_ptr().addr());
             for (span, new) in &edits {

@@ -46,7 +46,7 @@ fn recognise(object: &[u8]) -> bool {
 fn object_of(bytes: &[u8]) -> Option<Json> {
     let bytes = Bytes::copy_from_slice(bytes.trim_ascii());
     std::str::from_utf8(&bytes).ok()?;
-    Json::check(&bytes).ok().filter(|value| value.as_bytes().starts_with(b"{"))
+    Json::read(&bytes).ok().filter(|value| value.as_bytes().starts_with(b"{"))
 }
 
 /// Returns the complete members of a torn line, if they make a line with content: an item
