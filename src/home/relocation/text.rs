@@ -2,7 +2,7 @@
 
 use crate::convert::moved_path;
 use crate::format::{Format, List, Map};
-use crate::json::{Cursor, Json, Span, text};
+use crate::json::{Json, Span, text};
 use bytes::Bytes;
 use std::io::{self, BufRead, Write};
 
