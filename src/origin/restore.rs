@@ -10,7 +10,7 @@ use super::guard;
 use super::keep::Digesting;
 use super::matching::branches::{self, Abandoned};
 use super::matching::call_names::CallNames;
-use super::matching::compactions;
+use super::matching::compactions::{self, Summed};
 use super::matching::outcomes::{aligned, match_turns, renumbered};
 use super::matching::parent_links::ParentLinks;
 use super::matching::rewritten_history::RewrittenHistory;
@@ -421,6 +421,21 @@ fn merged(
         return Ok(None);
     }
     let merged = stream.parts()?;
+    check_shown(&mut stream, now, &summed, sink, cx)?;
+    Ok(Some(merged))
+}
+
+/// Checks that a merged stream shows to a model what the file shows.
+///
+/// # Errors
+/// If it shows anything else, or cannot be read.
+fn check_shown(
+    stream: &mut RecordStore,
+    now: &mut FileRecords,
+    summed: &Summed,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<()> {
     let mut shown = match summed.replacements.is_empty() {
         true => now.store.parts()?,
         false => now.store.replaced(RecordStore::new(sink.spool()?), &|number, _| {
@@ -439,5 +454,5 @@ fn merged(
         let differs = guard::differing((format, &mut says), (format, &mut shown), cx);
         return Err(rejected(&differs.map_or(why.to_owned(), |it| format!("{why}: {it}"))));
     }
-    Ok(Some(merged))
+    Ok(())
 }

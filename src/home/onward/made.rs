@@ -121,9 +121,41 @@ impl Made<'_> {
             }
             Err(error) => return Err(error),
         };
-        let (own, their) = (stem_of(self.job, &out), stem(&other.main));
+        let (mut writes, after) = match self.additions(&out, other, sides)? {
+            Ok(additions) => additions,
+            Err(why) => return Ok(Err(why)),
+        };
+        let fresh = self.work.join("fresh.origin");
+        let (mine, then) = ((self.job, None), (&named(&after), Some(to)));
+        let (source, target) = if other.is_original { (then, mine) } else { (mine, then) };
+        self.refresh(&fresh, source, target)?;
+        writes.push(Write::Replace { from: fresh, to: other.origin.clone() });
+        let mut summary = summary_at(&after, other.format);
+        summary.project = summary.project.or_else(|| session.summary.project.clone());
+        Ok(Ok(Onward {
+            way: Way::Added,
+            path: other.main.clone(),
+            summary,
+            added: sides.own,
+            note: None,
+            report: Some(report),
+            writes: Writes::of(writes),
+            job: named(&after),
+        }))
+    }
+
+    /// Returns the writes by which the other agent's files get what is new in the converted ones below
+    /// `out`, and a copy of the main file as it is then. `Err` inside is the reason why that is not
+    /// possible.
+    fn additions(
+        &self,
+        out: &Path,
+        other: &Other,
+        sides: &Sides,
+    ) -> Result<std::result::Result<(Vec<Write>, PathBuf), String>> {
+        let (own, their) = (stem_of(self.job, out), stem(&other.main));
         let (mut writes, mut after) = (Vec::new(), None);
-        for file in files(&out).iter().filter(|file| !is_origin(file)) {
+        for file in files(out).iter().filter(|file| !is_origin(file)) {
             let Some(rest) =
                 file.to_string_lossy().strip_prefix(&*own.to_string_lossy()).map(str::to_owned)
             else {
@@ -147,26 +179,8 @@ impl Made<'_> {
                 writes.push(Write::Grow { from: file.clone(), skip, to, size });
             }
         }
-        let Some(after) = after else {
-            return Ok(Err("the conversion gave no file, so this is a session of its own".into()));
-        };
-        let fresh = self.work.join("fresh.origin");
-        let (mine, then) = ((self.job, None), (&named(&after), Some(to)));
-        let (source, target) = if other.is_original { (then, mine) } else { (mine, then) };
-        self.refresh(&fresh, source, target)?;
-        writes.push(Write::Replace { from: fresh, to: other.origin.clone() });
-        let mut summary = summary_at(&after, other.format);
-        summary.project = summary.project.or_else(|| session.summary.project.clone());
-        Ok(Ok(Onward {
-            way: Way::Added,
-            path: other.main.clone(),
-            summary,
-            added: sides.own,
-            note: None,
-            report: Some(report),
-            writes: Writes::of(writes),
-            job: named(&after),
-        }))
+        let none = "the conversion gave no file, so this is a session of its own";
+        Ok(after.map(|after| (writes, after)).ok_or_else(|| none.to_owned()))
     }
 
     /// Returns the position in `file` behind which its bytes are new for the file at `to`; `None` if

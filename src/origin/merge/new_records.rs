@@ -45,67 +45,58 @@ impl Merger<'_> {
     pub(super) fn flush(&mut self, end: u32) -> Result<()> {
         while let Some(entry) = self.added.first_entry().filter(|entry| *entry.key() < end) {
             let (number, known) = entry.remove_entry();
-            let mut fresh = known.is_none();
-            let mut record = match known {
-                Some(record) => record,
-                None => self.now.record(number)?,
-            };
-            self.strip(&mut record);
-            if let Some(renamed) = self.renaming(&record) {
-                (record, fresh) = (renamed, true);
+            self.put_new(number, known)?;
+        }
+        let last = self.whole.as_mut().and_then(Answers::finish);
+        last.map_or(Ok(()), |last| self.take_in(last))?;
+        self.settle()
+    }
+
+    /// Puts a new record in its place: a record of the file, or the one that is `known` instead of
+    /// it.
+    fn put_new(&mut self, number: u32, known: Option<Record>) -> Result<()> {
+        let mut fresh = known.is_none();
+        let mut record = match known {
+            Some(record) => record,
+            None => self.now.record(number)?,
+        };
+        self.strip(&mut record);
+        if let Some(renamed) = self.renaming(&record) {
+            (record, fresh) = (renamed, true);
+        }
+        if is_nothing(&mut record) {
+            return Ok(());
+        }
+        self.take_back(number)?;
+        if fresh && let Some(title) = self.title(&record) {
+            self.report(Code::OriginAdded, "the name of the session is new", Some(number));
+            return self.put_for(&record, title);
+        }
+        if fresh && let Some(name) = self.addition(&record) {
+            self.models.note_file(&record);
+            self.leave_out(&record, number, name);
+            return Ok(());
+        }
+        let destination = self.destination_of(&record);
+        if fresh {
+            self.begin_new(&mut record, number, &destination);
+        }
+        match destination {
+            Destination::SummedUp => self.leave(&record, number),
+            // Values that the file's agent computes are computed again.
+            Destination::Origin if !fresh => {}
+            Destination::Nowhere => {
+                self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
+                let message =
+                    format!("{} has no place in the session's own format", record.description());
+                self.again(Code::Dropped, message);
             }
-            if is_nothing(&mut record) {
-                continue;
-            }
-            self.take_back(number)?;
-            if fresh && let Some(title) = self.title(&record) {
-                self.report(Code::OriginAdded, "the name of the session is new", Some(number));
-                self.put_for(&record, title)?;
-                continue;
-            }
-            if fresh && let Some(name) = self.addition(&record) {
-                self.models.note_file(&record);
-                self.leave_out(&record, number, name);
-                continue;
-            }
-            let place = self.place_of(&record);
-            if fresh {
-                self.models.note_file(&record);
-                self.take_over(&mut record);
-                if !matches!(place, Destination::Origin | Destination::Nowhere) {
-                    let message = format!("{} is new", record.description());
-                    self.report(Code::OriginAdded, &message, Some(number));
-                }
-                // The source's agent restores none of these records.
-                [Field::Synthesized, Field::Derived]
-                    .iter()
-                    .for_each(|f| drop(record.node.take(*f)));
-            }
-            match place {
-                Destination::SummedUp => {
-                    self.leave(&record, number);
-                    continue;
-                }
-                // Values that the file's agent computes are computed again.
-                Destination::Origin if !fresh => continue,
-                Destination::Nowhere => {
-                    self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
-                    let message = format!(
-                        "{} has no place in the session's own format",
-                        record.description()
-                    );
-                    self.again(Code::Dropped, message);
-                    continue;
-                }
-                Destination::Origin | Destination::Source => {}
-            }
-            if fresh && record.kind == Kind::Turn {
+            Destination::Origin | Destination::Source if fresh && record.kind == Kind::Turn => {
                 let turn = self.turn(&record, number);
                 self.new_turns.keep(turn, record);
                 self.changed = true;
-                continue;
             }
-            match self.plain(record) {
+            Destination::Origin | Destination::Source => match self.plain(record) {
                 Ok(record) => self.take_whole(record, number)?,
                 Err(what) => {
                     self.cx.log.count(FieldOutcome::Dropped, "message that is not sent");
@@ -113,11 +104,21 @@ impl Merger<'_> {
                         format!("{what} is not sent, and has no place in the source format");
                     self.report(Code::Dropped, &message, Some(number));
                 }
-            }
+            },
         }
-        let last = self.whole.as_mut().and_then(Answers::finish);
-        last.map_or(Ok(()), |last| self.take_in(last))?;
-        self.settle()
+        Ok(())
+    }
+
+    /// Notes and reports a record that only the file has, and makes it one of the source's.
+    fn begin_new(&mut self, record: &mut Record, number: u32, destination: &Destination) {
+        self.models.note_file(record);
+        self.take_over(record);
+        if !matches!(destination, Destination::Origin | Destination::Nowhere) {
+            let message = format!("{} is new", record.description());
+            self.report(Code::OriginAdded, &message, Some(number));
+        }
+        // The source's agent restores none of these records.
+        [Field::Synthesized, Field::Derived].iter().for_each(|f| drop(record.node.take(*f)));
     }
 
     /// Adds a new record. The parts of an answer are joined where the source format has whole
@@ -169,7 +170,7 @@ impl Merger<'_> {
     }
 
     /// Decides the destination of a record that the source does not have.
-    fn place_of(&self, record: &Record) -> Destination {
+    fn destination_of(&self, record: &Record) -> Destination {
         let Some(source_format) = self.source_format else { return Destination::Source };
         let held = source_format.version().kinds.contains(&record.kind);
         // Other formats than the file's cannot list what a compaction keeps.
