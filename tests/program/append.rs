@@ -39,14 +39,16 @@ fn copied(path: &Path, dir: &Dir) -> String {
     file
 }
 
-fn transcripts() -> Vec<PathBuf> {
+/// Transcripts of our own, and every `step`-th of the corpus.
+fn transcripts(step: usize) -> Vec<PathBuf> {
     let mut paths = inputs_below(&testdata().join("claude-code"));
     if let Some(corpus) = corpus("messages appended to transcripts") {
         let below = all_files(&corpus.join("claude-code/generated")).into_iter();
-        paths.extend(below.filter(|path| {
+        let sessions = below.filter(|path| {
             path.extension().is_some_and(|ending| ending == "jsonl")
                 && !path.components().any(|folder| folder.as_os_str() == "subagents")
-        }));
+        });
+        paths.extend(sessions.step_by(step));
     }
     paths
 }
@@ -60,9 +62,20 @@ fn verdict(dir: &Dir, file: &str) -> (i32, Value) {
 
 #[test]
 fn a_message_behind_a_transcript_is_its_leaf_and_in_its_context() {
+    append_behind(5);
+}
+
+#[test]
+#[ignore = "a minute: every transcript of the corpus"]
+fn transcripts_in_full() {
+    append_behind(1);
+}
+
+/// Appends two messages to each of [these transcripts](transcripts).
+fn append_behind(step: usize) {
     let texts = ["The first message behind it.", "The second message behind it."];
     let mut appended = 0;
-    for path in transcripts() {
+    for path in transcripts(step) {
         let dir = Dir::in_memory();
         let file = copied(&path, &dir);
         let before = (read(&dir.path(&file)), verdict(&dir, &file));

@@ -51,12 +51,10 @@ fn inputs() -> Vec<(PathBuf, &'static Format, Vec<u8>)> {
     all.filter(|path| path.to_string_lossy().contains(&only)).filter_map(input).collect()
 }
 
-/// Larger files are cut at so many places.
-const PLACES: usize = 2000;
-
-/// The places at which a session is cut, and what is left of it.
-fn some_cuts(source: &[u8]) -> Vec<(usize, Vec<u8>)> {
-    if source.len() <= 8000 {
+/// The places at which a session is cut, and what is left of it: every byte of a session with at
+/// most four times as many as `places`, else as many places as that.
+fn some_cuts(source: &[u8], places: usize) -> Vec<(usize, Vec<u8>)> {
+    if source.len() <= 4 * places {
         return cuts(source).collect();
     }
     let mut random = Random(source.len() as u64);
@@ -68,13 +66,24 @@ fn some_cuts(source: &[u8]) -> Vec<(usize, Vec<u8>)> {
         torn[part].1.truncate(place);
         (place, several(torn))
     };
-    (0..PLACES).map(cut).collect()
+    (0..places).map(cut).collect()
 }
 
 #[test]
 fn a_file_cut_at_any_byte_gives_back_all_that_is_whole() {
+    cut_all(150);
+}
+
+#[test]
+#[ignore = "a minute: every byte"]
+fn files_cut_in_full() {
+    cut_all(2000);
+}
+
+/// Repairs every file, cut at [some places](some_cuts).
+fn cut_all(places: usize) {
     for (path, format, source) in inputs() {
-        for (n, (end, torn)) in some_cuts(&source).into_iter().enumerate() {
+        for (n, (end, torn)) in some_cuts(&source, places).into_iter().enumerate() {
             let what = format!("{} cut at {end}", path.display());
             let done = holds(format, &torn, &RepairOptions::default(), &what);
             if n % 16 == 0 {
@@ -89,15 +98,22 @@ fn a_file_cut_at_any_byte_gives_back_all_that_is_whole() {
     }
 }
 
-/// How many damages each file gets; more are asked for by `COPYIST_SEEDS`.
-fn seeds() -> u64 {
-    std::env::var("COPYIST_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(40)
+#[test]
+fn any_damage_leaves_all_that_is_whole() {
+    damage_all(12);
 }
 
 #[test]
-fn any_damage_leaves_all_that_is_whole() {
+#[ignore = "a minute: 60 damages of each file, or as many as COPYIST_SEEDS"]
+fn files_damaged_in_full() {
+    let seeds = std::env::var("COPYIST_SEEDS").ok().and_then(|n| n.parse().ok());
+    damage_all(seeds.unwrap_or(60));
+}
+
+/// Damages every file in so many ways, and repairs it.
+fn damage_all(seeds: u64) {
     for (path, format, source) in inputs() {
-        for seed in 0..seeds() {
+        for seed in 0..seeds {
             let mut random = Random(seed * 7919 + source.len() as u64);
             let mut parts = files_of(&source);
             let mut what = format!("{} seed {seed}", path.display());

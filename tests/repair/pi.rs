@@ -312,10 +312,21 @@ fn what_a_repair_takes_away_is_missed_by_nothing_that_stays() {
 
 #[test]
 fn trees_of_any_shape_are_repaired_at_once() {
+    drawn(3000);
+}
+
+#[test]
+#[ignore = "a minute: 20,000 trees"]
+fn trees_in_full() {
+    drawn(20_000);
+}
+
+/// Repairs so many trees.
+fn drawn(trees: usize) {
     let mut random = Random(7);
     let empty =
         r#""message":{"role":"assistant","content":[],"usage":{"cost":{}},"stopReason":"stop"}"#;
-    for n in 0..12_000 {
+    for n in 0..trees {
         let entry = |id: usize, random: &mut Random| {
             let own = id.to_string();
             let parent = match random.below(4) {

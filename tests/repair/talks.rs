@@ -193,6 +193,17 @@ fn a_models_interface_takes_what_is_resumable() {
 
 #[test]
 fn conversations_of_any_shape_are_repaired_at_once() {
+    drawn(500);
+}
+
+#[test]
+#[ignore = "a minute: 5,000 conversations"]
+fn conversations_in_full() {
+    drawn(5000);
+}
+
+/// Repairs so many conversations.
+fn drawn(conversations: usize) {
     let mut random = Random(5);
     let message = |random: &mut Random| match random.below(8) {
         0 => user("On."),
@@ -201,7 +212,7 @@ fn conversations_of_any_shape_are_repaired_at_once() {
         3 | 4 => calls(&["a", "b"][..=random.below(2)]),
         _ => result(["a", "b", "x"][random.below(3)], "1"),
     };
-    for n in 0..2000 {
+    for n in 0..conversations {
         let mut said = vec![user("Go.")];
         said.extend((0..1 + random.below(7)).map(|_| message(&mut random)));
         for (kind, file) in (1..).zip(files(&said)) {

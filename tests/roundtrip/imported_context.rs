@@ -36,7 +36,7 @@ fn excluded_messages_of_any_format_are_not_sent() {
         ];
         let lines: String = stream.iter().map(|record| format!("{record}\n")).collect();
         for to in targets() {
-            let dir = Dir::new();
+            let dir = Dir::in_memory();
             dir.write("s.copyist.jsonl", lines.as_bytes());
             let says = ["user: q", "assistant: yes"];
             assert_eq!(told(&dir, "s.copyist.jsonl"), says, "{source}");
