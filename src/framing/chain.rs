@@ -29,10 +29,9 @@ impl Chain {
         id
     }
 
-    /// Links a message, which has an identifier or gets one, to the one before it.
+    /// Gives a message an identifier, and links it to the one before it.
     pub fn link(&mut self, node: &mut Node) {
-        let own = node.json(Field::Id).cloned();
-        let id = own.unwrap_or_else(|| self.name(node));
+        let id = self.name(node);
         let before = self.last.replace(id);
         node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
     }
