@@ -53,8 +53,9 @@ struct RunRemains {
     /// Identifier of the question, and whether the question was deleted.
     question: Option<Json>,
     question_deleted: bool,
-    /// Whether any message that the file showed is left.
+    /// Whether any message that the file showed is left, and whether any was deleted.
     has_messages: bool,
+    lost_messages: bool,
 }
 
 /// Numbers of tool outputs.
@@ -107,6 +108,7 @@ impl Deletions {
         }
         if let Some(run) = self.run_remains.last_mut() {
             run.has_messages |= !gone;
+            run.lost_messages |= gone;
             run.question_deleted |= gone && id.is_some() && run.question == id;
         }
         self.shorter = gone;
@@ -149,7 +151,7 @@ impl Deletions {
         let header = record.kind == Kind::Run && record.node.is(Field::Layout, "header");
         self.begun_runs += usize::from(header);
         let begins = header || record.kind == Kind::Response || self.begins_with_deleted(record);
-        self.begun |= begins && self.is_behind();
+        self.begun |= begins && self.is_behind() && !self.is_of_whole_run();
         let goes = match record.kind {
             Kind::Turn => {
                 self.turns_seen += 1;
@@ -214,8 +216,17 @@ impl Deletions {
     /// Whether the question of the current run was deleted, and no message of the run that the file
     /// showed is left: its other records belong to nothing else.
     fn is_of_deleted_run(&self) -> bool {
-        let run = self.begun_runs.checked_sub(1).and_then(|run| self.run_remains.get(run));
-        run.is_some_and(|run| run.question_deleted && !run.has_messages)
+        self.current_run().is_some_and(|run| run.question_deleted && !run.has_messages)
+    }
+
+    /// Whether the current run lost no message: its records behind the last message that is left
+    /// belong to that message or to earlier ones.
+    fn is_of_whole_run(&self) -> bool {
+        self.current_run().is_some_and(|run| !run.lost_messages)
+    }
+
+    fn current_run(&self) -> Option<&RunRemains> {
+        self.begun_runs.checked_sub(1).and_then(|run| self.run_remains.get(run))
     }
 
     /// Removes references to deleted messages from a record. `above` returns the message itself, or
