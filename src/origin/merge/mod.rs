@@ -348,7 +348,8 @@ impl<'n> Merger<'n> {
     }
 
     fn lost(&mut self, kind: &str) -> Result<()> {
-        self.again(Code::OriginDeleted, format!("a {kind} was deleted"));
+        let article = if kind.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+        self.again(Code::OriginDeleted, format!("{article} {kind} was deleted"));
         self.changed = true;
         Ok(())
     }
