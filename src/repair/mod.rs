@@ -10,6 +10,7 @@
 
 mod draft;
 mod mark;
+mod pairing;
 mod pieces;
 mod plain;
 mod quarantine;
@@ -19,13 +20,13 @@ mod waiting;
 mod walk;
 
 pub use mark::{Fixes, mark};
+pub use pairing::{Added, Pairing, Rules};
 pub(crate) use pieces::whole;
 pub use plain::{PlainLines, repair_lines};
 pub use quarantine::QUARANTINE;
 pub(crate) use spread::EFFORT;
 pub use spread::literal_backslashes;
 pub use twice::Twice;
-pub use waiting::Waiting;
 pub use walk::Walk;
 
 use crate::diagnostic::{Code, Diagnostic, Log, Severity};

@@ -235,19 +235,20 @@ fn returned(text: &str) -> Value {
 const ANTHROPIC: (&str, &str) = ("anthropic-messages", "anthropic");
 const KIMI: (&str, &str) = ("openai-completions", "moonshot");
 
+fn bash() -> Value {
+    json!({"type": "toolCall", "id": "functions.bash:0", "name": "bash",
+        "arguments": {"command": "ls"}})
+}
+
 /// A session whose two calls have one identifier, and that continues with this model.
 fn counted_anew(last: (&str, &str)) -> String {
-    let call = || {
-        json!({"type": "toolCall", "id": "functions.bash:0", "name": "bash",
-            "arguments": {"command": "ls"}})
-    };
     let said = json!({"type": "text", "text": "Two."});
     session(&[
         asked("Reef?"),
-        answered(call(), KIMI),
+        answered(bash(), KIMI),
         returned("one"),
         asked("Again"),
-        answered(call(), KIMI),
+        answered(bash(), KIMI),
         returned("two"),
         answered(said, last),
     ])
@@ -262,6 +263,21 @@ fn pi_identifiers_that_occur_twice_are_renamed_with_their_results() {
     for member in [r#""id":"functions.bash:0_2""#, r#""toolCallId":"functions.bash:0_2""#] {
         assert_eq!(text.matches(member).count(), 1, "{member}: {text}");
     }
+    // A late result goes to the call with the new identifier.
+    let late = session(&[
+        asked("Reef?"),
+        answered(bash(), KIMI),
+        returned("one"),
+        answered(bash(), KIMI),
+        asked("Again"),
+        returned("two"),
+        answered(json!({"type": "text", "text": "Two."}), ANTHROPIC),
+    ]);
+    dir.write("s.jsonl", late.as_bytes());
+    let text = repaired(&dir, "s.jsonl", "CY0831");
+    let result = r#""toolCallId":"functions.bash:0_2","toolName":"bash""#;
+    let line = text.lines().find(|line| line.contains(result)).expect("the result");
+    assert!(line.contains(r#""text":"two""#), "{text}");
     // The interface of the model that gave these identifiers accepts them.
     dir.write("s.jsonl", counted_anew(KIMI).as_bytes());
     valid(&dir, "s.jsonl");

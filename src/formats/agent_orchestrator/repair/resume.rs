@@ -7,24 +7,20 @@ use super::super::line::{Shape, What};
 use super::super::wire::PARENT;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::Cx;
-use crate::json::Json;
+use crate::json::{Json, text};
 use crate::position::Position;
-use crate::repair::{OUTCOME_UNKNOWN, Waiting, mark};
-use std::collections::BTreeMap;
+use crate::repair::{Added, OUTCOME_UNKNOWN, Pairing, mark};
 
 /// Observer of calls and results.
 #[derive(Debug)]
 pub struct Resume {
     shape: Shape,
-    /// Calls that wait for a result.
-    open: Waiting<Json, Call>,
-    /// Calls that got no result, by the place of the line before which the result is added.
-    put: BTreeMap<u32, Vec<Call>>,
+    /// Calls; a result is added before the line of its place.
+    calls: Pairing<Call>,
 }
 
 #[derive(Debug)]
 struct Call {
-    id: Json,
     /// Call for which the calling sub-agent works, and the session; both as they are spelled.
     parent: Json,
     session: Option<Json>,
@@ -33,7 +29,7 @@ struct Call {
 impl Resume {
     /// Creates the observer for a log whose lines have this shape.
     pub fn new(shape: Shape) -> Self {
-        Self { shape, open: Waiting::default(), put: BTreeMap::new() }
+        Self { shape, calls: Pairing::default() }
     }
 
     /// Looks at the next line. An answer comes line by line, so that only a prompt, a new run of
@@ -45,60 +41,52 @@ impl Resume {
         match what {
             What::Assistant(_) => {
                 let calls = blocks.iter().filter(|block| block.member("input").is_some());
-                let ids = calls.filter_map(|call| call.member("id"));
-                for id in ids.filter(|id| id.as_bytes().starts_with(b"\"")) {
+                for id in calls.filter_map(|call| call.member("id")) {
                     let parent = line.member(PARENT).unwrap_or(Json::constant("null"));
                     let session = line.member("session_id");
-                    self.open.push(id.clone(), Call { id, parent, session });
+                    self.calls.call(id.as_bytes(), Call { parent, session });
                 }
             }
             What::User(_) => {
                 let answered = blocks.iter().filter_map(|block| block.member("tool_use_id"));
                 // A result answers all calls with its identifier.
-                answered.for_each(|id| while self.open.take(&id).is_some() {});
+                answered.for_each(|id| while self.calls.take(id.as_bytes()).is_some() {});
             }
-            What::Prompt | What::Result(_) => self.settle(place),
+            What::Prompt | What::Result(_) => self.calls.settle(place),
             What::System(_)
                 if line.member("subtype").is_some_and(|s| s.as_bytes() == b"\"init\"") =>
             {
-                self.settle(place);
+                self.calls.settle(place);
             }
             What::System(_) | What::Other => {}
         }
     }
 
-    fn settle(&mut self, place: u32) {
-        if !self.open.is_empty() {
-            let open = std::mem::take(&mut self.open);
-            self.put.entry(place).or_default().extend(open.rest());
-        }
-    }
-
     /// Ends the search after all lines; `lines` is their number.
     pub fn close(&mut self, lines: u32) {
-        self.settle(lines);
+        self.calls.settle(lines);
     }
 
     /// Returns the number of results that are added.
     pub fn count(&self) -> u64 {
-        self.put.values().map(|calls| calls.len() as u64).sum()
+        self.calls.count(0)
     }
 
     /// Appends the results before a line.
     pub fn put_in(&self, place: u32, at: Position, cx: &Cx<'_>, out: &mut Vec<u8>) {
-        for call in self.put.get(&place).into_iter().flatten() {
+        for added in self.calls.added(place) {
             let code = Code::ResultSynthesized;
-            mark(&self.line(call), code, out);
+            mark(&self.line(added), code, out);
             out.push(b'\n');
-            let id = call.id.text().unwrap_or_default();
+            let id = text::decode(&added.id).unwrap_or_default();
             let message = format!("{} for the call {id}", code.title());
             cx.report(Diagnostic::new(code, message).at(at));
         }
     }
 
-    fn line(&self, call: &Call) -> Vec<u8> {
+    fn line(&self, Added { id, call, .. }: &Added<Call>) -> Vec<u8> {
         let text = |json: &Json| String::from_utf8_lossy(json.as_bytes()).into_owned();
-        let (id, parent) = (text(&call.id), text(&call.parent));
+        let (id, parent) = (String::from_utf8_lossy(id), text(&call.parent));
         let said = text(&Json::string(OUTCOME_UNKNOWN));
         match self.shape {
             Shape::Classes => format!(

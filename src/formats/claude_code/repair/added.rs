@@ -23,9 +23,9 @@ pub struct Last {
 
 impl Last {
     /// Adds the result of a call.
-    pub fn add_result(&mut self, call: &Json, block: &[u8], out: &mut Vec<u8>) {
+    pub fn add_result(&mut self, call: &[u8], block: &[u8], out: &mut Vec<u8>) {
         let message = [b"{\"role\":\"user\",\"content\":[", block, b"]}"].concat();
-        let seed = [call.as_bytes(), b" result"].concat();
+        let seed = [call, b" result"].concat();
         let members = [("type", &b"\"user\""[..]), ("message", &message)];
         self.write(&seed, &members, Code::ResultSynthesized, out);
     }

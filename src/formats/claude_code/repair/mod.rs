@@ -32,7 +32,7 @@ use added::Last;
 use bytes::Bytes;
 use jiff::Timestamp;
 use links::{Links, Plan, key};
-use resume::{Added, Parent, Resume};
+use resume::{Parent, Resume};
 use std::collections::{HashMap, HashSet};
 
 /// Recognition of lines, and restoration of torn ones.
@@ -365,8 +365,8 @@ impl<'a> Lines<'a> {
         };
         let (time, parent) = (time.unwrap_or_default(), name.to_vec());
         let mut last = Last { like, parent, time };
-        for Added { call, block } in resume.added(ordinal) {
-            last.add_result(call, block, out);
+        for result in resume.added(ordinal) {
+            last.add_result(&result.id, &result.block(), out);
             self.report(Code::ResultSynthesized, record.at);
         }
         if last.parent != name {

@@ -4,7 +4,7 @@
 
 use super::links::key;
 use crate::json::Json;
-use crate::repair::Waiting;
+use crate::repair::Pairing;
 use std::collections::{HashMap, HashSet};
 
 /// A block of a line: the line's ordinal, and the block's place in the message.
@@ -33,12 +33,12 @@ impl Names {
 
     /// Returns the identifier of the next call: a new one, if a call before has it that waits no
     /// more. A call that still waits is the same one, written again.
-    pub fn call(&mut self, given: Json, (line, block): At, open: &Waiting<u64, Json>) -> Json {
+    pub fn call(&mut self, given: Json, (line, block): At, open: &Pairing<(), Vec<u8>>) -> Json {
         let name = key(given.as_bytes());
-        let again = self.new.get(&name).filter(|new| open.has(&key(new.as_bytes())));
+        let again = self.new.get(&name).filter(|new| open.waits(new.as_bytes()));
         let new = match again {
             Some(new) => new.clone(),
-            None if open.has(&name) || self.used.insert(name) => return given,
+            None if open.waits(given.as_bytes()) || self.used.insert(name) => return given,
             None => self.unused(&given),
         };
         self.new.insert(name, new.clone());
@@ -47,9 +47,9 @@ impl Names {
     }
 
     /// Returns the identifier of the call that a result answers.
-    pub fn result(&mut self, given: Json, (line, block): At, open: &Waiting<u64, Json>) -> Json {
+    pub fn result(&mut self, given: Json, (line, block): At, open: &Pairing<(), Vec<u8>>) -> Json {
         let new = self.new.get(&key(given.as_bytes()));
-        let Some(new) = new.filter(|new| open.has(&key(new.as_bytes()))) else { return given };
+        let Some(new) = new.filter(|new| open.waits(new.as_bytes())) else { return given };
         self.lines.entry(line).or_default().push((block, new.clone()));
         new.clone()
     }

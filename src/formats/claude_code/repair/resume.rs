@@ -16,12 +16,12 @@ use crate::diagnostic::Code;
 use crate::formats::claude_code::members::Members;
 use crate::json::{Json, text};
 use crate::record::Field;
-use crate::repair::{OUTCOME_UNKNOWN, Waiting};
+use crate::repair::{Added, OUTCOME_UNKNOWN, Pairing, Rules};
 use crate::times;
 use crate::tree::Bits;
 use bytes::Bytes;
 use jiff::Timestamp;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Decisions about a session, made in two showings of its lines.
@@ -57,31 +57,26 @@ pub enum Parent {
     Added(u32),
 }
 
-/// Result that is added: its call, and the block.
-#[derive(Clone, Debug)]
-pub struct Added {
-    pub call: Json,
-    pub block: Vec<u8>,
+/// A result that is added behind a line.
+pub type AddedResult = Added<(), Vec<u8>>;
+
+impl AddedResult {
+    /// Returns the block of the result.
+    pub fn block(&self) -> Vec<u8> {
+        self.result.clone().unwrap_or_else(|| unknown_result(&self.id))
+    }
 }
 
-/// Pairing of calls and results.
+/// Calls and results.
 #[derive(Debug, Default)]
 struct Calls {
-    open: Waiting<u64, Json>,
+    /// Blocks of results are added behind the line of their place.
+    pairing: Pairing<(), Vec<u8>>,
     /// Whether a result of the answer came.
     answered: bool,
     /// The last line of the answer and its results; the answer's identifier.
     after: Option<u32>,
     group: Option<Json>,
-    /// Results in places where they are not sent, by their calls; and results right before the
-    /// answer with their call.
-    elsewhere: HashMap<u64, Vec<u8>>,
-    early: HashMap<u64, Vec<u8>>,
-    /// Results that are added, by the line before them.
-    added: BTreeMap<u32, Vec<Added>>,
-    /// Places of added results without content, by their calls.
-    unknown: HashMap<u64, (u32, usize)>,
-    removed: BTreeMap<u32, Code>,
     /// Blocks that are removed from lines.
     blocks: HashMap<u32, Vec<usize>>,
     names: Names,
@@ -94,6 +89,7 @@ struct Calls {
 impl Resume {
     /// Begins for the lines of a session, or of one sub-agent.
     pub fn new(agent: bool) -> Self {
+        let rules = Rules { early: true, ..Rules::default() };
         Self {
             lineage: Lineage::of(agent, Arc::default()),
             lines: Lines::new(agent),
@@ -102,7 +98,7 @@ impl Resume {
             path: None,
             leaf: None,
             marked_end: None,
-            calls: Calls::default(),
+            calls: Calls { pairing: Pairing::new(rules), ..Calls::default() },
             newest: None,
             end: None,
             parents: HashMap::new(),
@@ -129,7 +125,7 @@ impl Resume {
             Ok(None) => return,
             Err(Unusable) => {
                 if active {
-                    self.calls.removed.insert(ordinal, Code::EntryUnusable);
+                    self.calls.pairing.remove(ordinal, Code::EntryUnusable);
                 }
                 return;
             }
@@ -199,11 +195,11 @@ impl Resume {
                     parent = self.parent_of(over);
                 }
             }
-            while let Some(over) = parent.filter(|over| self.calls.removed.contains_key(over)) {
+            while let Some(over) = parent.filter(|over| self.removed(*over).is_some()) {
                 code = Code::ParentLinked;
                 parent = self.parent_of(over);
             }
-            let added = parent.filter(|at| active && self.calls.added.contains_key(at));
+            let added = parent.filter(|at| active && !self.added(*at).is_empty());
             let new = match (added, parent) {
                 (Some(at), _) => Parent::Added(at),
                 (None, Some(at)) => Parent::At(at),
@@ -220,7 +216,7 @@ impl Resume {
         self.marked_end = self.find_hidden_end(plan);
         if self.marked_end.is_some() {
             let copies = (0..plan.len()).filter(|at| plan.is_copy(*at) && !plan.is_set_aside(*at));
-            self.calls.removed.extend(copies.map(|at| (at, Code::DuplicateRemoved)));
+            copies.for_each(|at| self.calls.pairing.remove(at, Code::DuplicateRemoved));
         }
     }
 
@@ -235,7 +231,7 @@ impl Resume {
         if end == leaf || !(0..plan.len()).filter(on_branch).filter_map(parent).any(together) {
             return None;
         }
-        while self.calls.removed.contains_key(&end) {
+        while self.removed(end).is_some() {
             end = self.parent_of(end)?;
         }
         Some(end)
@@ -264,22 +260,21 @@ impl Resume {
     pub fn changes(&self) -> bool {
         let calls = &self.calls;
         !self.parents.is_empty()
-            || !calls.added.is_empty()
+            || calls.pairing.changes()
             || !calls.blocks.is_empty()
             || !calls.names.is_empty()
-            || self.removes()
             || self.late().is_some()
             || self.marked_end.is_some()
     }
 
     /// Whether lines or blocks are set aside.
     pub fn removes(&self) -> bool {
-        !self.calls.removed.is_empty()
+        self.calls.pairing.removes()
     }
 
     /// Returns why a line is removed, if it is.
     pub fn removed(&self, ordinal: u32) -> Option<Code> {
-        self.calls.removed.get(&ordinal).copied()
+        self.calls.pairing.removed(ordinal)
     }
 
     /// Returns the places of the blocks that are removed from a line.
@@ -293,8 +288,8 @@ impl Resume {
     }
 
     /// Returns the results that are added behind a line.
-    pub fn added(&self, ordinal: u32) -> &[Added] {
-        self.calls.added.get(&ordinal).map(Vec::as_slice).unwrap_or_default()
+    pub fn added(&self, ordinal: u32) -> &[AddedResult] {
+        self.calls.pairing.added(ordinal)
     }
 
     /// Whether a line is sent.
@@ -307,7 +302,7 @@ impl Resume {
     pub fn late(&self) -> Option<(u32, Timestamp)> {
         let (end, time) = self.end?;
         let is_newest = time.is_some_and(|time| self.newest.is_none_or(|newest| newest < time));
-        let stays = !is_newest && !self.calls.removed.contains_key(&end);
+        let stays = !is_newest && self.removed(end).is_none();
         stays.then(|| (end, times::after(self.newest.unwrap_or(Timestamp::UNIX_EPOCH))))
     }
 }
@@ -325,12 +320,12 @@ impl Calls {
 
     fn answer(&mut self, ordinal: u32, message: &Spoken) {
         if !message.blocks.is_empty() && message.blocks.iter().all(is_unsigned) {
-            self.removed.insert(ordinal, Code::ThoughtRemoved);
+            self.pairing.remove(ordinal, Code::ThoughtRemoved);
             return;
         }
         if message.group.is_none() || message.group != self.group {
             // Release 2.1.332 takes no result from behind another answer.
-            if self.answered || !self.open.is_empty() {
+            if self.answered || !self.pairing.is_settled() {
                 self.settle();
             }
             self.forget_end();
@@ -338,8 +333,8 @@ impl Calls {
         }
         for (at, block) in message.blocks.iter().enumerate() {
             let Some(call) = call_of(block, "tool_use", "id") else { continue };
-            let call = self.names.call(call, (ordinal, at), &self.open);
-            self.open.push(key(call.as_bytes()), call);
+            let call = self.names.call(call, (ordinal, at), &self.pairing);
+            self.pairing.call(call.as_bytes(), ());
         }
         self.has_text |= message.has_text;
         if !message.has_text {
@@ -354,14 +349,14 @@ impl Calls {
     fn user(&mut self, ordinal: u32, message: &Spoken) {
         let result = |(at, block): (usize, &Json)| {
             let call = call_of(block, "tool_result", "tool_use_id")?;
-            Some(self.names.result(call, (ordinal, at), &self.open))
+            Some(self.names.result(call, (ordinal, at), &self.pairing))
         };
         let results: Vec<_> = message.blocks.iter().enumerate().map(result).collect();
         let orphans: Vec<usize> = results
             .iter()
             .enumerate()
             .filter_map(|(at, call)| Some((at, call.as_ref()?)))
-            .filter(|(_, call)| self.open.take(&key(call.as_bytes())).is_none())
+            .filter(|(_, call)| self.pairing.take(call.as_bytes()).is_none())
             .map(|(at, _)| at)
             .collect();
         for block in orphans.iter().filter_map(|at| message.blocks.get(*at)) {
@@ -371,7 +366,7 @@ impl Calls {
         match orphans.len() {
             0 => {}
             all if all == results.len() => {
-                self.removed.insert(ordinal, Code::OrphanResult);
+                self.pairing.remove(ordinal, Code::OrphanResult);
                 return;
             }
             _ => drop(self.blocks.insert(ordinal, orphans)),
@@ -398,34 +393,15 @@ impl Calls {
     /// Uses a result that is not sent, or comes too late, as the result of its call.
     fn found_elsewhere(&mut self, block: &Json) {
         let Some(call) = call_of(block, "tool_result", "tool_use_id") else { return };
-        let (name, block) = (key(call.as_bytes()), block.as_bytes().to_vec());
-        if let Some((after, place)) = self.unknown.remove(&name) {
-            let added = self.added.get_mut(&after).and_then(|added| added.get_mut(place));
-            added.into_iter().for_each(|added| added.block.clone_from(&block));
-        } else if self.open.has(&name) {
-            self.elsewhere.insert(name, block);
-        } else {
-            self.early.insert(name, block);
-        }
+        self.pairing.found(call.as_bytes(), block.as_bytes().to_vec());
     }
 
     /// Adds results for the calls that still wait.
     fn settle(&mut self) {
-        let open = std::mem::take(&mut self.open);
         self.answered = false;
-        let Some(after) = self.after else { return };
-        for call in open.rest() {
-            let name = key(call.as_bytes());
-            let real = self.elsewhere.remove(&name).or_else(|| self.early.remove(&name));
-            let list = self.added.entry(after).or_default();
-            if real.is_none() {
-                self.unknown.insert(name, (after, list.len()));
-            }
-            let block = real.unwrap_or_else(|| unknown_result(&call));
-            list.push(Added { call, block });
+        if let Some(after) = self.after {
+            self.pairing.settle(after);
         }
-        self.elsewhere.clear();
-        self.early.clear();
     }
 
     fn forget_end(&mut self) {
@@ -437,15 +413,15 @@ impl Calls {
     fn close(&mut self) {
         self.settle();
         let silent = if self.has_text { &self.hollow } else { &self.silent };
-        self.removed.extend(silent.iter().map(|at| (*at, Code::EmptyTail)));
+        silent.iter().for_each(|at| self.pairing.remove(*at, Code::EmptyTail));
     }
 }
 
-fn unknown_result(call: &Json) -> Vec<u8> {
+fn unknown_result(call: &[u8]) -> Vec<u8> {
     let mut out = b"{\"type\":\"tool_result\",\"content\":".to_vec();
     text::quote(OUTCOME_UNKNOWN, &mut out);
     out.extend_from_slice(b",\"is_error\":true,\"tool_use_id\":");
-    out.extend_from_slice(call.as_bytes());
+    out.extend_from_slice(call);
     out.push(b'}');
     out
 }

@@ -8,9 +8,9 @@ use crate::ids::fingerprint;
 use crate::json::{Cursor, Json, refused_units, salvage};
 use crate::mapping::Object;
 use crate::position::Position;
-use crate::repair::{Fixes, OUTCOME_UNKNOWN, Waiting, mark};
+use crate::repair::{Added, Fixes, OUTCOME_UNKNOWN, Pairing, mark};
 use bytes::Bytes;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::HashSet;
 
 /// Recognition and restoration of the messages in logs.
 pub static RECORDS: Records =
@@ -47,14 +47,10 @@ pub fn role(message: &Json) -> String {
 #[derive(Debug, Default)]
 pub struct Calls {
     looked: u32,
-    /// Calls that wait for a result: identifier and name of the tool.
-    open: Waiting<Json, (Json, Json)>,
+    /// Calls with the names of their tools. A result is added before the message of its place.
+    pairing: Pairing<Json>,
     /// Whether a result came since the last call.
     answered: bool,
-    /// Results that the repair adds, by the place of the message behind them.
-    put: BTreeMap<u32, Vec<Vec<u8>>>,
-    /// Places of results that answer no call.
-    orphans: BTreeSet<u32>,
     /// Whether a text has characters that a model's interface refuses.
     spoiled: bool,
 }
@@ -73,9 +69,9 @@ impl Calls {
         self.spoiled |= refused_units(message.as_bytes()).next().is_some();
         match role(message).as_str() {
             "tool" => {
-                let id = message.member("tool_call_id");
-                if id.and_then(|id| self.open.take(&id)).is_none() {
-                    self.orphans.insert(place);
+                let id = message.member("tool_call_id").unwrap_or_default();
+                if self.pairing.take(id.as_bytes()).is_none() {
+                    self.pairing.remove(place, Code::OrphanResult);
                 }
                 self.answered = true;
             }
@@ -91,28 +87,16 @@ impl Calls {
     fn calls(&mut self, message: &Json) {
         for call in message.member("tool_calls").iter().flat_map(Json::elements) {
             let name = call.member("function").and_then(|function| function.member("name"));
-            if let Some(id) = call.member("id").filter(|id| id.as_bytes().starts_with(b"\"")) {
-                let name = name.unwrap_or(Json::constant("\"\""));
-                self.open.push(id.clone(), (id, name));
+            let name = name.unwrap_or(Json::constant("\"\""));
+            if let Some(id) = call.member("id") {
+                self.pairing.call(id.as_bytes(), name);
             }
         }
     }
 
     fn settle(&mut self, place: u32) {
         self.answered = false;
-        for (id, name) in std::mem::take(&mut self.open).rest() {
-            let mut message = Vec::new();
-            let mut object = Object::open(&mut message);
-            object.member("role", b"\"tool\"");
-            object.member("tool_call_id", id.as_bytes());
-            object.member("tool_name", name.as_bytes());
-            object.member("content", Json::string(OUTCOME_UNKNOWN).as_bytes());
-            object.member("is_error", b"true");
-            object.close();
-            let mut line = Vec::new();
-            mark(&message, Code::ResultSynthesized, &mut line);
-            self.put.entry(place).or_default().push(line);
-        }
+        self.pairing.settle(place);
     }
 
     /// Ends the search after all messages.
@@ -122,33 +106,41 @@ impl Calls {
 
     /// Whether the repair changes anything.
     pub fn changes(&self) -> bool {
-        !self.put.is_empty() || self.spoiled || self.removes()
+        self.spoiled || self.pairing.changes()
     }
 
     /// Whether the repair removes a result.
     pub fn removes(&self) -> bool {
-        !self.orphans.is_empty()
+        self.pairing.removes()
     }
 
     /// Returns the number of messages after the repair, given the number before it.
     pub fn count(&self, messages: u64) -> u64 {
-        let put = self.put.values().map(Vec::len).sum::<usize>() as u64;
-        (messages + put).saturating_sub(self.orphans.len() as u64)
+        self.pairing.count(messages)
     }
 
     /// Whether the message at a place is removed.
     pub fn is_orphan(&self, place: u32) -> bool {
-        self.orphans.contains(&place)
+        self.pairing.removed(place).is_some()
     }
 
     /// Returns the results before a place, and reports each.
-    pub fn before(&self, place: u32, at: Position, cx: &Cx<'_>) -> &[Vec<u8>] {
-        let put = self.put.get(&place).map(Vec::as_slice).unwrap_or_default();
-        for _ in put {
-            let code = Code::ResultSynthesized;
+    pub fn before(&self, place: u32, at: Position, cx: &Cx<'_>) -> Vec<Vec<u8>> {
+        let code = Code::ResultSynthesized;
+        let line = |Added { id, call: name, .. }: &Added<Json>| {
             cx.report(Diagnostic::new(code, code.title()).at(at));
-        }
-        put
+            let (mut message, mut line) = (Vec::new(), Vec::new());
+            let mut object = Object::open(&mut message);
+            object.member("role", b"\"tool\"");
+            object.member("tool_call_id", id);
+            object.member("tool_name", name.as_bytes());
+            object.member("content", Json::string(OUTCOME_UNKNOWN).as_bytes());
+            object.member("is_error", b"true");
+            object.close();
+            mark(&message, code, &mut line);
+            line
+        };
+        self.pairing.added(place).iter().map(line).collect()
     }
 }
 
@@ -315,7 +307,7 @@ pub fn restored(message: &Json, at: Position, cx: &Cx<'_>) -> Vec<u8> {
 impl Log<'_> {
     fn put_in(&self, place: u32, out: &mut Vec<u8>) {
         for line in self.calls.iter().flat_map(|calls| calls.before(place, self.end, self.cx)) {
-            out.extend_from_slice(line);
+            out.extend_from_slice(&line);
             out.push(b'\n');
         }
     }

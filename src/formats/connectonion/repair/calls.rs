@@ -1,16 +1,15 @@
 //! Detection of calls of tools without results, and results without calls. A model's interface
 //! refuses both. Detection uses the reader's records, so the layout does not matter.
 
-use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Node, block};
-use crate::repair::Waiting;
+use crate::repair::Pairing;
 
 /// Tracks calls and results from message to message.
 #[derive(Debug, Default)]
 pub struct Calls {
     /// Calls that wait for results; `at` is the position of their message.
-    open: Waiting<Json, ()>,
+    open: Pairing,
     at: Position,
     /// Position of the first call without a result or result without a call.
     alone: Option<Position>,
@@ -28,18 +27,18 @@ impl Calls {
         if results.is_empty() {
             self.settle();
             let calls = all(block::TOOL_CALL, Field::Id);
-            calls.into_iter().for_each(|call| self.open.push(call, ()));
+            calls.iter().for_each(|call| self.open.call(call.as_bytes(), ()));
             self.at = at;
         }
         for result in results {
-            if self.open.take(&result).is_none() {
+            if self.open.take(result.as_bytes()).is_none() {
                 self.alone.get_or_insert(at);
             }
         }
     }
 
     fn settle(&mut self) {
-        if !std::mem::take(&mut self.open).is_empty() {
+        if !std::mem::take(&mut self.open).is_settled() {
             self.alone.get_or_insert(self.at);
         }
     }

@@ -6,6 +6,7 @@ use super::check::{Checked, is_askew, opens_messages};
 use super::resume::{self, Resume};
 use super::spell::is_notes;
 use crate::json::{Json, salvage, text};
+use crate::repair::Pairing;
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -357,7 +358,7 @@ impl Facts {
     /// Whether a result is put in between messages, or a message removed, because a model's
     /// interface would refuse the conversation.
     pub fn mends(&self) -> bool {
-        self.talk.changes() || self.turns.iter().any(|turn| turn.mends)
+        self.talk.pairing().changes() || self.turns.iter().any(|turn| turn.mends)
     }
 
     /// Returns the indentation of messages that are put in.
@@ -366,8 +367,8 @@ impl Facts {
     }
 
     /// Returns which results are put in between messages and which messages are removed.
-    pub fn talk(&self) -> &Resume {
-        &self.talk
+    pub fn talk(&self) -> &Pairing<(), Json> {
+        self.talk.pairing()
     }
 
     /// Returns the list of a turn with the results that are put in, if there are any changes.

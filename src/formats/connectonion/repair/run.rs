@@ -89,7 +89,7 @@ struct Writing<'a> {
     prompt: bool,
     begun: bool,
     /// Number of messages that were met; `held` is the message that waits for its successor.
-    met: u64,
+    met: u32,
     held: Option<Vec<u8>>,
     /// The notes of an earlier repair.
     earlier: Option<(Vec<u8>, Position)>,
@@ -215,7 +215,8 @@ impl<'a> Writing<'a> {
             for (number, code) in take.done.iter().filter(|(_, code)| **code != Code::GluedSplit) {
                 note(*code, &format!("message {number}"));
             }
-            take.talk.all().for_each(|put| note(Code::ResultSynthesized, &put.what()));
+            let added = take.talk.pairing().all_added();
+            added.for_each(|(_, put)| note(Code::ResultSynthesized, &put.what()));
         }
         self.notes(&notes)?;
         let end = String::from_utf8_lossy(self.end());
@@ -286,7 +287,7 @@ impl<'a> Writing<'a> {
         self.begin()?;
         let (takes, number) = (self.takes, self.met);
         self.met += 1;
-        let talk = takes.best().map(|take| &take.talk);
+        let talk = takes.best().map(|take| take.talk.pairing());
         if let Some(removed) = talk.and_then(|talk| talk.removed(number)) {
             // A repaired message was set aside already.
             let whole = matches!(code, None | Some(Code::GluedSplit));
@@ -296,7 +297,7 @@ impl<'a> Writing<'a> {
             report(code, at, self.cx);
         }
         self.hold(message)?;
-        for put in talk.map(|talk| talk.behind(number)).unwrap_or_default() {
+        for put in talk.map(|talk| talk.added(number)).unwrap_or_default() {
             report(Code::ResultSynthesized, at, self.cx);
             self.hold(put.message().as_bytes().to_vec())?;
         }

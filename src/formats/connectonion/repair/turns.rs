@@ -93,15 +93,15 @@ struct Writing<'a> {
     /// The member of the top that is open, if it stays.
     open: Option<String>,
     begun: bool,
-    /// Number of messages that were put in.
-    put: u64,
+    /// Number of questions and answers that were restored.
+    restored: u64,
     /// Whether a key is open, whether its line contains the value for no messages, and how many
     /// messages were written.
     keyed: bool,
     empty: bool,
     items: u64,
     /// Number of messages that were met.
-    met: u64,
+    met: u32,
     notes: Notes,
     /// The notes of an earlier repair.
     earlier: Vec<u8>,
@@ -128,7 +128,7 @@ impl<'a> Writing<'a> {
             written: 0,
             open: None,
             begun: false,
-            put: 0,
+            restored: 0,
             keyed: false,
             empty: false,
             items: 0,
@@ -344,7 +344,7 @@ impl<'a> Writing<'a> {
         let Some(mended) = mended else { return (text, None) };
         let spelled = check::list_of(&text, &mended.list);
         let text = check::relisted(text, &self.encoded(&spelled));
-        let code = if mended.removed > 0 { Code::OrphanResult } else { Code::ResultSynthesized };
+        let code = if mended.removed { Code::OrphanResult } else { Code::ResultSynthesized };
         (text, Some(code))
     }
 
@@ -355,7 +355,7 @@ impl<'a> Writing<'a> {
         for what in &mended.put {
             self.notes.add(Code::ResultSynthesized, format!("turn {number}: {what}"));
         }
-        if mended.removed > 0 {
+        if mended.removed {
             self.notes.add(Code::OrphanResult, format!("turn {number}: messages"));
         }
         Some(mended)
@@ -460,7 +460,7 @@ impl<'a> Writing<'a> {
     }
 
     /// Writes the rest of the file; returns whether any bytes were set aside, and how many messages
-    /// were put in.
+    /// were restored.
     fn finish(mut self) -> Result<(bool, u64)> {
         self.close()?;
         self.begin()?;
@@ -484,7 +484,7 @@ impl<'a> Writing<'a> {
         put(&mut self.out, &self.earlier)?;
         self.add(more)?;
         self.out.flush().map_err(|error| Error::io("cannot write", error))?;
-        Ok((self.removes, self.put))
+        Ok((self.removes, self.restored))
     }
 }
 

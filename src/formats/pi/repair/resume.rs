@@ -13,7 +13,7 @@ use crate::format::{FoundRecord, Interface, Reach};
 use crate::ids::{Id, Maker};
 use crate::json::{Json, elements, member, text};
 use crate::members::Scan;
-use crate::repair::{OUTCOME_UNKNOWN, Waiting};
+use crate::repair::{Added, OUTCOME_UNKNOWN, Pairing};
 use crate::tree::{Plan, key_of, marks};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -26,15 +26,10 @@ pub struct Resume {
     maker: Maker,
     /// Number of entries looked at.
     looked: u32,
-    /// The last answer, while calls of it wait for their results.
-    open: Option<Turn>,
-    /// Answers at the end without content.
-    tail: Vec<u32>,
-    /// Results that repair adds, by the entry before them.
-    put: BTreeMap<u32, Vec<Put>>,
-    /// Places of added results, by their calls.
-    answered: HashMap<u64, (u32, usize)>,
-    removed: BTreeMap<u32, Code>,
+    /// Calls, and messages with results. A result is added behind the entry of its place.
+    pairing: Pairing<Call, Vec<u8>>,
+    /// The last entry that belongs to the last answer with calls.
+    after: u32,
     leaf_stays: bool,
     /// Entries with places that are replaced.
     refused: BTreeSet<u32>,
@@ -53,38 +48,43 @@ pub struct Resume {
     removed_parents: HashMap<u64, Vec<u8>>,
 }
 
-/// An answer with calls.
-#[derive(Debug)]
-struct Turn {
-    /// The last entry that belongs to it.
-    after: u32,
-    /// Calls that wait, by their identifiers.
-    calls: Waiting<u64, Call>,
-    /// Results off the active branch.
-    elsewhere: HashMap<u64, Vec<u8>>,
-    /// The answer's times, in their spelling.
-    time: Vec<u8>,
-    message_time: Vec<u8>,
-}
-
-/// A call that waits for its result, in its spelling.
+/// A call, in its spelling.
 #[derive(Debug)]
 struct Call {
-    id: Vec<u8>,
     /// Identifier that it gets, because another call has the same.
     new: Option<Vec<u8>>,
     name: Vec<u8>,
+    /// The answer's times.
+    time: Vec<u8>,
+    message_time: Vec<u8>,
+    /// Identifier of the entry that is added for it.
+    entry: Id,
 }
 
-/// Result that repair adds.
-#[derive(Debug)]
-struct Put {
-    /// Identifier of the call, before it was renamed and now.
-    old: Vec<u8>,
-    call: Vec<u8>,
-    message: Vec<u8>,
-    time: Vec<u8>,
-    id: Id,
+impl Added<Call, Vec<u8>> {
+    /// Returns the identifier that the call has after the repair.
+    fn call_id(&self) -> &[u8] {
+        self.call.new.as_ref().unwrap_or(&self.id)
+    }
+
+    /// Returns the message of the result.
+    fn message(&self) -> Vec<u8> {
+        if let Some(result) = &self.result {
+            return with_call(result.clone(), self.call_id());
+        }
+        let Call { name, message_time, .. } = &self.call;
+        let name = if name.starts_with(b"\"") { name.as_slice() } else { b"\"\"" };
+        let mut message = b"{\"role\":\"toolResult\",\"toolCallId\":".to_vec();
+        message.extend_from_slice(self.call_id());
+        message.extend_from_slice(b",\"toolName\":");
+        message.extend_from_slice(name);
+        message.extend_from_slice(b",\"content\":[{\"type\":\"text\",\"text\":");
+        text::quote(OUTCOME_UNKNOWN, &mut message);
+        message.extend_from_slice(b"}],\"isError\":true,\"timestamp\":");
+        message.extend_from_slice(message_time);
+        message.push(b'}');
+        message
+    }
 }
 
 impl Resume {
@@ -97,11 +97,8 @@ impl Resume {
             compaction,
             maker,
             looked: 0,
-            open: None,
-            tail: Vec::new(),
-            put: BTreeMap::new(),
-            answered: HashMap::new(),
-            removed: BTreeMap::new(),
+            pairing: Pairing::default(),
+            after: 0,
             leaf_stays: false,
             refused: BTreeSet::new(),
             images: false,
@@ -128,7 +125,7 @@ impl Resume {
         let sent = plan.is_sent(ordinal, self.compaction, self.first_kept);
         if !plan.is_active(ordinal) {
             if role == RESULT {
-                self.found_elsewhere(message);
+                self.pairing.found(call_of(message), message.to_vec());
             }
             return;
         }
@@ -155,21 +152,23 @@ impl Resume {
             "system" => {}
             "bashExecution" if member(message, "excludeFromContext") == Some(b"true") => {}
             _ if plan.marks(ordinal) & marks::MESSAGE != 0 => {
-                self.settle();
-                self.tail.clear();
+                self.pairing.settle(self.after);
+                self.pairing.speak();
             }
             _ => {}
         }
     }
 
     fn answer(&mut self, ordinal: u32, message: &[u8], record: &FoundRecord<'_>, scan: &Scan) {
-        self.settle();
+        self.pairing.settle(self.after);
         let why = member(message, "stopReason").unwrap_or_default();
         if text::is(why, "error") || text::is(why, "aborted") {
             return;
         }
         let content = member(message, "content").unwrap_or_default();
-        let (mut calls, mut number) = (Waiting::default(), 0);
+        let time = scan.time.map_or(&b"null"[..], |time| time.value.of(record.bytes));
+        let message_time = member(message, "timestamp").unwrap_or(b"0");
+        let mut number = 0;
         let mut says = text::decode(content).is_some_and(|text| !text.trim().is_empty());
         for (_, block) in elements(content) {
             let of = |key: &str| member(block, key).unwrap_or_default();
@@ -180,32 +179,23 @@ impl Resume {
                 b"\"thinking\"" => {}
                 b"\"toolCall\"" => {
                     says = true;
-                    // A call that lost its identifier by damage cannot be answered.
                     if of("id").starts_with(b"\"") {
-                        let (id, name) = (of("id").to_vec(), of("name").to_vec());
-                        let new = self.new_name(&id);
-                        let names = new.iter().map(|new| (number, new.clone()));
-                        if new.is_some() {
-                            self.renamed.entry(ordinal).or_default().extend(names);
+                        let new = self.new_name(of("id"));
+                        if let Some(new) = &new {
+                            self.renamed.entry(ordinal).or_default().push((number, new.clone()));
                         }
-                        calls.push(key_of(&id), Call { id, new, name });
+                        let (time, message_time) = (time.to_vec(), message_time.to_vec());
+                        let (name, entry) = (of("name").to_vec(), Id::default());
+                        let call = Call { new, name, time, message_time, entry };
+                        self.pairing.call(of("id"), call);
+                        self.after = ordinal;
                     }
                     number += 1;
                 }
                 _ => says = true,
             }
         }
-        if says {
-            self.tail.clear();
-        } else {
-            self.tail.push(ordinal);
-        }
-        if !calls.is_empty() {
-            let time = scan.time.map_or(&b"null"[..], |time| time.value.of(record.bytes)).to_vec();
-            let message_time = member(message, "timestamp").unwrap_or(b"0").to_vec();
-            let elsewhere = HashMap::new();
-            self.open = Some(Turn { after: ordinal, calls, elsewhere, time, message_time });
-        }
+        self.pairing.answer(ordinal, says);
     }
 
     /// Returns a new identifier for a call if one before it has the same.
@@ -221,100 +211,33 @@ impl Resume {
     }
 
     fn result(&mut self, ordinal: u32, message: &[u8]) {
-        let call = member(message, "toolCallId").unwrap_or_default();
-        if let Some(open) = &mut self.open
-            && let Some(call) = open.calls.take(&key_of(call))
-        {
-            open.after = ordinal;
-            if let Some(new) = call.new {
-                self.renamed.insert(ordinal, vec![(0, new)]);
+        let id = call_of(message);
+        match self.pairing.take(id) {
+            Some(call) => {
+                self.after = ordinal;
+                self.renamed.extend(call.new.map(|new| (ordinal, vec![(0, new)])));
             }
-            return;
-        }
-        // A late result is added at its right place.
-        self.found_elsewhere(message);
-        self.removed.insert(ordinal, Code::OrphanResult);
-    }
-
-    /// Uses a result that is in a place where it is not sent, or that comes too late, as the result
-    /// of its call.
-    fn found_elsewhere(&mut self, message: &[u8]) {
-        let key = key_of(member(message, "toolCallId").unwrap_or_default());
-        if let Some((after, place)) = self.answered.remove(&key) {
-            let put = self.put.get_mut(&after).and_then(|put| put.get_mut(place));
-            if let Some(put) = put {
-                put.message = message.to_vec();
-            }
-        } else if let Some(open) = &mut self.open
-            && open.calls.has(&key)
-        {
-            open.elsewhere.insert(key, message.to_vec());
-        }
-    }
-
-    /// Ends the turn: calls that still wait get results.
-    fn settle(&mut self) {
-        let Some(mut turn) = self.open.take() else { return };
-        for mut call in turn.calls.rest() {
-            let key = key_of(&call.id);
-            let real = turn.elsewhere.remove(&key);
-            let list = self.put.entry(turn.after).or_default();
-            if real.is_none() {
-                self.answered.insert(key, (turn.after, list.len()));
-            }
-            let old = call.id.clone();
-            call.id = call.new.take().unwrap_or(call.id);
-            let made = || {
-                let mut message = b"{\"role\":\"toolResult\",\"toolCallId\":".to_vec();
-                let is_text = call.name.starts_with(b"\"");
-                let name = if is_text { call.name.as_slice() } else { b"\"\"" };
-                message.extend_from_slice(&call.id);
-                message.extend_from_slice(b",\"toolName\":");
-                message.extend_from_slice(name);
-                message.extend_from_slice(b",\"content\":[{\"type\":\"text\",\"text\":");
-                text::quote(OUTCOME_UNKNOWN, &mut message);
-                message.extend_from_slice(b"}],\"isError\":true,\"timestamp\":");
-                message.extend_from_slice(&turn.message_time);
-                message.push(b'}');
-                message
-            };
-            let message = match real {
-                Some(real) => with_call(real, &call.id),
-                None => made(),
-            };
-            list.push(Put {
-                old,
-                call: call.id,
-                message,
-                time: turn.time.clone(),
-                id: Id::default(),
-            });
+            None => self.pairing.orphan(ordinal, id, message.to_vec()),
         }
     }
 
     /// Ends the look at the entries, and decides which entries are removed and what identifiers
     /// added results get.
     pub fn close(&mut self, plan: &Plan) {
-        self.settle();
+        self.pairing.settle(self.after);
         if self.served.interface() != Some(Interface::ChatCompletions) {
             self.nuls.clear();
         }
         // Other interfaces accept identifiers that occur twice.
         if !matches!(self.served.interface(), None | Some(Interface::AnthropicMessages)) {
             self.renamed.clear();
-            for put in self.put.values_mut().flatten() {
-                put.message = with_call(std::mem::take(&mut put.message), &put.old);
-                put.call = put.old.clone();
-            }
+            self.pairing.calls_mut().for_each(|call| call.new = None);
         }
-        for ordinal in std::mem::take(&mut self.tail) {
-            self.removed.insert(ordinal, Code::EmptyTail);
-        }
+        self.pairing.close();
         self.keep_leaf(plan);
-        let count = self.put.values().map(Vec::len).sum();
-        let ids = plan.free_names(&self.maker, count);
-        for (put, id) in self.put.values_mut().flatten().zip(ids) {
-            put.id = id;
+        let ids = plan.free_names(&self.maker, self.places().len());
+        for (call, id) in self.pairing.calls_mut().zip(ids) {
+            call.entry = id;
         }
     }
 
@@ -324,7 +247,7 @@ impl Resume {
     fn keep_leaf(&mut self, plan: &Plan) {
         let (mut last, mut end, mut behind_gone) = (None, None, false);
         for ordinal in (0..plan.len()).filter(|at| plan.marks(*at) & marks::PASSED == 0) {
-            if self.removed.contains_key(&ordinal) {
+            if self.removed(ordinal).is_some() {
                 behind_gone = true;
                 continue;
             }
@@ -336,7 +259,7 @@ impl Resume {
             }
         }
         for other in [last, end].into_iter().flatten().filter(|at| !plan.is_active(*at)) {
-            self.leaf_stays |= !self.removed.split_off(&(other + 1)).is_empty();
+            self.leaf_stays |= self.pairing.keep_from(other + 1);
         }
     }
 
@@ -347,39 +270,37 @@ impl Resume {
 
     /// Whether anything is changed.
     pub fn changes(&self) -> bool {
-        let none = [&self.refused, &self.nuls].iter().all(|set| set.is_empty());
-        !(none && self.put.is_empty() && self.renamed.is_empty()) || self.removes()
+        let replaced = [&self.refused, &self.nuls].iter().any(|set| !set.is_empty());
+        replaced || !self.renamed.is_empty() || self.pairing.changes()
     }
 
     /// Whether entries or images are set aside.
     pub fn removes(&self) -> bool {
-        !self.removed.is_empty() || self.images
+        self.pairing.removes() || self.images
     }
 
     /// Returns why an entry is removed, if it is.
     pub fn removed(&self, ordinal: u32) -> Option<Code> {
-        self.removed.get(&ordinal).copied()
+        self.pairing.removed(ordinal)
     }
 
     /// Returns the entries behind which results are added, once for each result.
     pub fn places(&self) -> Vec<u32> {
-        self.put.iter().flat_map(|(ordinal, put)| put.iter().map(|_| *ordinal)).collect()
+        self.pairing.all_added().map(|(ordinal, _)| ordinal).collect()
     }
 
     /// Counts the added and the removed entries.
     pub fn count(&self, reach: &mut Reach) {
-        let put = self.put.values().map(Vec::len).sum::<usize>() as u64;
-        let gone = self.removed.len() as u64;
-        reach.entries = (reach.entries + put).saturating_sub(gone);
-        reach.messages = (reach.messages + put).saturating_sub(gone);
+        reach.entries = self.pairing.count(reach.entries);
+        reach.messages = self.pairing.count(reach.messages);
     }
 
     /// Whether an entry must be parsed when it is written.
     pub fn touches(&self, ordinal: u32) -> bool {
         self.over.is_some()
             || !self.removed_parents.is_empty()
-            || self.put.contains_key(&ordinal)
-            || self.removed.contains_key(&ordinal)
+            || !self.pairing.added(ordinal).is_empty()
+            || self.removed(ordinal).is_some()
             || self.refused.contains(&ordinal)
             || self.nuls.contains(&ordinal)
             || self.renamed.contains_key(&ordinal)
@@ -407,26 +328,29 @@ impl Resume {
 
     /// Returns the lines that are added behind an entry, with their calls.
     pub fn put_in(&mut self, ordinal: u32, own: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
-        let Some(put) = self.put.get(&ordinal) else { return Vec::new() };
+        let added = self.pairing.added(ordinal);
+        if added.is_empty() {
+            return Vec::new();
+        }
         let mut parent = own.to_vec();
-        let mut lines = Vec::with_capacity(put.len());
-        for put in put {
+        let mut lines = Vec::with_capacity(added.len());
+        for added in added {
             let mut line = b"{\"type\":\"message\",".to_vec();
             if !self.list {
-                let id = format!("\"{}\"", String::from_utf8_lossy(&put.id));
+                let id = format!("\"{}\"", String::from_utf8_lossy(&added.call.entry));
                 line.extend_from_slice(format!("\"id\":{id},\"parentId\":").as_bytes());
                 line.extend_from_slice(&parent);
                 line.push(b',');
                 parent = id.into_bytes();
             }
             line.extend_from_slice(b"\"timestamp\":");
-            line.extend_from_slice(&put.time);
+            line.extend_from_slice(&added.call.time);
             line.extend_from_slice(b",\"message\":");
-            line.extend_from_slice(&put.message);
+            line.extend_from_slice(&added.message());
             let code = Code::ResultSynthesized.name();
             let note = format!(",\"copyist\":{{\"repaired\":[{{\"code\":\"{code}\"}}]}}}}");
             line.extend_from_slice(note.as_bytes());
-            lines.push((put.call.clone(), line));
+            lines.push((added.call_id().to_vec(), line));
         }
         self.over = Some((parent, Code::ResultSynthesized));
         lines
@@ -441,6 +365,11 @@ impl Resume {
         places.extend(names.into_iter().flat_map(|names| renamed_calls(record, names)));
         places
     }
+}
+
+/// Returns the identifier of the call that the message of a result names.
+fn call_of(message: &[u8]) -> &[u8] {
+    member(message, "toolCallId").unwrap_or_default()
 }
 
 /// Returns the message of a result with this identifier of its call.

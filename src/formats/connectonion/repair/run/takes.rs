@@ -134,7 +134,7 @@ impl Takes {
 
     /// Whether a model's interface would refuse anything.
     pub fn mends(&self) -> bool {
-        self.best().is_some_and(|take| take.talk.changes())
+        self.best().is_some_and(|take| take.talk.pairing().changes())
     }
 
     /// Whether the file has only one copy, no stray bytes, and exactly this number of messages.
@@ -149,10 +149,7 @@ impl Takes {
 
     /// Returns the number of messages after the repair.
     pub fn remaining(&self) -> u64 {
-        let talk = self.best().map(|take| &take.talk);
-        let (put, gone) =
-            talk.map_or((0, 0), |talk| (talk.all().count() as u64, talk.removed_count()));
-        (self.messages() + put).saturating_sub(gone)
+        self.best().map_or(0, |take| take.talk.pairing().count(take.messages))
     }
 
     /// Returns the number of header members in all copies.

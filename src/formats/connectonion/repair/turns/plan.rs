@@ -135,14 +135,13 @@ impl Plan<'_> {
             writing.aside(BOM, Position { line: 1, ..Position::default() }, Code::MarkRemoved)?;
         }
         each(source, cx, &mut |piece, last| writing.piece(piece, last))?;
-        let (_, put) = writing.finish()?;
+        let (_, restored) = writing.finish()?;
         let facts = self.facts;
         let before = if state.reads { state.messages } else { 0 };
         let of = |messages| Reach { entries: facts.records.max(before), messages };
         // Messages in the lists of turns are not counted, and all that a reader finds there stay.
         let seen = if facts.shape().lists == Lists::Within { before } else { 0 };
-        let messages =
-            (facts.messages + put).saturating_sub(facts.talk().removed_count()).max(seen);
+        let messages = facts.talk().count(facts.messages + restored).max(seen);
         let rescued = if state.reads { 0 } else { facts.records };
         Ok(Repaired { changed: true, records: facts.records, rescued, ..Repaired::default() }
             .reaching(Reach { entries: before, messages: before }, of(messages)))

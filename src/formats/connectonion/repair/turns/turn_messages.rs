@@ -75,7 +75,7 @@ impl Writing<'_> {
         let what = format!("turn {number}: {role}");
         report_put(code, &what, self.cx);
         self.notes.add(code, what);
-        self.put += 1;
+        self.restored += 1;
         self.items += 1;
         self.add(&spell::message_item(role, &content, self.facts.indent()))?;
         Ok(true)
@@ -94,14 +94,14 @@ impl Writing<'_> {
             self.notes.add(Code::MemberRestored, what);
         }
         let facts = self.facts;
-        let put_in = facts.talk().behind(self.met);
+        let put_in = facts.talk().added(self.met);
         self.met += 1;
         self.items += 1;
         for result in put_in {
             let code = Code::ResultSynthesized;
             report(code, at, self.cx);
             self.notes.add(code, format!("turn {}: {}", self.written, result.what()));
-            (self.put, self.items) = (self.put + 1, self.items + 1);
+            self.items += 1;
             self.add(&spell::message(&result.message(), facts.indent()))?;
         }
         Ok(())
