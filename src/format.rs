@@ -31,7 +31,7 @@ pub use member::Member;
 pub use named::Named;
 pub use options::{Cx, OnError, Options};
 pub use repair::{
-    FoundRecord, LineRepair, Reach, Records, RepairFn, RepairIo, RepairOptions, Repaired,
+    FoundRecord, LineRepair, Reach, Reaches, Records, RepairFn, RepairIo, RepairOptions, Repaired,
 };
 pub use rewind::{Back, Marks, Turns};
 pub use totals::Totals;

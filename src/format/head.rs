@@ -1,6 +1,6 @@
 //! Beginning of a file, from which formats are detected before the file is read.
 
-use crate::json::Cursor;
+use crate::json::is_whole;
 use crate::yaml::encoding::{self, Encoding};
 use std::borrow::Cow;
 
@@ -35,10 +35,7 @@ impl<'a> Head<'a> {
     /// Whether the first two lines are whole JSON objects, which no one document contains.
     #[must_use]
     pub fn is_json_lines(&self) -> bool {
-        let is_object = |line: &[u8]| {
-            let mut cursor = Cursor::new(line);
-            line.starts_with(b"{") && cursor.skip_value().and_then(|_| cursor.end()).is_ok()
-        };
+        let is_object = |line: &[u8]| line.starts_with(b"{") && is_whole(line);
         self.lines().take(2).filter(|line| is_object(line)).count() == 2
     }
 
@@ -53,9 +50,7 @@ impl<'a> Head<'a> {
         let mut first = true;
         self.lines().skip_while(move |line| {
             let first = std::mem::take(&mut first);
-            let mut cursor = Cursor::new(line);
-            let mut damaged = || cursor.skip_value().and_then(|_| cursor.end()).is_err();
-            !is_record(line) && Self::is_torn(line, first, called) && damaged()
+            !is_record(line) && Self::is_torn(line, first, called) && !is_whole(line)
         })
     }
 

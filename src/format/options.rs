@@ -142,6 +142,11 @@ impl Cx<'_> {
         self.log.report(diagnostic);
     }
 
+    /// Reports a finding at a place, by the title of its code.
+    pub fn report_at(&self, code: Code, at: Position) {
+        self.report(Diagnostic::new(code, code.title()).at(at));
+    }
+
     /// Reports the images of a message that are in files of their own, where the message is shown
     /// without these files.
     pub fn report_outside_images(&self, message: &Located<Record>) {

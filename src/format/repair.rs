@@ -149,6 +149,26 @@ pub struct Reach {
     pub messages: u64,
 }
 
+/// Counts of a session as it was and as it is after a repair.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reaches {
+    /// Counts before the repair.
+    pub before: Reach,
+    /// Counts after it.
+    pub after: Reach,
+}
+
+impl Reaches {
+    /// Counts an entry that stays, and whether the software read it before.
+    pub fn count(&mut self, is_message: bool, was_read: bool) {
+        let before = was_read.then_some(&mut self.before);
+        for reach in [Some(&mut self.after), before].into_iter().flatten() {
+            reach.entries += 1;
+            reach.messages += u64::from(is_message);
+        }
+    }
+}
+
 /// Repairs the structure of one part whose records are lines. All pieces are shown once or more;
 /// then, when everything is decided, they are shown a last time to be written.
 pub trait LineRepair {

@@ -2,6 +2,17 @@
 
 use super::{Cursor, Span, text};
 
+/// Whether a text is one JSON value.
+///
+/// ```
+/// use copyist::json::is_whole;
+/// assert!(is_whole(b" [1] ") && !is_whole(b"[1") && !is_whole(b"[1] 2"));
+/// ```
+pub fn is_whole(text: &[u8]) -> bool {
+    let mut cursor = Cursor::new(text);
+    cursor.skip_value().is_ok() && cursor.end().is_ok()
+}
+
 /// Returns the members of an object, with key and value in their spelling, up to the first fault.
 pub fn members(object: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     places(object).map(|(key, value)| (key.of(object), value.of(object)))

@@ -34,7 +34,7 @@ pub use cursor::{Cursor, Walk};
 pub use escapes::{Unit, refused_units};
 pub use fault::{Fault, Span, What};
 pub use flow::Flow;
-pub use inside::{elements, member, member_place, members};
+pub use inside::{elements, is_whole, member, member_place, members};
 pub use salvage::salvage;
 pub use spelling::{EscapeStyle, without_nan};
 pub use tokens::Tokens;

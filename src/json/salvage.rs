@@ -6,7 +6,8 @@ use super::Cursor;
 const DEEPEST: usize = 16;
 
 /// Returns an object of the complete members of a cut object. Of a member that is cut itself, the
-/// complete members or elements are kept; a text, a number or a word that is cut is not.
+/// complete members or elements are kept; a text, a number or a word that is cut is not. Bytes that
+/// are not UTF-8 become U+FFFD.
 ///
 /// ```
 /// use copyist::json::salvage;
@@ -15,8 +16,9 @@ const DEEPEST: usize = 16;
 /// assert!(salvage(b"[1,").is_none());
 /// ```
 pub fn salvage(cut: &[u8]) -> Option<Vec<u8>> {
+    let cut = String::from_utf8_lossy(cut);
     let mut out = Vec::with_capacity(cut.len() + 16);
-    members(cut, 0, &mut out).then_some(out)
+    members(cut.as_bytes(), 0, &mut out).then_some(out)
 }
 
 /// Appends the object that `cut` begins with; returns `false` if it does not begin with an object.

@@ -1,6 +1,6 @@
 //! One checked JSON value in its source spelling.
 
-use super::{Cursor, Fault, Span, text};
+use super::{Cursor, Fault, Span, is_whole, text};
 use bytes::Bytes;
 use std::fmt;
 
@@ -204,9 +204,7 @@ impl Json {
     #[must_use]
     pub fn parsed(&self) -> Option<Self> {
         let inner = self.text()?;
-        let mut cursor = Cursor::new(inner.as_bytes());
-        let whole = cursor.skip_value().is_ok() && cursor.end().is_ok();
-        whole.then(|| Self(inner.trim().to_owned().into()))
+        is_whole(inner.as_bytes()).then(|| Self(inner.trim().to_owned().into()))
     }
 
     /// Whether this is the literal `null`.

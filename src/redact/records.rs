@@ -2,7 +2,7 @@
 
 use super::{Redactor, named};
 use crate::json::text::decoded;
-use crate::json::{Cursor, Json};
+use crate::json::{Json, is_whole};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::borrow::Cow;
 
@@ -187,8 +187,7 @@ fn nested(text: &str) -> Option<&str> {
     if inner.len() < SHORTEST || !(is('{', '}') || is('[', ']')) || !inner.contains('"') {
         return None;
     }
-    let mut cursor = Cursor::new(inner.as_bytes());
-    (cursor.skip_value().is_ok() && cursor.end().is_ok()).then_some(inner)
+    is_whole(inner.as_bytes()).then_some(inner)
 }
 
 /// Returns what precedes and follows a part of a text.

@@ -1,6 +1,7 @@
 //! Changes to one record, and the note of them in it.
 
 use crate::diagnostic::Code;
+use crate::format::FoundRecord;
 use crate::json::edit::Edits;
 use crate::json::{Cursor, Span, text};
 
@@ -17,6 +18,13 @@ pub struct Fixes {
 }
 
 impl Fixes {
+    /// Begins with the note of the fix by which a record was found.
+    pub fn of(record: &FoundRecord<'_>) -> Self {
+        let mut fixes = Self::default();
+        record.repaired.into_iter().for_each(|code| fixes.note(code, None));
+        fixes
+    }
+
     /// Notes a change by its code, with the member that it replaced.
     pub fn note(&mut self, code: Code, old: Option<(&str, &[u8])>) {
         let comma = if self.notes.is_empty() { "" } else { "," };
@@ -26,6 +34,19 @@ impl Fixes {
             self.notes.extend_from_slice(value);
         }
         self.notes.push(b'}');
+    }
+
+    /// Gives the member `name` of a record a new value, and notes the change with the old one.
+    /// `place` is that of the member's value, if the record has the member.
+    pub fn set(
+        &mut self,
+        record: &[u8],
+        (place, name): (Option<Span>, &str),
+        new: &[u8],
+        code: Code,
+    ) {
+        self.edits.set(place, name, new);
+        self.note(code, place.map(|place| (name, place.of(record))));
     }
 
     /// Replaces escapes that no model takes by U+FFFD, and notes them as one change. Each of
@@ -47,9 +68,11 @@ impl Fixes {
         self.edits.is_empty() && self.notes.is_empty()
     }
 
-    /// Writes the changed record with its note. A text that is not an object passes as it is.
+    /// Writes the changed record with its note. Without a change, and if it is not an object, the
+    /// record passes as it is.
     pub fn apply(mut self, record: &[u8], out: &mut Vec<u8>) {
-        let Some(object) = Object::of(record) else {
+        let object = if self.is_empty() { None } else { Object::of(record) };
+        let Some(object) = object else {
             out.extend_from_slice(record);
             return;
         };
@@ -72,6 +95,12 @@ pub fn mark(record: &[u8], code: Code, out: &mut Vec<u8>) {
     let mut fixes = Fixes::default();
     fixes.note(code, None);
     fixes.apply(record, out);
+}
+
+/// Appends a line with a record as it was found, with a note of the fix by which it was.
+pub fn write_marked(record: &FoundRecord<'_>, out: &mut Vec<u8>) {
+    Fixes::of(record).apply(record.bytes, out);
+    out.push(b'\n');
 }
 
 /// Place in an object for a note.

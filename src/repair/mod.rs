@@ -19,7 +19,7 @@ mod twice;
 mod waiting;
 mod walk;
 
-pub use mark::{Fixes, mark};
+pub use mark::{Fixes, mark, write_marked};
 pub use pairing::{Added, Pairing, Rules};
 pub(crate) use pieces::whole;
 pub use plain::{PlainLines, repair_lines};

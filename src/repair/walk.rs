@@ -2,7 +2,7 @@
 //! decided, then written.
 
 use super::pieces::{Found, Part, Pieces};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Cx, LineRepair, Records, RepairIo, RepairOptions};
 use crate::position::Position;
@@ -80,7 +80,7 @@ impl<'a> Walk<'a> {
         }
         let cut = self.cut(mend);
         if let Some((at, code)) = cut {
-            self.cx.report(Diagnostic::new(code, code.title()).at(at));
+            self.cx.report_at(code, at);
         }
         let mut out = Out { bytes: Vec::with_capacity(2 * CHUNK), file: bench.create(&self.part)? };
         let source = bench.parts().open(&self.part)?;

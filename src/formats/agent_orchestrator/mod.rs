@@ -30,7 +30,7 @@ use crate::format::{
     Agent, Confidence, Cx, Files, Format, Head, Mends, Named, Parts, Piece, Required, Sniffed,
     Version,
 };
-use crate::json::{Cursor, without_nan};
+use crate::json::{is_whole, without_nan};
 use crate::lines::{BOM, Lines, utf8};
 use crate::named;
 use crate::position::Position;
@@ -243,9 +243,8 @@ fn is_plain_object(text: &[u8]) -> bool {
 /// Returns a text that is one JSON object, as Python reads JSON; `NaN` becomes `null`.
 fn as_json(text: &[u8]) -> Option<Cow<'_, [u8]>> {
     let whole = |text: &[u8]| {
-        let mut cursor = Cursor::new(text);
-        let object = cursor.peek() == Some(b'{') && std::str::from_utf8(text).is_ok();
-        object && cursor.skip_value().is_ok() && cursor.end().is_ok()
+        let object = text.trim_ascii_start().starts_with(b"{");
+        object && std::str::from_utf8(text).is_ok() && is_whole(text)
     };
     if whole(text) {
         return Some(Cow::Borrowed(text));

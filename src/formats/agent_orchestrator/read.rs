@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader};
 use crate::framing::{FramedLines, ReadLines, Reading};
-use crate::json::{Json, without_nan};
+use crate::json::{Json, is_whole, without_nan};
 use crate::lines::{BOM, Line, utf8};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
@@ -285,18 +285,13 @@ impl<'a> Records<'a> {
         });
         match parsed {
             Ok(records) => Ok(records),
-            Err(_) if is_json(bytes) => {
+            Err(_) if is_whole(bytes) => {
                 let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
                 Err(Error::damaged(found.at(line.at).showing(bytes, 0)))
             }
             Err(fault) => Err(Error::json(fault, bytes, line.at)),
         }
     }
-}
-
-fn is_json(bytes: &Bytes) -> bool {
-    let mut cursor = crate::json::Cursor::new(bytes);
-    cursor.skip_value().is_ok() && cursor.end().is_ok()
 }
 
 /// Reads a part as a whole.

@@ -7,7 +7,7 @@ use super::read::{headless, parse};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::{
-    Cx, FoundRecord, LineRepair, Reach, Records, RepairIo, RepairOptions, Repaired,
+    Cx, FoundRecord, LineRepair, Reaches, Records, RepairIo, RepairOptions, Repaired,
 };
 use crate::lines::Line;
 use crate::position::{Located, Position};
@@ -34,7 +34,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut mend)?;
     let found = walk.found();
-    if mend.after.entries == 0 {
+    if mend.reaches.after.entries == 0 {
         return Err(nothing_back());
     }
     let changed = walk.settle(bench, &mut mend)?;
@@ -42,14 +42,13 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
         Some(found) => cx.report(found),
         None => mend.shape.finish().findings().for_each(|found| cx.report(found)),
     }
-    let (records, rescued) = (mend.after.entries, found.rescued);
+    let (records, rescued) = (mend.reaches.after.entries, found.rescued);
     Ok(Repaired { changed, records, rescued, ..Repaired::default() }
-        .reaching(mend.before, mend.after))
+        .reaching(mend.reaches.before, mend.reaches.after))
 }
 
 struct Stream<'a> {
-    before: Reach,
-    after: Reach,
+    reaches: Reaches,
     /// Naming of the records that stay.
     naming: Naming<'a>,
     shape: Shape,
@@ -59,11 +58,10 @@ struct Stream<'a> {
 
 impl<'a> Stream<'a> {
     fn new(cx: &'a Cx<'a>) -> Self {
-        let (before, after) = Default::default();
         let shape = Shape::within(cx.options.index_memory);
         // Entries without identifiers are reported if others have some, regardless of the source.
         let naming = Naming::new(|_| false, cx);
-        Self { before, after, naming, shape, headless: None }
+        Self { reaches: Reaches::default(), naming, shape, headless: None }
     }
 }
 
@@ -73,12 +71,8 @@ impl LineRepair for Stream<'_> {
         if record.repaired.is_some() {
             return true;
         }
-        for reach in [Some(&mut self.after), record.read.then_some(&mut self.before)] {
-            let Some(reach) = reach else { continue };
-            reach.entries += 1;
-            reach.messages += u64::from(value.kind == Kind::Message);
-        }
-        let at = Position { record: self.after.entries, ..record.at };
+        self.reaches.count(value.kind == Kind::Message, record.read);
+        let at = Position { record: self.reaches.after.entries, ..record.at };
         let mut located = Located { value, at };
         self.naming.record(&mut located);
         let kind = located.value.kind;

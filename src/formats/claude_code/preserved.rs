@@ -5,7 +5,7 @@
 
 use super::members::key;
 use super::wire;
-use crate::json::{Cursor, Json};
+use crate::json::{Json, is_whole};
 use bytes::Bytes;
 use memchr::memmem::Finder;
 use std::collections::HashMap;
@@ -110,8 +110,6 @@ impl Preserved {
 /// Returns a line that is one JSON object in UTF-8.
 #[must_use]
 pub fn object(line: &[u8]) -> Option<Json> {
-    let mut cursor = Cursor::new(line);
-    let whole = line.starts_with(b"{") && cursor.skip_value().and_then(|_| cursor.end()).is_ok();
-    let text = whole && std::str::from_utf8(line).is_ok();
-    text.then(|| Json::checked(Bytes::copy_from_slice(line)))
+    let whole = line.starts_with(b"{") && is_whole(line) && std::str::from_utf8(line).is_ok();
+    whole.then(|| Json::checked(Bytes::copy_from_slice(line)))
 }

@@ -9,13 +9,13 @@ use super::foreign::uuid_of;
 use super::members::Members;
 use super::older::{Chain, Newest};
 use super::read::{TITLE, UNDATED};
-use super::repair::member_of;
+use super::repair::line;
 use super::wire;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{BESIDE, Cx, Sink};
 use crate::ids::hash;
-use crate::json::{Json, Span, text};
+use crate::json::{Json, text};
 use crate::mapping::{Extra, Object};
 use crate::parts::no_room_for_parts;
 use crate::parts::room::{Part, Room};
@@ -148,7 +148,7 @@ impl Upgrade {
         let kind = members.kind(line);
         if ["user", "assistant"].contains(&&*kind) {
             self.message(line, &members, &mut fixes, &|code: Code| {
-                cx.report(Diagnostic::new(code, code.title()).at(at));
+                cx.report_at(code, at);
             });
         }
         match fixes.is_empty() {
@@ -230,9 +230,7 @@ impl Upgrade {
         };
         if own != Some(time) {
             let code = if own.is_some() { Code::TimeSpread } else { Code::MemberRestored };
-            let time = Json::string(&times::with_millis(time));
-            fixes.edits.set(members.time, "timestamp", time.as_bytes());
-            fixes.note(code, Some(("timestamp", stated.unwrap_or(b"null"))));
+            line::set_time(line, members, time, code, fixes);
             report(code);
         }
         let uuid = members.uuid(line).unwrap_or(b"null");
@@ -244,21 +242,10 @@ impl Upgrade {
         if let Some(id) = self.id.as_ref().filter(|_| !has(line, "sessionId")) {
             fixes.edits.add("sessionId", id.as_bytes());
         }
-        let message = members.message.filter(|_| members.kind(line) == "assistant");
-        let Some(message) = message else { return };
-        if member_of(line, message, "id").is_none() && message.of(line).len() > 2 {
-            let start = Span { start: message.start + 1, end: message.start + 1 };
-            let id = format!("\"id\":\"msg_{:016x}\",", hash(&[line, b" answer"].concat()));
-            fixes.edits.replace(start, id.as_bytes());
-            fixes.note(Code::MemberRestored, Some(("member", b"\"id\"")));
+        if line::name_answer(line, members, fixes) {
             report(Code::MemberRestored);
         }
-        let content = member_of(line, message, "content");
-        if let Some(place) = content.filter(|place| place.of(line).starts_with(b"\"")) {
-            let text = place.of(line);
-            let list = [b"[{\"type\":\"text\",\"text\":", text, b"}]"].concat();
-            fixes.edits.replace(place, &list);
-            fixes.note(Code::ContentListed, Some(("content", text)));
+        if line::list_content(line, members, fixes) {
             report(Code::ContentListed);
         }
     }

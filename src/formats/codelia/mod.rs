@@ -49,7 +49,7 @@ use crate::format::{
     no_session,
 };
 use crate::framing::{FramedLines, Framing};
-use crate::json::Cursor;
+use crate::json;
 use crate::lines::utf8;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
@@ -186,11 +186,7 @@ fn lines(part: Box<dyn Read>, cx: &Cx<'_>, show: Piece<'_>) -> Result<ControlFlo
 }
 
 fn is_whole(frame: &Framing) -> bool {
-    let mut cursor = Cursor::new(&frame.bytes);
-    !frame.blank
-        && utf8(&frame.line()).is_ok()
-        && cursor.skip_value().is_ok()
-        && cursor.end().is_ok()
+    !frame.blank && utf8(&frame.line()).is_ok() && json::is_whole(&frame.bytes)
 }
 
 fn write<'a>(

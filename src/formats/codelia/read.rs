@@ -364,7 +364,7 @@ impl Records<'_> {
         }
         if !self.run.ended {
             let at = self.position();
-            self.cx.report(Diagnostic::new(Code::NoRunEnd, Code::NoRunEnd.title()).at(at));
+            self.cx.report_at(Code::NoRunEnd, at);
         }
         self.ready.extend(self.frames.tail(self.cx));
         let Some(next) = self.runs.pop_front() else { return Ok(false) };

@@ -55,7 +55,7 @@ fn lines<'w>(
             Err(error) => *done = Err(error),
         }
         if !text::lone_halves(line).is_empty() {
-            cx.report(Diagnostic::new(Code::LineDropped, Code::LineDropped.title()).at(at));
+            cx.report_at(Code::LineDropped, at);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! ConnectOnion's messages, which are those of OpenAI's Chat Completions.
 
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
+use crate::diagnostic::{Code, FieldOutcome, Log};
 pub use crate::dialect::chat_completions::{losses, read, write};
 use crate::format::Cx;
 use crate::position::Position;
@@ -26,7 +26,7 @@ pub const TEXTS: &[&str] = &[
 /// Reports a record that is not a message of a known shape.
 pub fn report_opaque(record: &Record, at: Position, cx: &Cx<'_>) {
     if record.kind == Kind::Opaque {
-        cx.report(Diagnostic::new(Code::OddMessage, Code::OddMessage.title()).at(at));
+        cx.report_at(Code::OddMessage, at);
     }
 }
 

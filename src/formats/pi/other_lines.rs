@@ -1,6 +1,6 @@
 //! Lines that are kept although they are not records.
 
-use crate::json::Cursor;
+use crate::json::is_whole;
 use crate::record::{Field, Kind, Node, Record};
 
 /// Whether a record represents a blank or damaged line of the source.
@@ -18,6 +18,5 @@ pub fn line_of(node: &Node, behind_header: bool) -> Option<Vec<u8>> {
 }
 
 fn is_json(line: &[u8]) -> bool {
-    let mut cursor = Cursor::new(line);
-    std::str::from_utf8(line).is_ok() && cursor.skip_value().and_then(|_| cursor.end()).is_ok()
+    std::str::from_utf8(line).is_ok() && is_whole(line)
 }

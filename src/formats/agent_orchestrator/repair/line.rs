@@ -21,7 +21,7 @@ pub fn recognise(object: &[u8]) -> bool {
 
 /// Restores a line from the complete members of a torn one.
 pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
-    salvage(String::from_utf8_lossy(torn).as_bytes()).filter(|object| recognise(object))
+    salvage(torn).filter(|object| recognise(object))
 }
 
 /// Whether a line is text that `claude` and the shell wrote to standard error, which the shell

@@ -5,11 +5,11 @@ use super::super::line::Shape;
 use super::super::wire::META;
 use super::super::{FORMAT, is_plain_object, meta};
 use super::Facts;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Cx, RepairIo};
 use crate::json::edit::Edits;
-use crate::json::{Cursor, EscapeStyle, Json, Span, member_place, salvage, text};
+use crate::json::{Cursor, EscapeStyle, Json, Span, is_whole, member_place, salvage, text};
 use crate::lines::BOM;
 use crate::mapping::Extra;
 use crate::position::Position;
@@ -140,7 +140,7 @@ impl Metadata {
     ) -> Result<()> {
         cx.log.turn_to(self.number);
         let at = Position { line: 1, ..Position::default() };
-        let say = |code: Code| cx.report(Diagnostic::new(code, code.title()).at(at));
+        let say = |code: Code| cx.report_at(code, at);
         if self.temporary.is_some() {
             say(Code::TemporaryLeft);
         }
@@ -193,9 +193,7 @@ fn members_of(line: &str) -> Option<Json> {
     let inner = line.trim_end().trim_end_matches(',');
     let object = |inner: &str| {
         let text = format!("{{{inner}}}").into_bytes();
-        let mut cursor = Cursor::new(&text);
-        let whole = cursor.skip_value().is_ok() && cursor.end().is_ok();
-        whole.then(|| Json::checked(text.into()))
+        is_whole(&text).then(|| Json::checked(text.into()))
     };
     object(inner).or_else(|| object(inner.strip_suffix('}')?))
 }

@@ -10,16 +10,16 @@ mod resume;
 use super::line::{Shape, What};
 use super::meta;
 use super::read::{self, File, shape_of, whole};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::format::{
-    Cx, FoundRecord, LineRepair, Reach, Records, RepairIo, RepairOptions, Repaired,
+    Cx, FoundRecord, LineRepair, Reach, Reaches, Records, RepairIo, RepairOptions, Repaired,
 };
 use crate::ids::fingerprint;
 use crate::json::{Json, without_nan};
 use crate::lines::BOM;
 use crate::position::Position;
-use crate::repair::{Twice, Walk, mark, nothing_back};
+use crate::repair::{Twice, Walk, nothing_back, write_marked};
 use bytes::Bytes;
 use metadata::Metadata;
 use resume::Resume;
@@ -142,8 +142,7 @@ struct Log<'a> {
     written: u32,
     /// Position of the last line.
     end: Position,
-    before: Reach,
-    after: Reach,
+    reaches: Reaches,
 }
 
 impl<'a> Log<'a> {
@@ -159,8 +158,7 @@ impl<'a> Log<'a> {
             looked: 0,
             written: 0,
             end: Position::default(),
-            before: Reach::default(),
-            after: Reach::default(),
+            reaches: Reaches::default(),
         }
     }
 
@@ -169,9 +167,11 @@ impl<'a> Log<'a> {
         let copies = self.copies.as_ref().map_or(0, Vec::len) as u64;
         let put = self.resume.as_ref().map_or(0, Resume::count);
         let more = |count: u64| (count + put).saturating_sub(copies);
-        let after =
-            Reach { entries: more(self.after.entries), messages: more(self.after.messages) };
-        (self.before, after)
+        let after = Reach {
+            entries: more(self.reaches.after.entries),
+            messages: more(self.reaches.after.messages),
+        };
+        (self.reaches.before, after)
     }
 
     /// Looks again at the lines that stay: for calls without results, and for the kind of the last
@@ -223,11 +223,7 @@ impl LineRepair for Log<'_> {
             closed = matches!(what, What::Result(_));
         }
         self.closed = closed;
-        for reach in [Some(&mut self.after), record.read.then_some(&mut self.before)] {
-            let Some(reach) = reach else { continue };
-            reach.entries += 1;
-            reach.messages += u64::from(says);
-        }
+        self.reaches.count(says, record.read);
         true
     }
 
@@ -268,14 +264,10 @@ impl LineRepair for Log<'_> {
         }
         if self.is_copy(place) {
             let code = Code::DuplicateRemoved;
-            self.cx.report(Diagnostic::new(code, code.title()).at(record.at));
+            self.cx.report_at(code, record.at);
             return Some(code);
         }
-        match record.repaired {
-            Some(code) => mark(record.bytes, code, out),
-            None => out.extend_from_slice(record.bytes),
-        }
-        out.push(b'\n');
+        write_marked(record, out);
         None
     }
 

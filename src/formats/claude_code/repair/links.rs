@@ -84,8 +84,7 @@ impl Links {
 
     /// Notes the parent that the remains of a torn line name.
     pub fn torn(&mut self, bytes: &[u8]) {
-        let text = String::from_utf8_lossy(bytes);
-        let Some(left) = salvage(text.as_bytes()) else { return };
+        let Some(left) = salvage(bytes) else { return };
         let Some(members) = Members::of(&left) else { return };
         if let (Some(uuid), Some(_)) = (members.uuid(&left), members.parent) {
             self.torn.entry(key(uuid)).or_insert(parent_key(&left, &members));

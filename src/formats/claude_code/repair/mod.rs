@@ -20,13 +20,11 @@ use super::wire;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::{
-    Cx, FoundRecord, LineRepair, Reach, Records, RepairIo, RepairOptions, Repaired,
+    Cx, FoundRecord, LineRepair, Reaches, Records, RepairIo, RepairOptions, Repaired,
 };
 use crate::formats::claude_code::members::Members;
-use crate::ids::hash;
-use crate::json::{Json, Span, member_place, text};
-use crate::position::Position;
-use crate::repair::{Fixes, Walk, mark, not_linked, nothing_back};
+use crate::json::{Json, Span, text};
+use crate::repair::{Fixes, Walk, not_linked, nothing_back, write_marked};
 use crate::times;
 use added::Last;
 use bytes::Bytes;
@@ -49,8 +47,8 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     mend.resume = wanted.resumable.then(|| Resume::new(agent));
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut mend)?;
-    let (mut records, mut rescued) = (mend.after.entries, walk.found().rescued);
-    let (mut before, mut after) = (mend.before, mend.after);
+    let (mut records, mut rescued) = (mend.reaches.after.entries, walk.found().rescued);
+    let Reaches { mut before, mut after } = mend.reaches;
     let names = if bench.takes_parts() { bench.parts().names() } else { Vec::new() };
     let (of_agents, others): (Vec<_>, Vec<_>) =
         names.into_iter().skip(1).partition(|name| is_lines(name));
@@ -60,10 +58,10 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     for name in of_agents {
         let mut lines = (Walk::new(&name, &RECORDS, &alone, cx), Lines::new(true, &alone, cx));
         lines.0.look(bench, &mut lines.1)?;
-        records += lines.1.after.entries;
+        records += lines.1.reaches.after.entries;
         rescued += lines.0.found().rescued;
-        before.entries += lines.1.before.entries;
-        after.entries += lines.1.after.entries;
+        before.entries += lines.1.reaches.before.entries;
+        after.entries += lines.1.reaches.after.entries;
         agents.push(lines);
     }
     if records == 0 {
@@ -84,8 +82,7 @@ struct Lines<'a> {
     wanted: &'a RepairOptions,
     /// Whether all lines are those of one sub-agent.
     agent: bool,
-    before: Reach,
-    after: Reach,
+    reaches: Reaches,
     links: Links,
     plan: Option<Plan>,
     resume: Option<Resume>,
@@ -110,8 +107,7 @@ impl<'a> Lines<'a> {
             cx,
             wanted,
             agent,
-            before: Reach::default(),
-            after: Reach::default(),
+            reaches: Reaches::default(),
             links: Links::default(),
             plan: None,
             resume: None,
@@ -124,10 +120,6 @@ impl<'a> Lines<'a> {
             unfit: false,
             clock: Timestamp::UNIX_EPOCH,
         }
-    }
-
-    fn report(&self, code: Code, at: Position) {
-        self.cx.report(Diagnostic::new(code, code.title()).at(at));
     }
 
     /// Returns the ordinal of a line of the chain that is shown.
@@ -165,15 +157,13 @@ impl<'a> Lines<'a> {
         let name = self.name(ordinal, record, own);
         if own != Some(&name) {
             let code = if own.is_some() { Code::IdChanged } else { Code::IdGiven };
-            fixes.edits.set(members.uuid, "uuid", &name);
-            fixes.note(code, members.uuid.map(|own| ("uuid", own.of(bytes))));
+            fixes.set(bytes, (members.uuid, "uuid"), &name, code);
             codes.push(code);
         }
         if let Some((parent, code)) = self.new_parent(ordinal) {
             let old = members.parent.map(|parent| parent.of(bytes));
             if old != Some(parent.as_slice()) {
-                fixes.edits.set(members.parent, wire::PARENT, &parent);
-                fixes.note(code, old.map(|old| (wire::PARENT, old)));
+                fixes.set(bytes, (members.parent, wire::PARENT), &parent, code);
                 codes.push(code);
             }
         }
@@ -238,30 +228,24 @@ impl<'a> Lines<'a> {
         let gone = self.plan.as_ref().is_some_and(|plan| plan.is_set_aside(ordinal));
         let removed = self.resume.as_ref().and_then(|resume| resume.removed(ordinal));
         if let Some(code) = gone.then_some(Code::DuplicateRemoved).or(removed) {
-            self.report(code, record.at);
+            self.cx.report_at(code, record.at);
             return Some(code);
         }
         let bytes = record.bytes;
-        let mut fixes = Fixes::default();
-        record.repaired.into_iter().for_each(|code| fixes.note(code, None));
+        let mut fixes = Fixes::of(record);
         let (name, codes) = self.link(ordinal, (record, members), &mut fixes);
         let unfit = self.make_fit(ordinal, record, members, &mut fixes);
         let completed = self.complete(ordinal, record, members, &mut fixes);
         let codes = codes.into_iter().chain(unfit).chain(completed);
-        codes.for_each(|code| self.report(code, record.at));
+        codes.for_each(|code| self.cx.report_at(code, record.at));
         let late = self.resume.as_ref().and_then(Resume::late);
         let late = late.filter(|(end, _)| *end == ordinal);
         if let Some((_, time)) = late {
-            let old = members.time.map_or(&b"null"[..], |time| time.of(bytes));
-            fixes.edits.set(members.time, "timestamp", &quoted(&times::with_millis(time)));
-            fixes.note(Code::EndDated, Some(("timestamp", old)));
-            self.report(Code::EndDated, record.at);
+            line::set_time(bytes, members, time, Code::EndDated, &mut fixes);
+            self.cx.report_at(Code::EndDated, record.at);
         }
         let mut line = Vec::with_capacity(bytes.len() + 64);
-        match fixes.is_empty() {
-            true => line.extend_from_slice(bytes),
-            false => fixes.apply(bytes, &mut line),
-        }
+        fixes.apply(bytes, &mut line);
         line.push(b'\n');
         self.add(ordinal, record, &name, late.is_some(), &mut line);
         out.extend_from_slice(&line);
@@ -279,7 +263,7 @@ impl<'a> Lines<'a> {
     ) -> Option<Code> {
         let resume = self.resume.as_ref().filter(|resume| resume.is_sent(ordinal))?;
         let bytes = record.bytes;
-        let place = member_of(bytes, members.message?, "content")?;
+        let place = line::member_of(bytes, members.message?, "content")?;
         let (content, blocks) = (place.of(bytes), resume.removed_blocks(ordinal));
         if !blocks.is_empty() {
             let list = Json::checked(content.to_vec().into());
@@ -291,10 +275,7 @@ impl<'a> Lines<'a> {
             fixes.note(Code::OrphanResult, Some(("content", content)));
             return Some(Code::OrphanResult);
         }
-        if content.starts_with(b"\"") && members.kind(bytes) == "assistant" {
-            let list = [b"[{\"type\":\"text\",\"text\":", content, b"}]"].concat();
-            fixes.edits.replace(place, &list);
-            fixes.note(Code::ContentListed, Some(("content", content)));
+        if line::list_content(bytes, members, fixes) {
             return Some(Code::ContentListed);
         }
         if let Some((new, changes)) = refused::accepted(content, resume.renamed(ordinal)) {
@@ -329,22 +310,15 @@ impl<'a> Lines<'a> {
         let time = members.time.map(|time| Json::checked(time.of(bytes).to_vec().into()));
         let time = time.as_ref().and_then(times::read);
         if time.is_none() && resume.late().is_none_or(|(end, _)| end != ordinal) {
-            let new = quoted(&times::with_millis(times::after(self.clock)));
-            fixes.edits.set(members.time, "timestamp", &new);
-            let old = members.time.map_or(&b"null"[..], |time| time.of(bytes));
-            fixes.note(Code::MemberRestored, Some(("timestamp", old)));
+            let after = times::after(self.clock);
+            line::set_time(bytes, members, after, Code::MemberRestored, fixes);
             code = Some(Code::MemberRestored);
         }
         self.clock = time.unwrap_or(times::after(self.clock)).max(self.clock);
-        let message = members.message.filter(|_| members.kind(bytes) == "assistant")?;
-        if member_of(bytes, message, "id").is_none() && message.of(bytes).len() > 2 {
-            let start = Span { start: message.start + 1, end: message.start + 1 };
-            let hash = hash(&[bytes, b" answer"].concat());
-            fixes.edits.replace(start, format!("\"id\":\"msg_{hash:016x}\",").as_bytes());
-            fixes.note(Code::MemberRestored, Some(("member", b"\"id\"")));
-            code = Some(Code::MemberRestored);
+        if members.kind(bytes) != "assistant" {
+            return None;
         }
-        code
+        line::name_answer(bytes, members, fixes).then_some(Code::MemberRestored).or(code)
     }
 
     /// Writes the results that are added behind a line, and keeps the line behind which the session
@@ -367,7 +341,7 @@ impl<'a> Lines<'a> {
         let mut last = Last { like, parent, time };
         for result in resume.added(ordinal) {
             last.add_result(&result.id, &result.block(), out);
-            self.report(Code::ResultSynthesized, record.at);
+            self.cx.report_at(Code::ResultSynthesized, record.at);
         }
         if last.parent != name {
             self.added.insert(ordinal, last.parent.clone());
@@ -376,12 +350,6 @@ impl<'a> Lines<'a> {
             self.end = Some(last);
         }
     }
-}
-
-/// Returns the place of a member of the message at a place of a line.
-pub fn member_of(line: &[u8], message: Span, member: &str) -> Option<Span> {
-    let Span { start, end } = member_place(message.of(line), member)?;
-    Some(Span { start: message.start + start, end: message.start + end })
 }
 
 fn quoted(value: &str) -> Vec<u8> {
@@ -395,8 +363,7 @@ impl LineRepair for Lines<'_> {
         let chained = members.is_chained(record.bytes);
         match (&mut self.resume, self.shown) {
             (_, 0) => {
-                self.after.entries += 1;
-                self.before.entries += u64::from(record.read);
+                self.reaches.count(false, record.read);
                 if chained {
                     self.links.note(record.bytes, &members);
                 }
@@ -454,11 +421,7 @@ impl LineRepair for Lines<'_> {
         if let Some(members) = members.filter(|members| members.is_chained(record.bytes)) {
             return self.write_line(record, &members, out);
         }
-        match record.repaired {
-            Some(code) => mark(record.bytes, code, out),
-            None => out.extend_from_slice(record.bytes),
-        }
-        out.push(b'\n');
+        write_marked(record, out);
         None
     }
 

@@ -14,7 +14,7 @@ use super::run::kind_of;
 use crate::error::Result;
 use crate::format::Cx;
 use crate::ids::fingerprint;
-use crate::json::{Cursor, Json};
+use crate::json::{Json, is_whole};
 use crate::lines::Lines;
 use crate::mapping::Object;
 use bytes::Bytes;
@@ -30,8 +30,7 @@ pub fn of(run: Box<dyn Read>, cx: &Cx<'_>) -> Result<Vec<Json>> {
     lines.skip_bom()?;
     while let Some(line) = lines.next()? {
         let bytes = line.bytes.trim_ascii();
-        let mut cursor = Cursor::new(bytes);
-        if cursor.skip_value().is_err() || cursor.end().is_err() {
+        if !is_whole(bytes) {
             continue;
         }
         let record = Json::checked(Bytes::copy_from_slice(bytes));

@@ -5,7 +5,7 @@ use crate::diagnostic::{Code, Diagnostic, plural};
 use crate::format::{Cx, FoundRecord, LineRepair, Reach, Records};
 use crate::formats::codelia::log::is_message;
 use crate::ids::fingerprint;
-use crate::json::{Cursor, Json, refused_units, salvage};
+use crate::json::{Json, is_whole, refused_units, salvage};
 use crate::mapping::Object;
 use crate::position::Position;
 use crate::repair::{Added, Fixes, OUTCOME_UNKNOWN, Pairing, mark};
@@ -18,7 +18,7 @@ pub static RECORDS: Records =
 
 /// Restores a message from the complete members of a torn one.
 fn restore(torn: &[u8]) -> Option<Vec<u8>> {
-    salvage(String::from_utf8_lossy(torn).as_bytes()).filter(|object| {
+    salvage(torn).filter(|object| {
         let message = Json::checked(object.clone().into());
         let of_tool = role(&message) != "tool" || message.member("tool_call_id").is_some();
         is_message(object) && of_tool
@@ -27,9 +27,7 @@ fn restore(torn: &[u8]) -> Option<Vec<u8>> {
 
 /// Whether a line is a whole message as the agent spells it.
 pub fn is_one(line: &[u8]) -> bool {
-    let mut cursor = Cursor::new(line);
-    let whole = cursor.skip_value().is_ok() && cursor.end().is_ok();
-    whole && RECORDS.begins.iter().any(|begin| line.starts_with(begin)) && is_message(line)
+    is_whole(line) && RECORDS.begins.iter().any(|begin| line.starts_with(begin)) && is_message(line)
 }
 
 /// Whether a message is the result of a tool.
@@ -128,7 +126,7 @@ impl Calls {
     pub fn before(&self, place: u32, at: Position, cx: &Cx<'_>) -> Vec<Vec<u8>> {
         let code = Code::ResultSynthesized;
         let line = |Added { id, call: name, .. }: &Added<Json>| {
-            cx.report(Diagnostic::new(code, code.title()).at(at));
+            cx.report_at(code, at);
             let (mut message, mut line) = (Vec::new(), Vec::new());
             let mut object = Object::open(&mut message);
             object.member("role", b"\"tool\"");
@@ -146,24 +144,13 @@ impl Calls {
 
 /// Appends a message with U+FFFD for characters that a model's interface refuses, which it reports,
 /// and with a mark of the repair that it had.
-pub fn sendable(
-    message: &[u8],
-    repaired: Option<Code>,
-    at: Position,
-    out: &mut Vec<u8>,
-    cx: &Cx<'_>,
-) {
-    let mut fixes = Fixes::default();
-    repaired.into_iter().for_each(|code| fixes.note(code, None));
+pub fn sendable(message: &[u8], mut fixes: Fixes, at: Position, out: &mut Vec<u8>, cx: &Cx<'_>) {
     let units: Vec<_> = refused_units(message).map(|(place, _)| place).collect();
     if !units.is_empty() {
         let code = Code::SurrogateReplaced;
         let places = plural(units.len() as u64, "place");
         cx.report(Diagnostic::new(code, format!("{}: {places}", code.title())).at(at));
         fixes.replace_units(message, &units);
-    }
-    if fixes.is_empty() {
-        return out.extend_from_slice(message);
     }
     fixes.apply(message, out);
 }
@@ -240,9 +227,7 @@ impl<'a> Log<'a> {
 impl LineRepair for Log<'_> {
     fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let bytes = record.bytes.trim_ascii();
-        let mut cursor = Cursor::new(bytes);
-        let whole = cursor.skip_value().is_ok() && cursor.end().is_ok();
-        if !whole || bytes.first() != Some(&b'{') {
+        if !is_whole(bytes) || bytes.first() != Some(&b'{') {
             return false;
         }
         self.messages += 1;
@@ -270,13 +255,13 @@ impl LineRepair for Log<'_> {
         self.put_in(place, out);
         if self.calls.as_ref().is_some_and(|calls| calls.is_orphan(place)) {
             let code = Code::OrphanResult;
-            self.cx.report(Diagnostic::new(code, code.title()).at(record.at));
+            self.cx.report_at(code, record.at);
             return Some(code);
         }
-        match (&self.calls, record.repaired) {
-            (Some(_), code) => sendable(record.bytes, code, record.at, out, self.cx),
-            (None, Some(code)) => mark(record.bytes, code, out),
-            (None, None) => out.extend_from_slice(record.bytes),
+        let fixes = Fixes::of(record);
+        match &self.calls {
+            Some(_) => sendable(record.bytes, fixes, record.at, out, self.cx),
+            None => fixes.apply(record.bytes, out),
         }
         out.push(b'\n');
         None
@@ -298,7 +283,7 @@ impl LineRepair for Log<'_> {
 /// Returns a message that a run proves, with a mark, and reports it.
 pub fn restored(message: &Json, at: Position, cx: &Cx<'_>) -> Vec<u8> {
     let code = Code::HistoryRestored;
-    cx.report(Diagnostic::new(code, code.title()).at(at));
+    cx.report_at(code, at);
     let mut marked = Vec::new();
     mark(message.as_bytes(), code, &mut marked);
     marked

@@ -2,15 +2,15 @@
 
 use super::About;
 use super::messages::content_hash;
-use crate::diagnostic::{Code, Diagnostic};
-use crate::format::{Cx, FoundRecord, LineRepair, Reach, Records};
+use crate::diagnostic::Code;
+use crate::format::{Cx, FoundRecord, LineRepair, Reach, Reaches, Records};
 use crate::formats::codelia::made::{EPOCH, is_uuid, uuid};
 use crate::formats::codelia::wire::TYPES;
 use crate::ids::fingerprint;
-use crate::json::{Json, salvage, text};
+use crate::json::{Json, is_whole, salvage, text};
 use crate::mapping::Object;
 use crate::position::Position;
-use crate::repair::{Twice, mark};
+use crate::repair::{Twice, mark, write_marked};
 use bytes::Bytes;
 
 /// Recognition and restoration of the records of runs.
@@ -55,7 +55,7 @@ fn recognise(object: &[u8]) -> bool {
 /// Restores a record from the complete members of a torn one, if those include all that a record of
 /// its type needs.
 fn restore(torn: &[u8]) -> Option<Vec<u8>> {
-    let object = salvage(String::from_utf8_lossy(torn).as_bytes())?;
+    let object = salvage(torn)?;
     let record = Json::checked(object.clone().into());
     let kind = kind_of(&record)?;
     let (_, needs) = NEEDS.iter().find(|(name, _)| *name == kind)?;
@@ -108,8 +108,7 @@ pub struct Run<'a> {
     /// Hashes of the contents of the last answer's messages.
     answer: Vec<u64>,
     ended: bool,
-    before: Reach,
-    after: Reach,
+    reaches: Reaches,
 }
 
 impl<'a> Run<'a> {
@@ -128,18 +127,17 @@ impl<'a> Run<'a> {
             led: false,
             answer: Vec::new(),
             ended: false,
-            before: Reach::default(),
-            after: Reach::default(),
+            reaches: Reaches::default(),
         }
     }
 
     /// Returns how much of the run Codelia replays before the repair, and how much after it.
     pub fn reach(&self) -> (Reach, Reach) {
         let readable = self.header.is_kept() && self.header.numbers.first() == Some(&0);
-        let before = if readable { self.before } else { Reach::default() };
+        let before = if readable { self.reaches.before } else { Reach::default() };
         let gone = self.copies.len() as u64;
-        let entries = self.after.entries.saturating_sub(gone);
-        (before, Reach { entries, ..self.after })
+        let entries = self.reaches.after.entries.saturating_sub(gone);
+        (before, Reach { entries, ..self.reaches.after })
     }
 
     /// Returns the hashes of the last answer, if the run has no end.
@@ -203,18 +201,12 @@ impl<'a> Run<'a> {
         mark(&out, Code::HeaderRebuilt, &mut marked);
         marked
     }
-
-    fn report(&self, code: Code, at: Position) {
-        self.cx.report(Diagnostic::new(code, code.title()).at(at));
-    }
 }
 
 impl LineRepair for Run<'_> {
     fn look(&mut self, record: &FoundRecord<'_>) -> bool {
         let bytes = record.bytes.trim_ascii();
-        let mut cursor = crate::json::Cursor::new(bytes);
-        let whole = cursor.skip_value().is_ok() && cursor.end().is_ok();
-        if !whole || bytes.first() != Some(&b'{') {
+        if !is_whole(bytes) || bytes.first() != Some(&b'{') {
             return false;
         }
         let place = self.looked;
@@ -241,12 +233,8 @@ impl LineRepair for Run<'_> {
             }
             _ => {}
         }
-        let says = u64::from(matches!(kind.as_str(), "run.start" | "llm.response"));
-        for reach in [Some(&mut self.after), record.read.then_some(&mut self.before)] {
-            let Some(reach) = reach else { continue };
-            reach.entries += 1;
-            reach.messages += says;
-        }
+        let says = matches!(kind.as_str(), "run.start" | "llm.response");
+        self.reaches.count(says, record.read);
         true
     }
 
@@ -255,8 +243,7 @@ impl LineRepair for Run<'_> {
     }
 
     fn quarantined(&mut self, bytes: &[u8], code: Code) {
-        let torn = (code == Code::TornRecord).then(|| String::from_utf8_lossy(bytes));
-        let left = torn.and_then(|torn| salvage(torn.as_bytes()));
+        let left = if code == Code::TornRecord { salvage(bytes) } else { None };
         if let Some(left) = left.filter(|left| is_header(&Json::checked(left.clone().into()))) {
             self.header.rest.get_or_insert(left);
         }
@@ -264,7 +251,7 @@ impl LineRepair for Run<'_> {
 
     fn needs_another_pass(&mut self) -> bool {
         if !self.ended {
-            self.report(Code::NoRunEnd, Position::default());
+            self.cx.report_at(Code::NoRunEnd, Position::default());
         }
         self.copies = self.twice.copies();
         self.copies.retain(|place| self.header.numbers.binary_search(place).is_err());
@@ -296,7 +283,7 @@ impl LineRepair for Run<'_> {
             Some(_) => (Code::HeaderMoved, self.header.at),
             None => (Code::HeaderRebuilt, Position { line: 1, ..Position::default() }),
         };
-        self.report(code, at);
+        self.cx.report_at(code, at);
     }
 
     fn write(&mut self, record: &FoundRecord<'_>, out: &mut Vec<u8>) -> Option<Code> {
@@ -305,7 +292,10 @@ impl LineRepair for Run<'_> {
         if self.header.numbers.binary_search(&place).is_ok() {
             let own = self.header.own.as_deref() == Some(record.bytes.trim_ascii_end());
             return match (self.header.is_kept(), place == 0, own) {
-                (true, true, _) => self.write_line(record, out),
+                (true, true, _) => {
+                    write_marked(record, out);
+                    None
+                }
                 // This header was written before all other records.
                 (false, _, true) if self.header.at == record.at => None,
                 (.., same) => {
@@ -315,27 +305,17 @@ impl LineRepair for Run<'_> {
                         (false, None) => Code::HeaderRebuilt,
                     };
                     if code != Code::HeaderRebuilt {
-                        self.report(code, record.at);
+                        self.cx.report_at(code, record.at);
                     }
                     Some(code)
                 }
             };
         }
         if self.copies.binary_search(&place).is_ok() {
-            self.report(Code::DuplicateRemoved, record.at);
+            self.cx.report_at(Code::DuplicateRemoved, record.at);
             return Some(Code::DuplicateRemoved);
         }
-        self.write_line(record, out)
-    }
-}
-
-impl Run<'_> {
-    fn write_line(&self, record: &FoundRecord<'_>, out: &mut Vec<u8>) -> Option<Code> {
-        match record.repaired {
-            Some(code) => mark(record.bytes, code, out),
-            None => out.extend_from_slice(record.bytes),
-        }
-        out.push(b'\n');
+        write_marked(record, out);
         None
     }
 }

@@ -15,7 +15,7 @@ use crate::json::{Json, members, text};
 use crate::lines::BOM;
 use crate::mapping::Extra;
 use crate::position::Position;
-use crate::repair::mark;
+use crate::repair::{Fixes, mark};
 use bytes::Bytes;
 
 /// Bytes that are set aside, with their position and the reason.
@@ -221,7 +221,7 @@ impl State {
             new.extend(calls.before(place, at, cx).iter().cloned());
             if !calls.is_orphan(place) {
                 let mut sent = Vec::with_capacity(message.len());
-                sendable(&message, None, at, &mut sent, cx);
+                sendable(&message, Fixes::default(), at, &mut sent, cx);
                 new.push(sent);
             }
             place += 1;

@@ -145,8 +145,8 @@ impl First {
             lacking.push(("timestamp", Code::MemberRestored));
         }
         if let Some(base) = base::reference(&payload).filter(|_| self.is_detached) {
-            fixes.edits.replace(line.place_of(&base), b"null");
-            fixes.note(Code::HistoryDetached, Some((wire::HISTORY_BASE, base.as_bytes())));
+            let member = (Some(line.place_of(&base)), wire::HISTORY_BASE);
+            fixes.set(line.as_bytes(), member, b"null", Code::HistoryDetached);
             lacking.push((wire::HISTORY_BASE, Code::HistoryDetached));
         }
         for name in NEEDED {
@@ -157,8 +157,8 @@ impl First {
             }
             let value = self.value(name);
             if let Some(old) = present {
-                fixes.edits.replace(line.place_of(&old), value.as_bytes());
-                fixes.note(Code::HeaderRebuilt, Some((name, old.as_bytes())));
+                let member = (Some(line.place_of(&old)), *name);
+                fixes.set(line.as_bytes(), member, value.as_bytes(), Code::HeaderRebuilt);
                 lacking.push((name, Code::HeaderRebuilt));
                 continue;
             }

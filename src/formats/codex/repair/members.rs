@@ -20,14 +20,12 @@ pub fn mend(line: &Json, time: &Json, sent: bool, fixes: &mut Fixes) -> Vec<Code
     }
     let retyped = retyped(line);
     if let Some((name, old, new)) = &retyped {
-        fixes.edits.replace(line.place_of(old), new);
-        fixes.note(Code::Retyped, Some((name, old.as_bytes())));
+        fixes.set(line.as_bytes(), (Some(line.place_of(old)), name), new, Code::Retyped);
         codes.push(Code::Retyped);
     }
     let members = if sent { refused::members(line) } else { Vec::new() };
     for refused::Member { name, old, new, code } in &members {
-        fixes.edits.replace(line.place_of(old), new.as_bytes());
-        fixes.note(*code, Some((name, old.as_bytes())));
+        fixes.set(line.as_bytes(), (Some(line.place_of(old)), name), new.as_bytes(), *code);
         codes.push(*code);
     }
     // The next pass checks what was spelled again.

@@ -16,10 +16,9 @@ use super::{base, line, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::{
-    Cx, FoundRecord, LineRepair, Reach, Records, RepairIo, RepairOptions, Repaired,
+    Cx, FoundRecord, LineRepair, Reach, Reaches, Records, RepairIo, RepairOptions, Repaired,
 };
 use crate::json::{Json, Span, salvage};
-use crate::position::Position;
 use crate::record::{Field, Kind};
 use crate::repair::{Fixes, Walk, mark, nothing_back};
 use bytes::Bytes;
@@ -52,7 +51,7 @@ fn object_of(bytes: &[u8]) -> Option<Json> {
 /// Returns the complete members of a torn line, if they make a line with content: an item
 /// with content, or what is left of the line about the session.
 fn restore(torn: &[u8]) -> Option<Vec<u8>> {
-    let object = salvage(String::from_utf8_lossy(torn).as_bytes())?;
+    let object = salvage(torn)?;
     let line = object_of(&object)?;
     if line.member("payload").is_some() && !is_of(&line, wire::ITEM) {
         return first::is_first(&line).then_some(object);
@@ -68,29 +67,26 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut mend)?;
     let found = walk.found();
-    if mend.after.entries == 0 {
+    if mend.reaches.after.entries == 0 {
         return Err(nothing_back());
     }
     if let Some(meta) = mend.first.payload().filter(|_| wanted.resumable) {
         mend.first.is_detached = base::is_lost(&meta, bench.parts(), cx.options.max_line)?;
     }
     mend.decide();
-    bench.begin(walk.removes(&mend))?;
-    let changed = walk.changes(&mend);
-    if changed && mend.numbered.is_some() && bench.is_in_place() {
+    if walk.changes(&mend) && mend.numbered.is_some() && bench.is_in_place() {
         cx.report(Diagnostic::new(Code::IndexBehind, Code::IndexBehind.title()));
     }
-    walk.write(bench, &mut mend)?;
-    let (records, rescued) = (mend.after.entries, found.rescued);
+    let changed = walk.settle(bench, &mut mend)?;
+    let (records, rescued) = (mend.reaches.after.entries, found.rescued);
     Ok(Repaired { changed, records, rescued, ..Repaired::default() }
-        .reaching(mend.before, mend.after))
+        .reaching(mend.reaches.before, mend.reaches.after))
 }
 
 /// Facts about a rollout, and what is written of it.
 struct Rollout<'a> {
     cx: &'a Cx<'a>,
-    before: Reach,
-    after: Reach,
+    reaches: Reaches,
     first: First,
     /// Calls and results, if they are to be in pairs.
     calls: Option<Calls>,
@@ -122,8 +118,7 @@ impl<'a> Rollout<'a> {
     fn new(wanted: &RepairOptions, cx: &'a Cx<'a>) -> Self {
         Self {
             cx,
-            before: Reach::default(),
-            after: Reach::default(),
+            reaches: Reaches::default(),
             first: First::of(&wanted.name),
             calls: wanted.resumable.then(Calls::default),
             bare: false,
@@ -144,7 +139,7 @@ impl<'a> Rollout<'a> {
 
     /// Looks at a line whose time is text now if it was a number, as `dated` states.
     fn note(&mut self, object: &Json, dated: bool, record: &FoundRecord<'_>) {
-        let place = self.after.entries;
+        let place = self.reaches.after.entries;
         let number = object.member("ordinal").and_then(|number| number.float());
         if let Some(number) = number {
             self.numbered = Some((number as u64, place));
@@ -183,7 +178,7 @@ impl<'a> Rollout<'a> {
         self.begin = self.first.decide(self.bare, numbered, self.cx);
         self.is_single = paginated && self.firsts > 1;
         if self.refused || self.lacks_numbers || self.begin.is_some() {
-            self.before = Reach::default();
+            self.reaches.before = Reach::default();
         }
         self.time = self.first.time();
         self.next = self.numbered.map_or(0, |(last, _)| last + 1);
@@ -197,10 +192,6 @@ impl<'a> Rollout<'a> {
             self.next += 1;
             self.next - 1
         })
-    }
-
-    fn report(&self, code: Code, at: Position) {
-        self.cx.report(Diagnostic::new(code, code.title()).at(at));
     }
 
     fn is_thought_removed(&self, object: &Json) -> bool {
@@ -265,11 +256,7 @@ impl LineRepair for Rollout<'_> {
         self.note(&object, dated, record);
         let message = line::read(&object, object.member("payload").is_none()).kind == Kind::Message;
         let reads = record.read && !dated;
-        for reach in [Some(&mut self.after), reads.then_some(&mut self.before)] {
-            let Some(reach) = reach else { continue };
-            reach.entries += 1;
-            reach.messages += u64::from(message);
-        }
+        self.reaches.count(message, reads);
         true
     }
 
@@ -316,18 +303,17 @@ impl LineRepair for Rollout<'_> {
         }
         let verdict = self.calls.as_mut().map_or(Verdict::Stays, |calls| calls.decide(&object));
         if let Some(code) = self.removed(&object, place, &verdict) {
-            self.report(code, record.at);
+            self.cx.report_at(code, record.at);
             return Some(code);
         }
-        let mut fixes = Fixes::default();
-        record.repaired.into_iter().for_each(|code| fixes.note(code, None));
+        let mut fixes = Fixes::of(record);
         if let Some(old) = &old_time {
             fixes.note(Code::Retyped, Some(("timestamp", old.as_bytes())));
-            self.report(Code::Retyped, record.at);
+            self.cx.report_at(Code::Retyped, record.at);
         }
         let sent = self.calls.is_some();
         let codes = members::mend(&object, &self.time, sent, &mut fixes);
-        codes.into_iter().for_each(|code| self.report(code, record.at));
+        codes.into_iter().for_each(|code| self.cx.report_at(code, record.at));
         if self.lacks_numbers
             && is_counted(&object)
             && object.member("ordinal").is_none()
@@ -348,7 +334,7 @@ impl LineRepair for Rollout<'_> {
             let line = calls::result(&object, (custom, &call), self.number(place));
             mark(&line, Code::ResultSynthesized, out);
             out.push(b'\n');
-            self.report(Code::ResultSynthesized, record.at);
+            self.cx.report_at(Code::ResultSynthesized, record.at);
         }
         None
     }

@@ -4,7 +4,7 @@ use super::block::Kind;
 use super::indentation::straightened;
 use super::line::{begins_with_dash, spaces};
 use super::spell;
-use crate::json::{Json, without_nan};
+use crate::json::{Json, is_whole, without_nan};
 use crate::yaml::json::{Nodes, Scalars};
 use crate::yaml::read::{Budget, Events, Limits, What};
 use bytes::Bytes;
@@ -319,8 +319,7 @@ fn has_list(turn: &Json) -> bool {
     let text = turn.member("messages").and_then(|list| list.text());
     text.is_none_or(|text| {
         let plain = without_nan(text.as_bytes()).unwrap_or_else(|| text.into_bytes());
-        let mut cursor = crate::json::Cursor::new(&plain);
-        cursor.peek() == Some(b'[') && cursor.skip_value().is_ok() && cursor.end().is_ok()
+        plain.trim_ascii_start().starts_with(b"[") && is_whole(&plain)
     })
 }
 

@@ -5,7 +5,7 @@ use super::block::Kind;
 use super::check::{Checked, is_askew, opens_messages};
 use super::resume::{self, Resume};
 use super::spell::is_notes;
-use crate::json::{Json, salvage, text};
+use crate::json::{Json, salvage};
 use crate::repair::Pairing;
 use bytes::Bytes;
 use std::collections::{HashMap, HashSet};
@@ -446,11 +446,4 @@ fn recovered(bytes: &[u8]) -> Option<Json> {
     let list = Json::checked(Bytes::from(object)).member("messages")?;
     let any = list.elements().next().is_some();
     any.then_some(list)
-}
-
-/// Returns a text in JSON spelling.
-pub fn quoted(value: &str) -> Json {
-    let mut out = Vec::new();
-    text::quote(value, &mut out);
-    Json::checked(out.into())
 }

@@ -245,7 +245,7 @@ fn as_it_is(
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
     if let (Some(at), true) = (state.alone, wanted.resumable) {
-        report(Code::CallsLeft, at, cx);
+        cx.report_at(Code::CallsLeft, at);
     }
     // A file that stays unchanged may still have faults.
     state.fault.iter().chain(&state.differences).for_each(|found| cx.report(found.clone()));
@@ -267,7 +267,7 @@ fn finish(io: &mut dyn RepairIo, state: &State, cx: &Cx<'_>) -> Result<Repaired>
     let at = Position { line: 1, ..Position::default() };
     let mut part = io.parts().main()?;
     if marked {
-        report(Code::MarkRemoved, at, cx);
+        cx.report_at(Code::MarkRemoved, at);
         io.aside("", BOM, at, Code::MarkRemoved)?;
         let passed = part.read_exact(&mut [0; BOM.len()]);
         passed.map_err(|error| Error::io("cannot read", error))?;
@@ -276,7 +276,7 @@ fn finish(io: &mut dyn RepairIo, state: &State, cx: &Cx<'_>) -> Result<Repaired>
     let copied = std::io::copy(&mut part, &mut out);
     copied.map_err(|error| Error::io("cannot write", error))?;
     if !out.ends() {
-        report(Code::LineEnded, at, cx);
+        cx.report_at(Code::LineEnded, at);
         let ended = out.write_all(b"\n");
         ended.map_err(|error| Error::io("cannot write", error))?;
     }
@@ -288,11 +288,6 @@ fn finish(io: &mut dyn RepairIo, state: &State, cx: &Cx<'_>) -> Result<Repaired>
 /// Whether a fix was reported.
 fn is_reported(log: &Log) -> bool {
     Code::ALL.iter().any(|code| code.is_fix() && log.count_of(*code) > 0)
-}
-
-/// Reports a fix at its position.
-fn report(code: Code, at: Position, cx: &Cx<'_>) {
-    cx.report(Diagnostic::new(code, code.title()).at(at));
 }
 
 /// Reports a fix that has no position, because the text that was put in is nowhere in the file.

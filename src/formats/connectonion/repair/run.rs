@@ -6,11 +6,11 @@ mod takes;
 use super::super::run::{CLOSE, INDENT, MESSAGES, OPEN, is_known};
 use super::ahead::Ahead;
 use super::items::{Item, each};
-use super::{NOTES, State, as_it_is, is_reported, report, report_aside, report_put};
+use super::{NOTES, State, as_it_is, is_reported, report_aside, report_put};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Reach, RepairIo, RepairOptions, Repaired};
-use crate::json::{Json, text};
+use crate::json::Json;
 use crate::lines::BOM;
 use crate::position::Position;
 use crate::repair::nothing_back;
@@ -177,7 +177,7 @@ impl<'a> Writing<'a> {
         }
         let mut line = line.to_vec();
         if !line.ends_with(b"\n") {
-            report(Code::LineEnded, at, self.cx);
+            self.cx.report_at(Code::LineEnded, at);
             line.extend_from_slice(self.end());
         }
         if name.is_some_and(|name| name == NOTES) {
@@ -201,9 +201,7 @@ impl<'a> Writing<'a> {
         };
         if !self.names.iter().any(|name| is_known(name)) {
             let stem = self.wanted.name.split('.').next().unwrap_or_default();
-            let mut quoted = Vec::new();
-            text::quote(stem, &mut quoted);
-            let line = [b"agent: ", quoted.as_slice(), self.end()].concat();
+            let line = [b"agent: ", Json::string(stem).as_bytes(), self.end()].concat();
             self.put(&line)?;
             report_put(Code::MemberRestored, "agent", self.cx);
             note(Code::MemberRestored, "agent");
@@ -262,7 +260,7 @@ impl<'a> Writing<'a> {
         if bare == MESSAGES {
             self.begin()?;
             if !line.ends_with(b"\n") {
-                report(Code::GluedSplit, at, self.cx);
+                self.cx.report_at(Code::GluedSplit, at);
             }
         }
         Ok(())
@@ -294,11 +292,11 @@ impl<'a> Writing<'a> {
             return if whole { self.aside(&message, at, removed) } else { Ok(()) };
         }
         if let Some(code) = code {
-            report(code, at, self.cx);
+            self.cx.report_at(code, at);
         }
         self.hold(message)?;
         for put in talk.map(|talk| talk.added(number)).unwrap_or_default() {
-            report(Code::ResultSynthesized, at, self.cx);
+            self.cx.report_at(Code::ResultSynthesized, at);
             self.hold(put.message().as_bytes().to_vec())?;
         }
         Ok(())
@@ -333,7 +331,7 @@ impl<'a> Writing<'a> {
     fn behind(&mut self, line: &[u8], at: Position) -> Result<()> {
         self.put(line)?;
         if !line.ends_with(b"\n") {
-            report(Code::LineEnded, at, self.cx);
+            self.cx.report_at(Code::LineEnded, at);
             self.put(self.end())?;
         }
         Ok(())
@@ -347,7 +345,7 @@ impl<'a> Writing<'a> {
         }
         self.put(&[CLOSE.as_bytes(), self.end()].concat())?;
         if self.framed.contains(&false) {
-            report(Code::ListClosed, Position::default(), self.cx);
+            self.cx.report_at(Code::ListClosed, Position::default());
         } else if self.takes.unlisted {
             report_put(Code::ListClosed, "each message has its comma and its place", self.cx);
         }

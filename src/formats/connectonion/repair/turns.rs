@@ -11,10 +11,10 @@ mod turn_messages;
 use super::super::file::{Lists, Shape};
 use super::block::{Block, Kind, Piece};
 use super::check::{self, Checked, written};
-use super::facts::{Facts, quoted};
+use super::facts::Facts;
 use super::resume::RepairedList;
 use super::spell::{self, Notes};
-use super::{NOTES, State, as_it_is, guessed, report, report_aside, report_put};
+use super::{NOTES, State, as_it_is, guessed, report_aside, report_put};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Cx, RepairIo, RepairOptions, Repaired};
@@ -324,7 +324,7 @@ impl<'a> Writing<'a> {
         }
         self.go(block, from..block.bytes.len(), Code::TornRecord)?;
         if !block.terminated && from == block.bytes.len() {
-            report(Code::LineEnded, block.at(), self.cx);
+            self.cx.report_at(Code::LineEnded, block.at());
         }
         Ok(())
     }
@@ -399,8 +399,8 @@ impl<'a> Writing<'a> {
         for name in needs.iter().filter(|name| !self.facts.has(name)) {
             match *name {
                 "runs" => self.noted(name, b"runs: 1\n")?,
-                "name" => self.member(name, &quoted(stem), 0)?,
-                _ => self.member(name, &quoted(""), 0)?,
+                "name" => self.member(name, &Json::string(stem), 0)?,
+                _ => self.member(name, &Json::string(""), 0)?,
             }
         }
         Ok(())
@@ -437,13 +437,13 @@ impl<'a> Writing<'a> {
             match *name {
                 "messages" => {
                     let text = list.as_ref().map(Json::as_bytes).unwrap_or_default();
-                    self.member(name, &quoted(&String::from_utf8_lossy(text)), indent)?;
+                    self.member(name, &Json::string(&String::from_utf8_lossy(text)), indent)?;
                 }
                 "history" | "tools_called" => {
                     let text = format!("{}{name}: []\n", " ".repeat(indent));
                     self.noted(name, text.as_bytes())?;
                 }
-                _ => self.member(name, &quoted(""), indent)?,
+                _ => self.member(name, &Json::string(""), indent)?,
             }
         }
         Ok(())
@@ -471,7 +471,7 @@ impl<'a> Writing<'a> {
         }
         if !calm && self.behind() {
             if !self.facts.has("system_prompt") {
-                self.member("system_prompt", &quoted(""), 0)?;
+                self.member("system_prompt", &Json::string(""), 0)?;
             }
             if !self.facts.has("messages") {
                 let empty = self.facts.turns.is_empty();

@@ -192,7 +192,7 @@ impl Records<'_> {
     /// Reports once that lines are read one by one, but do not form a list.
     fn list(&mut self, fits: bool, at: Position) {
         if !fits && !std::mem::replace(&mut self.unlisted, true) {
-            self.cx.report(Diagnostic::new(Code::ListUnread, Code::ListUnread.title()).at(at));
+            self.cx.report_at(Code::ListUnread, at);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, plural};
 use crate::format::FoundRecord;
 use crate::json::{Json, member, text};
 use crate::members::Scan;
-use crate::repair::{Fixes, mark};
+use crate::repair::{Fixes, write_marked};
 use crate::tree::{Aim, Plan, links_to_leaf, marks};
 
 /// Returns the marks of an entry, by its type in JSON spelling.
@@ -31,15 +31,6 @@ pub fn marks_of(kind: &[u8], bytes: &[u8], scan: &Scan) -> u32 {
 /// Whether entries of this type may do without an identifier.
 pub fn needs_no_id(kind: &[u8]) -> bool {
     kind == b"\"leaf\""
-}
-
-/// Writes a record of which only the bytes were repaired, if at all.
-pub fn write_marked(record: &FoundRecord<'_>, out: &mut Vec<u8>) {
-    match record.repaired {
-        Some(code) => mark(record.bytes, code, out),
-        None => out.extend_from_slice(record.bytes),
-    }
-    out.push(b'\n');
 }
 
 /// Returns the reason why an entry gets another parent.
@@ -88,10 +79,7 @@ impl EntryRepair<'_> {
             write_marked(record, out);
             return None;
         };
-        let mut fixes = Fixes::default();
-        if let Some(code) = record.repaired {
-            fixes.note(code, None);
-        }
+        let mut fixes = Fixes::of(record);
         let own = self.name_entry(ordinal, record, &scan, &mut fixes);
         let parent = self.link_entry(ordinal, record, &scan, &own, &mut fixes);
         self.aim_entry(ordinal, record, &scan, &own, &mut fixes);
@@ -102,11 +90,7 @@ impl EntryRepair<'_> {
         {
             return Some(code);
         }
-        if fixes.is_empty() {
-            out.extend_from_slice(record.bytes);
-        } else {
-            fixes.apply(record.bytes, out);
-        }
+        fixes.apply(record.bytes, out);
         out.push(b'\n');
         self.put_in(ordinal, &own, record, out);
         None
@@ -130,8 +114,7 @@ impl EntryRepair<'_> {
                 let new = quoted(name).to_vec();
                 let nameless = plan.marks(ordinal) & marks::NAMELESS != 0;
                 let code = if nameless { Code::IdGiven } else { Code::IdChanged };
-                fixes.edits.set(old, "id", &new);
-                fixes.note(code, old.map(|_| ("id", before)));
+                fixes.set(record.bytes, (old, "id"), &new, code);
                 self.report_change(code, "id", before, &new, record);
                 new
             }
@@ -248,8 +231,7 @@ impl EntryRepair<'_> {
                 },
             };
             let old = member.value.of(record.bytes);
-            fixes.edits.replace(member.value, new);
-            fixes.note(Code::TargetItself, Some((key, old)));
+            fixes.set(record.bytes, (Some(member.value), key), new, Code::TargetItself);
             self.report_change(Code::TargetItself, key, old, new, record);
         }
     }
@@ -259,8 +241,8 @@ impl EntryRepair<'_> {
             return;
         };
         let (old, mut new) = (index.value.of(record.bytes), moved.number.to_string());
-        fixes.edits.replace(index.value, new.as_bytes());
-        fixes.note(moved.why, Some((wire::FIRST_KEPT_INDEX, old)));
+        let member = (Some(index.value), wire::FIRST_KEPT_INDEX);
+        fixes.set(record.bytes, member, new.as_bytes(), moved.why);
         if moved.at_most {
             new.push_str(", or less: how many records were lost with NUL bytes is not known");
         }
@@ -319,8 +301,7 @@ impl EntryRepair<'_> {
                     self.report(*code, code.title(), record.at);
                 }
                 _ => {
-                    fixes.edits.replace(*at, new);
-                    fixes.note(*code, Some((member, old)));
+                    fixes.set(record.bytes, (Some(*at), member), new, *code);
                     self.report_change(*code, member, old, new, record);
                 }
             }

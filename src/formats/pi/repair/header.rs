@@ -8,7 +8,7 @@ use super::super::version::{NEWEST, Named, TREE};
 use crate::diagnostic::Code;
 use crate::format::RepairOptions;
 use crate::ids::fingerprint;
-use crate::json::{member, text};
+use crate::json::{Json, member, text};
 use crate::members::Scan;
 use crate::position::Position;
 use crate::repair::Fixes;
@@ -137,9 +137,7 @@ pub fn rebuild(left: Option<&[u8]>, wanted: &RepairOptions, first: &First, code:
             }
             (None, _) => derived(first.content),
         };
-        let old = id.map(|id| id.of(base).to_vec());
-        fixes.edits.set(id, "id", &quoted(&new));
-        fixes.note(code, old.as_deref().map(|old| ("id", old)));
+        fixes.set(base, (id, "id"), &quoted(&new), code);
     } else {
         fixes.note(code, None);
     }
@@ -159,9 +157,7 @@ pub fn rebuild(left: Option<&[u8]>, wanted: &RepairOptions, first: &First, code:
 }
 
 fn quoted(value: &str) -> Vec<u8> {
-    let mut out = Vec::new();
-    text::quote(value, &mut out);
-    out
+    Json::string(value).as_bytes().to_vec()
 }
 
 /// Returns the working directory that a folder's name most likely represents: `-` may have been any

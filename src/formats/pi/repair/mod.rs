@@ -19,12 +19,11 @@ use crate::format::{
     Cx, FoundRecord, LineRepair, Reach, Records, RepairIo, RepairOptions, Repaired,
 };
 use crate::ids::{Maker, fingerprint};
-use crate::json::{Cursor, Json, salvage, text};
+use crate::json::{Json, is_whole, salvage, text};
 use crate::members::Scan;
 use crate::position::Position;
-use crate::repair::{Walk, not_linked, nothing_back};
+use crate::repair::{Walk, not_linked, nothing_back, write_marked};
 use crate::tree::{Plan, Seen, Skeleton, Tail, key_of, marks, parent_of};
-use entry::write_marked;
 use header::{First, Header};
 use resume::Resume;
 use slots::{Moved, Slots};
@@ -158,8 +157,7 @@ impl LineRepair for EntryRepair<'_> {
                 self.look_at_torn(bytes);
             }
             Code::StraySetAside => {
-                let mut cursor = Cursor::new(bytes);
-                if cursor.skip_value().is_ok() && cursor.end().is_ok() {
+                if is_whole(bytes) {
                     self.slots.other();
                     // pi reads members of every value, and gives an identifier to each value of a
                     // list.
@@ -368,8 +366,7 @@ impl EntryRepair<'_> {
 
     /// Looks at a torn record, whose remains may contain its parent, or most of the header.
     fn look_at_torn(&mut self, bytes: &[u8]) {
-        let text = String::from_utf8_lossy(bytes);
-        let Some(left) = salvage(text.as_bytes()) else { return };
+        let Some(left) = salvage(bytes) else { return };
         let Ok(Some(scan)) = Scan::of(&left) else { return };
         if scan.is(&left, "session") {
             self.header.torn.get_or_insert(left);

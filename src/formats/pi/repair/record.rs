@@ -74,7 +74,7 @@ fn closes(bytes: &[u8], mut within: bool) -> bool {
 /// Builds an entry of the complete members of a torn one. A torn answer is marked as aborted: pi
 /// shows it and does not send it.
 pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
-    let object = salvage(&String::from_utf8_lossy(torn).into_owned().into_bytes())?;
+    let object = salvage(torn)?;
     let scan = Scan::of(&object).ok()??;
     // A header is rebuilt from what is left of it.
     if !recognise(&object) || scan.is(&object, "session") {

@@ -3,7 +3,7 @@
 use super::super::block::Block;
 use super::super::check::{Checked, is_headless};
 use super::super::resume::joined;
-use super::super::{report, report_put, spell};
+use super::super::{report_put, spell};
 use super::Writing;
 use crate::diagnostic::Code;
 use crate::error::Result;
@@ -99,7 +99,7 @@ impl Writing<'_> {
         self.items += 1;
         for result in put_in {
             let code = Code::ResultSynthesized;
-            report(code, at, self.cx);
+            self.cx.report_at(code, at);
             self.notes.add(code, format!("turn {}: {}", self.written, result.what()));
             self.items += 1;
             self.add(&spell::message(&result.message(), facts.indent()))?;
