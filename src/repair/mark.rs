@@ -37,7 +37,8 @@ impl Fixes {
     }
 
     /// Gives the member `name` of a record a new value, and notes the change with the old one.
-    /// `place` is that of the member's value, if the record has the member.
+    /// `place` is that of the member's value, if the record has the member; where the member is put
+    /// in at an empty place, the old value is `null`.
     pub fn set(
         &mut self,
         record: &[u8],
@@ -46,7 +47,8 @@ impl Fixes {
         code: Code,
     ) {
         self.edits.set(place, name, new);
-        self.note(code, place.map(|place| (name, place.of(record))));
+        let old = |place: Span| if place.start < place.end { place.of(record) } else { b"null" };
+        self.note(code, place.map(|place| (name, old(place))));
     }
 
     /// Replaces escapes that no model takes by U+FFFD, and notes them as one change. Each of

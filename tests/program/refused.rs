@@ -80,6 +80,19 @@ fn what_a_model_refuses_is_reported_and_repaired() {
 }
 
 #[test]
+fn image_without_its_media_type_gets_it() {
+    let dir = Dir::new();
+    let image = r#"{"type":"image","data":"iVBORw0KGgoAAAANSUhEUg=="}"#;
+    dir.write("s.jsonl", session(&call("read"), &result("read", image)).as_bytes());
+    let (code, told) = dir.exit(&["repair", "--resumable", "-o", "o.jsonl", "s.jsonl"]);
+    assert!(code == 0 && told.contains("CY0886") && !told.contains("CY0801"), "{code}: {told}");
+    let text = std::fs::read_to_string(dir.path("o.jsonl")).expect("text");
+    assert!(text.contains(r#"UhEUg==","mimeType":"image/png"}"#), "{text}");
+    assert!(text.contains(r#"{"code":"CY0886","mimeType":null}"#), "{text}");
+    assert_eq!(dir.exit(&["validate", "o.jsonl"]).0, 0);
+}
+
+#[test]
 fn an_image_that_is_replaced_is_in_the_quarantine() {
     let dir = Dir::new();
     let image = r#"{"type":"image","data":"PGh0bWw+","mimeType":"image/png"}"#;
