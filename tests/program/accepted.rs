@@ -126,6 +126,18 @@ fn claude_code_faults_are_named_and_repaired() {
 }
 
 #[test]
+fn time_that_a_question_gets_is_reported() {
+    let dir = Dir::new();
+    let said = json!([{"type": "text", "text": "A twill."}]);
+    let text = transcript(&[("user", json!("look")), ("assistant", said), ("user", json!("And?"))]);
+    let time = r#","timestamp":"2026-03-03T09:00:00.000Z""#;
+    assert!(text.contains(time), "{text}");
+    dir.write("s.jsonl", text.replace(time, "").as_bytes());
+    let (code, told) = dir.exit(&["repair", "--resumable", "-o", "o.jsonl", "s.jsonl"]);
+    assert!(code == 0 && told.contains("s.jsonl:1:0: warning[CY0857]"), "{code}: {told}");
+}
+
+#[test]
 fn images_that_are_too_large_are_refused() {
     let dir = Dir::new();
     let wide = |pixels: u32| {

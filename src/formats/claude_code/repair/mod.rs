@@ -315,9 +315,6 @@ impl<'a> Lines<'a> {
             code = Some(Code::MemberRestored);
         }
         self.clock = time.unwrap_or(times::after(self.clock)).max(self.clock);
-        if members.kind(bytes) != "assistant" {
-            return None;
-        }
         line::name_answer(bytes, members, fixes).then_some(Code::MemberRestored).or(code)
     }
 
