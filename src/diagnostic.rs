@@ -299,6 +299,12 @@ impl Diagnostic {
         if self.decides { Severity::Error } else { self.code.severity() }
     }
 
+    /// A finding that the title of its code describes.
+    #[must_use]
+    pub fn of(code: Code) -> Self {
+        Self::new(code, code.title())
+    }
+
     /// A finding about the input as a whole.
     #[must_use]
     pub fn new(code: Code, message: impl Into<String>) -> Self {

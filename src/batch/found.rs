@@ -112,9 +112,8 @@ impl<'j> Opened<'j> {
         let mut input = Input::files(all.take(1))?;
         input.put("", merged(files, &Options::default())?);
         let path = files.first().map(|file| &**file);
-        let found = Found::of(&mut input, path, reading, true)?.ok_or_else(|| {
-            Error::unfit(Diagnostic::new(Code::UnknownFormat, Code::UnknownFormat.title()))
-        })?;
+        let found = Found::of(&mut input, path, reading, true)?
+            .ok_or_else(|| Error::unfit(Diagnostic::of(Code::UnknownFormat)))?;
         Ok(Self { found, input, files: Cow::Borrowed(files), links: vec![], part_of: None })
     }
 
@@ -331,7 +330,7 @@ impl Found {
         let head = Head { name, bytes, whole, encoding: reading.encoding };
         let found = match reading.from {
             _ if whole && bytes.trim_ascii().is_empty() => {
-                Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())))
+                Err(Error::unfit(Diagnostic::of(Code::Empty)))
             }
             Some(spec) => in_requested_format(spec, &head, named),
             None => recognised(&head, named),

@@ -67,7 +67,7 @@ fn is_aside(written: &State) -> bool {
 
 /// Returns the report on a quarantine file that undo keeps.
 fn quarantine_report(path: &Path) -> FileReport {
-    FileReport::skipped(path.to_owned(), Diagnostic::new(Code::AsideKept, Code::AsideKept.title()))
+    FileReport::skipped(path.to_owned(), Diagnostic::of(Code::AsideKept))
 }
 
 fn report(path: &Path, outcome: Result<Back>) -> FileReport {

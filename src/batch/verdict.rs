@@ -102,7 +102,7 @@ impl Task {
             let message = format!("{}: {}", Code::RepairNeeded.title(), code.title());
             cx.report(Diagnostic { at, ..Diagnostic::new(Code::RepairNeeded, message) });
         } else if changed {
-            cx.report(Diagnostic::new(Code::RepairNeeded, Code::RepairNeeded.title()));
+            cx.report(Diagnostic::of(Code::RepairNeeded));
         }
         Ok(())
     }

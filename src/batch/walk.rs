@@ -83,7 +83,7 @@ fn once(found: &mut Listed) {
         let real = folders.entry(folder.to_owned()).or_insert_with(|| real_folder(folder));
         let new = seen.insert(real.join(path.file_name().unwrap_or_default()));
         if !new {
-            let note = Diagnostic::new(Code::NamedTwice, Code::NamedTwice.title());
+            let note = Diagnostic::of(Code::NamedTwice);
             skipped.push((path.to_path_buf(), note));
         }
         new

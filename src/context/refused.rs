@@ -123,8 +123,7 @@ impl<'a> Checking<'a> {
             let Some(id) = id else { continue };
             let before = *self.first_uses.entry(hash(&id.normal())).or_insert(self.results);
             if before < self.results {
-                self.cx
-                    .report(Diagnostic::new(Code::CallOmitted, Code::CallOmitted.title()).at(at));
+                self.cx.report(Diagnostic::of(Code::CallOmitted).at(at));
             }
         }
     }

@@ -83,7 +83,7 @@ impl Moves<'_> {
             let new = path.map(|path| Json::string(&path)).or_else(|| {
                 // The items of a list under such a name are paths, too.
                 let lists = is_path && spelled.starts_with(b"[");
-                self.inside(&Json::checked(value.bytes().slice_ref(spelled)), lists, depth)
+                self.inside(&Json::trusted(value.bytes().slice_ref(spelled)), lists, depth)
             });
             changed |= new.is_some();
             new.map_or_else(|| spelled.to_vec(), |new| new.as_bytes().to_vec())
@@ -100,7 +100,7 @@ impl Moves<'_> {
             Some(b'[') => {
                 let items: Vec<_> =
                     value.elements().map(|item| new(item.as_bytes(), any)).collect();
-                Some(Json::checked([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into()))
+                Some(Json::trusted([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into()))
             }
             _ => None,
         };

@@ -269,7 +269,7 @@ fn begin_of(text: &[u8], path: Path) -> Result<Option<usize>, Fault> {
 
 /// Whether each member on the path is there once.
 fn is_once(text: &[u8], path: Path) -> bool {
-    let mut object = Some(Json::checked(Bytes::copy_from_slice(text)));
+    let mut object = Some(Json::trusted(Bytes::copy_from_slice(text)));
     path.iter().all(|name| {
         let Some(inside) = object.take() else { return false };
         object = inside.member(name);

@@ -51,7 +51,7 @@ pub fn repair(
         return Ok(done.reaching(reach(items), reach(items)));
     }
     let found = salvage(&text, rules.path, rules.recognise).ok_or_else(nothing_back)?;
-    let lacks = (rules.lacks)(&Json::checked(found.text.clone().into()), wanted);
+    let lacks = (rules.lacks)(&Json::trusted(found.text.clone().into()), wanted);
     let completed = complete(&text, &found, &lacks.ok_or_else(nothing_back)?);
     bench.begin(completed.aside.is_some())?;
     if let Some((place, at)) = completed.aside {
@@ -59,7 +59,7 @@ pub fn repair(
     }
     let at = Position { line: 1, ..Position::default() };
     for code in completed.fixes {
-        cx.report(Diagnostic::new(code, code.title()).at(at));
+        cx.report(Diagnostic::of(code).at(at));
     }
     let mut part = bench.create("")?;
     let written = part

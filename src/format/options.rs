@@ -144,7 +144,7 @@ impl Cx<'_> {
 
     /// Reports a finding at a place, by the title of its code.
     pub fn report_at(&self, code: Code, at: Position) {
-        self.report(Diagnostic::new(code, code.title()).at(at));
+        self.report(Diagnostic::of(code).at(at));
     }
 
     /// Reports the images of a message that are in files of their own, where the message is shown
@@ -163,7 +163,7 @@ impl Cx<'_> {
     pub fn file(&self, bom: bool, crlf: bool, at: Option<Position>) -> Option<Node> {
         let mut file = Node::default();
         if bom {
-            let found = Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title());
+            let found = Diagnostic::of(Code::ByteOrderMark);
             self.report(Diagnostic { at, ..found });
             file.set(Field::Bom, Json::constant("true"));
         }

@@ -56,7 +56,7 @@ impl<P: FnMut(&Framing) -> Result<Record>> ReadLines for EachLine<'_, P> {
 
     fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
         if !self.begun {
-            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+            return Err(Error::unfit(Diagnostic::of(Code::Empty)));
         }
         ready.extend(self.frames.tail(self.cx));
         Ok(())

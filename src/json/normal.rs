@@ -16,7 +16,7 @@ impl Json {
         let mut out = own.unwrap_or_else(|shared| BytesMut::from(&*shared));
         out.truncate(out.len().saturating_sub(1));
         out.extend_from_slice(behind.as_bytes().get(1..).unwrap_or_default());
-        Self::checked(out.freeze())
+        Self::trusted(out.freeze())
     }
 
     /// Returns the value without white space between its parts, its strings with as few escapes as
@@ -25,7 +25,7 @@ impl Json {
     ///
     /// ```
     /// use copyist::json::Json;
-    /// let spelled = Json::checked(br#"{ "\u0061": [1.50, "\u00e9\/", "\ud800"] }"#.to_vec().into());
+    /// let spelled = Json::trusted(br#"{ "\u0061": [1.50, "\u00e9\/", "\ud800"] }"#.to_vec().into());
     /// assert_eq!(spelled.normal(), r#"{"a":[1.50,"é/","\ud800"]}"#.as_bytes());
     /// ```
     pub fn normal(&self) -> Vec<u8> {
@@ -70,7 +70,7 @@ impl Json {
     ///
     /// ```
     /// use copyist::json::Json;
-    /// let spelled = Json::checked(r#"{"a":[1.50,"é/😀\u007f","\ud800"]}"#.into());
+    /// let spelled = Json::trusted(r#"{"a":[1.50,"é/😀\u007f","\ud800"]}"#.into());
     /// let python = r#"{"a": [1.50, "\u00e9/\ud83d\ude00\u007f", "\ud800"]}"#;
     /// assert_eq!(spelled.python(), python.as_bytes());
     /// ```
@@ -155,7 +155,7 @@ mod tests {
                 let text = text::decode_wtf8(spelled.as_bytes()).expect("JSON");
                 let mut simplest = Vec::new();
                 text::quote_wtf8(&text, &mut simplest);
-                let normal = Json::checked(spelled.clone().into()).normal();
+                let normal = Json::trusted(spelled.clone().into()).normal();
                 assert_eq!(normal, simplest, "{spelled}");
             }
         }

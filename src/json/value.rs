@@ -35,7 +35,7 @@ impl Json {
     /// Wraps bytes that the caller has checked; this function checks nothing. An unchecked text is
     /// [parsed](str::parse).
     #[must_use]
-    pub fn checked(bytes: Bytes) -> Self {
+    pub fn trusted(bytes: Bytes) -> Self {
         Self(bytes)
     }
 
@@ -143,7 +143,7 @@ impl Json {
     ///
     /// ```
     /// use copyist::json::Json;
-    /// let object = Json::checked(br#"{"a":1,"b":[2]}"#.to_vec().into());
+    /// let object = Json::trusted(br#"{"a":1,"b":[2]}"#.to_vec().into());
     /// let members: Vec<_> = object.members().collect();
     /// assert_eq!(members, [(&b"\"a\""[..], &b"1"[..]), (b"\"b\"", b"[2]")]);
     /// assert_eq!(object.member("b").unwrap().as_bytes(), b"[2]");
@@ -163,7 +163,7 @@ impl Json {
     /// Returns the members of an object as values of their own, which share its bytes.
     #[must_use]
     pub fn pairs(&self) -> Vec<(Self, Self)> {
-        let slice = |part| Self::checked(self.bytes().slice_ref(part));
+        let slice = |part| Self::trusted(self.bytes().slice_ref(part));
         self.members().map(|(key, value)| (slice(key), slice(value))).collect()
     }
 
@@ -171,9 +171,9 @@ impl Json {
     ///
     /// ```
     /// use copyist::json::Json;
-    /// let list = Json::checked(br#"[1, {"a":2}]"#.to_vec().into());
+    /// let list = Json::trusted(br#"[1, {"a":2}]"#.to_vec().into());
     /// let elements: Vec<_> = list.elements().collect();
-    /// assert_eq!(elements, [Json::number(1), Json::checked(br#"{"a":2}"#.to_vec().into())]);
+    /// assert_eq!(elements, [Json::number(1), Json::trusted(br#"{"a":2}"#.to_vec().into())]);
     /// assert_eq!(Json::number(1).elements().count(), 0);
     /// ```
     pub fn elements(&self) -> impl Iterator<Item = Self> {

@@ -204,7 +204,7 @@ impl Work {
         let report = report.ok_or_else(|| Error::request(Code::UnknownFormat, "no session"))?;
         if report.outcome == Outcome::Failed {
             let why = report.findings.diagnostics.last().cloned();
-            let unknown = || Diagnostic::new(Code::UnknownFormat, Code::UnknownFormat.title());
+            let unknown = || Diagnostic::of(Code::UnknownFormat);
             return Err(Error::unfit(why.unwrap_or_else(unknown)));
         }
         Ok(report)

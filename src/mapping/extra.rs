@@ -45,7 +45,7 @@ impl Extra {
             return None;
         }
         self.0.push(b'}');
-        Some(Json::checked(self.0.into()))
+        Some(Json::trusted(self.0.into()))
     }
 
     /// Sets the members as the unnamed ones of a node, if there are any.

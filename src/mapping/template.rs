@@ -72,7 +72,7 @@ pub fn write(
         }
         let row = place.and_then(|place| rows.get(place));
         if let Some(Row { how: How::Inline(inner), .. }) = row {
-            let own = Json::checked(template.bytes().slice_ref(value));
+            let own = Json::trusted(template.bytes().slice_ref(value));
             match value.starts_with(b"{") {
                 true => within(inner, node, &own, object.key(&name)),
                 false if has_any(inner, node) => within(inner, node, &EMPTY, object.key(&name)),

@@ -176,7 +176,7 @@ impl<'a> Work<'a> {
 
     fn finish(mut self, ahead: &Ahead<'_>) -> Result<Outcome> {
         let Some(mut plane) = self.plane.take().filter(|_| self.done.records > 0) else {
-            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+            return Err(Error::unfit(Diagnostic::of(Code::Empty)));
         };
         plane.finish();
         self.done.from = plane.from();

@@ -115,5 +115,5 @@ pub fn renamed(list: &Json, names: &HashMap<Json, Json>) -> Json {
     }
     let items: Vec<_> = list.elements().map(|item| renamed(&item, names)).collect();
     let items: Vec<_> = items.iter().map(Json::as_bytes).collect();
-    Json::checked([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into())
+    Json::trusted([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into())
 }

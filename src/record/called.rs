@@ -16,7 +16,7 @@ impl Called {
         for block in message.nodes(Field::Content).unwrap_or_default() {
             if let (Some(call), Some(name)) = (block.json(Field::Id), block.json(Field::Name)) {
                 // The name is copied, because the value itself would keep its line in memory.
-                let name = Json::checked(name.as_bytes().to_vec().into());
+                let name = Json::trusted(name.as_bytes().to_vec().into());
                 self.0.insert(hash(call.as_bytes()), name);
                 any = true;
             }

@@ -240,7 +240,7 @@ pub const OUTCOME_UNKNOWN: &str =
 /// Returns the error for a session of which no record is left.
 #[must_use]
 pub fn nothing_back() -> Error {
-    Error::unfit(Diagnostic::new(Code::NothingBack, Code::NothingBack.title()))
+    Error::unfit(Diagnostic::of(Code::NothingBack))
 }
 
 /// Returns the report that an entry was not linked to the parent that the user wants for it.

@@ -67,7 +67,7 @@ impl Plain<'_> {
     }
 
     fn report(&self, code: Code) {
-        self.cx.report(Diagnostic::new(code, code.title()).at(self.first.unwrap_or_default()));
+        self.cx.report(Diagnostic::of(code).at(self.first.unwrap_or_default()));
     }
 }
 

@@ -334,7 +334,7 @@ pub fn emit(value: &[u8], yaml: &mut Emitter) -> Result<(), Fault> {
 fn number(value: &[u8]) -> String {
     let spelled = String::from_utf8_lossy(value).into_owned();
     match spelled.split_once(['e', 'E']) {
-        Some((digits, exponent)) if Json::checked(value.to_vec().into()).float().is_some() => {
+        Some((digits, exponent)) if Json::trusted(value.to_vec().into()).float().is_some() => {
             let point = if digits.contains('.') { "" } else { ".0" };
             let sign = if exponent.starts_with(['+', '-']) { "" } else { "+" };
             format!("{digits}{point}e{sign}{exponent}")

@@ -67,7 +67,7 @@ fn has_twice(keys: &[Key], out: &[u8]) -> bool {
 
 /// Writes the mapping as PyYAML constructs it; returns the keys that occur twice.
 fn construct(keys: &[Key], start: usize, out: &mut Vec<u8>) -> Vec<(Json, Position)> {
-    let json = Json::checked(out.split_off(start).into());
+    let json = Json::trusted(out.split_off(start).into());
     let (mut merged, mut own, mut twice) = (Members::default(), Members::default(), Vec::new());
     for ((name, value), key) in json.pairs().into_iter().zip(keys) {
         match mappings(&value).filter(|_| key.merges) {

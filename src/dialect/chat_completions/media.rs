@@ -113,5 +113,5 @@ pub fn write(node: &Node, spacing: Spacing, own: bool) -> Option<Json> {
     holder.close();
     members(extra, &mut part);
     part.close();
-    Some(Json::checked(out.into()))
+    Some(Json::trusted(out.into()))
 }

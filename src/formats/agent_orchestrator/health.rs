@@ -90,7 +90,7 @@ impl Health {
             cx.report(Diagnostic::new(Code::NoSessionId, message));
         }
         if self.no_metadata {
-            cx.report(Diagnostic::new(Code::NoMetadata, Code::NoMetadata.title()));
+            cx.report(Diagnostic::of(Code::NoMetadata));
         }
         if let Some((id, at)) = self.open.first() {
             let message = format!("{}: {id:?} has no answer", Code::OpenToolCall.title());

@@ -227,7 +227,7 @@ impl<'a> Records<'a> {
         utf8(&line)?;
         let bare = text.strip_prefix(BOM).map_or(text.clone(), |bare| text.slice_ref(bare));
         if bare.len() < text.len() {
-            let found = Diagnostic::new(Code::ByteOrderMark, Code::ByteOrderMark.title());
+            let found = Diagnostic::of(Code::ByteOrderMark);
             self.cx.report(found.at(at));
         }
         let read = |text: &Bytes| meta::read(text, self.shape);
@@ -235,7 +235,7 @@ impl<'a> Records<'a> {
             .or_else(|fault| without_nan(&bare).map_or(Err(fault), |plain| read(&plain.into())));
         let node = parsed.map_err(|fault| Error::json(fault, &bare, at))?;
         let Some(node) = node else {
-            let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
+            let found = Diagnostic::of(Code::NotObject);
             return Err(Error::damaged(found.at(at).showing(text, 0)));
         };
         Ok(node)
@@ -286,7 +286,7 @@ impl<'a> Records<'a> {
         match parsed {
             Ok(records) => Ok(records),
             Err(_) if is_whole(bytes) => {
-                let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
+                let found = Diagnostic::of(Code::NotObject);
                 Err(Error::damaged(found.at(line.at).showing(bytes, 0)))
             }
             Err(fault) => Err(Error::json(fault, bytes, line.at)),
@@ -320,7 +320,7 @@ fn about(head: &[u8]) -> Node {
         let Ok(What::System(_) | What::Assistant(_) | What::Result(_)) = What::of(line) else {
             continue;
         };
-        let line = Json::checked(Bytes::copy_from_slice(line));
+        let line = Json::trusted(Bytes::copy_from_slice(line));
         let data = line.member("data").unwrap_or_else(|| line.clone());
         for (field, name) in [(Field::Id, "session_id"), (Field::Cwd, "cwd")] {
             let value = data.member(name).or_else(|| line.member(name));

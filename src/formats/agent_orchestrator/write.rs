@@ -248,7 +248,7 @@ impl Pair<'_> {
         }
         extra.add(b"\"schema_version\"", b"\"1.0\"");
         extra.put(node);
-        self.cx.report(Diagnostic::new(Code::NotResumable, Code::NotResumable.title()));
+        self.cx.report(Diagnostic::of(Code::NotResumable));
     }
 
     /// Takes a session record after the first one.
@@ -318,7 +318,7 @@ impl Pair<'_> {
             node.set(Field::Name, Json::string(&stem(&files.unwrap_or_default())));
         }
         if own && !same && self.shape == Shape::Classes && node.get(Field::Id).is_none() {
-            self.cx.report(Diagnostic::new(Code::NotResumable, Code::NotResumable.title()));
+            self.cx.report(Diagnostic::of(Code::NotResumable));
         }
         let mut out = Vec::new();
         meta::write(&node, self.shape, &mut out);

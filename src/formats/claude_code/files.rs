@@ -61,7 +61,7 @@ impl Part {
         object.close();
         let mut record = Record::new(Kind::Notice);
         record.node.set(Field::Subtype, Json::string(PART));
-        record.node.set(Field::Data, Json::checked(data.into()));
+        record.node.set(Field::Data, Json::trusted(data.into()));
         record
     }
 }

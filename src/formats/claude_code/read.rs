@@ -99,7 +99,7 @@ impl ReadLines for Records<'_> {
 
     fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
         if self.records == 0 {
-            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+            return Err(Error::unfit(Diagnostic::of(Code::Empty)));
         }
         self.last();
         ready.append(&mut self.ready);
@@ -240,7 +240,7 @@ impl Records<'_> {
         let mut node = tail.map(|tail| tail.value.node).unwrap_or_default();
         if self.lineage.has_no_conversation() {
             let code = Code::NoConversation;
-            self.cx.report(Diagnostic::new(code, code.title()));
+            self.cx.report(Diagnostic::of(code));
         }
         node.put(Field::Leaf, self.lineage.leaf().cloned());
         node.put(Field::Name, self.title.of(&self.lineage));
@@ -263,7 +263,7 @@ fn parse(frame: &Framing) -> Result<Vec<Record>> {
     let read = line::read(&frame.bytes);
     let records = read.map_err(|fault| Error::json(fault, &frame.bytes, frame.at))?;
     if frame.bytes.trim_ascii_start().first() != Some(&b'{') {
-        let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
+        let found = Diagnostic::of(Code::NotObject);
         return Err(Error::damaged(found.at(frame.at).showing(&frame.bytes, 0)));
     }
     Ok(records)

@@ -137,7 +137,7 @@ impl Upgrade {
                 None => {
                     let first = members.uuid(line).unwrap_or(line);
                     let call = node.json(Field::ParentCall).cloned();
-                    let at = Diagnostic::new(Code::AgentMoved, Code::AgentMoved.title()).at(at);
+                    let at = Diagnostic::of(Code::AgentMoved).at(at);
                     cx.report(at);
                     self.agent(format!("a{:016x}", hash(first)), call, sink)?
                 }
@@ -221,7 +221,7 @@ impl Upgrade {
         report: &dyn Fn(Code),
     ) {
         let stated = members.time.map(|time| time.of(line));
-        let own = stated.and_then(|time| times::read(&Json::checked(Bytes::copy_from_slice(time))));
+        let own = stated.and_then(|time| times::read(&Json::trusted(Bytes::copy_from_slice(time))));
         let last = self.newest.as_ref().map(|(time, _)| *time);
         let late = last.is_none_or(|last| own.is_some_and(|own| own > last));
         let time = match own {
@@ -235,7 +235,7 @@ impl Upgrade {
         }
         let uuid = members.uuid(line).unwrap_or(b"null");
         if last.is_none_or(|last| time >= last) {
-            self.newest = Some((time, Json::checked(Bytes::copy_from_slice(uuid))));
+            self.newest = Some((time, Json::trusted(Bytes::copy_from_slice(uuid))));
         }
         let parent = members.parent.map_or(0, |parent| hash(parent.of(line)));
         self.chain.add(hash(uuid), parent, Some(time.as_millisecond()));
@@ -252,7 +252,7 @@ impl Upgrade {
 
     /// Writes a summary as a title that newer releases read.
     fn title(&self, line: &[u8], out: &mut Vec<u8>) {
-        let summary = Json::checked(Bytes::copy_from_slice(line));
+        let summary = Json::trusted(Bytes::copy_from_slice(line));
         let mut title = Extra::default();
         for (key, value) in summary.members() {
             match () {
@@ -314,12 +314,12 @@ impl Upgrade {
 
 /// Whether a line has a member of this name.
 fn has(line: &[u8], name: &str) -> bool {
-    Json::checked(Bytes::copy_from_slice(line)).member(name).is_some()
+    Json::trusted(Bytes::copy_from_slice(line)).member(name).is_some()
 }
 
 /// Returns the line with the prompt of a sub-agent whose first line is this one.
 fn prompt_of(first: &[u8], prompt: &Json, uuid: &Json) -> Vec<u8> {
-    let like = Json::checked(Bytes::copy_from_slice(first));
+    let like = Json::trusted(Bytes::copy_from_slice(first));
     let mut out = Vec::new();
     let mut line = Object::open(&mut out);
     line.member(wire::PARENT, b"null");

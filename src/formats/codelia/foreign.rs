@@ -256,7 +256,7 @@ impl Runs<'_> {
             usage.set(Field::Total, Json::number(parts.sum::<f64>().max(0.0) as u64));
         }
         let extra = [b"{\"model\":", model, b"}"].concat();
-        usage.set(Field::Extra, Json::checked(extra.into()));
+        usage.set(Field::Extra, Json::trusted(extra.into()));
         Value::Node(usage)
     }
 
@@ -305,7 +305,7 @@ impl Runs<'_> {
             let event = [b"{\"type\":\"final\",\"content\":", answer.as_bytes(), b"}"].concat();
             let mut node = Node::default();
             node.set(Field::Seq, Json::number(0));
-            node.set(Field::Data, Json::checked(event.into()));
+            node.set(Field::Data, Json::trusted(event.into()));
             self.line(None, Kind::Event, node, None)?;
             self.status("completed")?;
             let mut node = Node::default();
@@ -361,8 +361,8 @@ fn reasoning(block: &Node) -> Json {
 fn spelled(message: &Record) -> Json {
     let mut spelling = Vec::with_capacity(USUAL);
     message::write(message, false, &mut spelling);
-    let own = Json::checked(spelling.into());
-    if is_simple(own.as_bytes()) { own } else { Json::checked(own.normal().into()) }
+    let own = Json::trusted(spelling.into());
+    if is_simple(own.as_bytes()) { own } else { Json::trusted(own.normal().into()) }
 }
 
 /// Returns the text of an answer that calls no tools; `None` for an answer that does.

@@ -92,7 +92,7 @@ impl ReadLines for Messages<'_> {
 
     fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
         if self.history.is_none() {
-            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+            return Err(Error::unfit(Diagnostic::of(Code::Empty)));
         }
         ready.extend(self.frames.tail(self.cx));
         Ok(())
@@ -106,10 +106,10 @@ fn check(frame: &Framing) -> Result<Json> {
     let checked = cursor.skip_value().and_then(|_| cursor.end());
     checked.map_err(|fault| Error::json(fault, line.bytes, line.at))?;
     if frame.bytes.trim_ascii_start().first() != Some(&b'{') {
-        let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
+        let found = Diagnostic::of(Code::NotObject);
         return Err(Error::damaged(found.at(line.at).showing(line.bytes, 0)));
     }
-    Ok(Json::checked(frame.bytes.clone()))
+    Ok(Json::trusted(frame.bytes.clone()))
 }
 
 /// Result of reading through a log.

@@ -122,7 +122,7 @@ fn hidden(thought: &Node) -> Option<Json> {
     item.member("data", data.as_bytes());
     item.close();
     object.close();
-    Some(Json::checked(out.into()))
+    Some(Json::trusted(out.into()))
 }
 
 /// Sets the content and the calls of an assistant message; false if a call is not of the known

@@ -82,6 +82,6 @@ impl MessageStore {
     /// Returns the value of this number.
     pub fn read(&mut self, number: u32) -> Result<Json> {
         // The value was checked when it was stored.
-        Ok(Json::checked(self.messages.get(number as usize)?))
+        Ok(Json::trusted(self.messages.get(number as usize)?))
     }
 }

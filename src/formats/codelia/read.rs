@@ -198,7 +198,7 @@ impl Records<'_> {
             return Err(no_header(&line, NOT_A_HEADER));
         }
         if parsed.of.is_none() && frame.bytes.trim_ascii_start().first() != Some(&b'{') {
-            let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
+            let found = Diagnostic::of(Code::NotObject);
             let error = Error::damaged(found.at(line.at).showing(line.bytes, 0));
             if !self.cx.keeps(&error) {
                 return Err(error);
@@ -211,7 +211,7 @@ impl Records<'_> {
     /// Converts a line to records.
     fn line(&mut self, parsed: Parsed, frame: &Framing, at: Position) -> Result<()> {
         let Parsed { mut record, of, apart } = parsed;
-        let messages = apart.map(|span| Json::checked(frame.bytes.slice(span.start..span.end)));
+        let messages = apart.map(|span| Json::trusted(frame.bytes.slice(span.start..span.end)));
         let Some(wire) = of.map(|of| of.wire) else {
             self.put(record, at, frame);
             return Ok(());
@@ -381,7 +381,7 @@ impl Records<'_> {
     /// Reads the state after the last run.
     fn end(&mut self) -> Result<()> {
         if self.history.is_none() {
-            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+            return Err(Error::unfit(Diagnostic::of(Code::Empty)));
         }
         let at = self.position();
         self.stored()?;

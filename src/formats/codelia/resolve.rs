@@ -150,7 +150,7 @@ impl Sources {
             return self.store.get(&label);
         }
         let prompt = self.prompt.as_ref().filter(|_| item.member("prompt").is_some());
-        Ok(prompt.map(|prompt| Json::checked(prompt_message(prompt).into())))
+        Ok(prompt.map(|prompt| Json::trusted(prompt_message(prompt).into())))
     }
 
     /// Restores the tools of a request; false if the value that it refers to is missing.

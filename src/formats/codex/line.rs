@@ -85,7 +85,7 @@ pub fn dated(line: &Json) -> Option<(Json, Json)> {
         let text = format!("\"{}\"", times::with_millis(time));
         bytes.splice(place.start..place.end, text.into_bytes());
     }
-    Some((Json::checked(bytes.into()), old))
+    Some((Json::trusted(bytes.into()), old))
 }
 
 /// Notes the session from which this one was made.
@@ -225,7 +225,7 @@ pub fn repeated(record: Record) -> Record {
     fill(inner.as_ref().or(extra.as_ref()), wire::TURN_ROWS, &node, &mut out);
     node.take(Field::Model);
     node.set(Field::Subtype, Json::string(wire::TURN_CONTEXT));
-    let filled = Json::checked(out.into());
+    let filled = Json::trusted(out.into());
     match inner {
         Some(_) => {
             let mut rest = Extra::default();

@@ -43,7 +43,7 @@ impl State {
                 let model = record
                     .node
                     .json(Field::Model)
-                    .map(|m| Json::checked(m.as_bytes().to_vec().into()));
+                    .map(|m| Json::trusted(m.as_bytes().to_vec().into()));
                 if model == self.model {
                     return line::repeated(record);
                 }
@@ -142,7 +142,7 @@ impl ReadLines for Records<'_> {
 
     fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
         let Some(session) = &self.session else {
-            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+            return Err(Error::unfit(Diagnostic::of(Code::Empty)));
         };
         let tail = self.lines.frames.tail(self.cx);
         let at = tail.as_ref().map_or(self.lines.frames.position(), |tail| tail.at);
@@ -165,7 +165,7 @@ impl Records<'_> {
         let Some(session) = &mut self.session else { return Ok(None) };
         let line = self.history.next(self.parts, self.cx.options.max_line)?;
         if std::mem::take(&mut self.history.lost) {
-            let found = Diagnostic::new(Code::HistoryMissing, Code::HistoryMissing.title());
+            let found = Diagnostic::of(Code::HistoryMissing);
             self.cx.report(found.at(session.at));
         }
         let Some(line) = line else { return Ok(None) };
@@ -181,7 +181,7 @@ impl Records<'_> {
             (None, None) => return Err(no_header(line, NOT_A_HEADER)),
             (None, Some(_)) => self.header(&value, line)?,
             (Some(_), None) => {
-                let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
+                let found = Diagnostic::of(Code::NotObject);
                 return Err(Error::damaged(found.at(line.at).showing(line.bytes, 0)));
             }
             (Some(session), Some(record)) => {

@@ -46,7 +46,7 @@ impl Context for Building {
             Kind::ModelChange => self.served.change(provider),
             Kind::ThinkingChange => self.level = node.json(Field::Level).cloned(),
             Kind::Opaque if node.is(Field::Type, "message") => {
-                let found = Diagnostic::new(Code::NoMessage, Code::NoMessage.title());
+                let found = Diagnostic::of(Code::NoMessage);
                 return Err(Error::unfit(found.at(located.at)));
             }
             _ => {}

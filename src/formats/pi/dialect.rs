@@ -52,7 +52,7 @@ pub fn set_name(slot: &[u8], session: &mut Node) {
     let title =
         member(slot, "title").filter(|title| text::decode(title).is_some_and(|t| !t.is_empty()));
     if let Some(title) = title {
-        session.set(Field::Name, Json::checked(bytes::Bytes::copy_from_slice(title)));
+        session.set(Field::Name, Json::trusted(bytes::Bytes::copy_from_slice(title)));
     }
 }
 
@@ -101,7 +101,7 @@ impl Plain<'_> {
         let session = self.session.as_ref().map_or(&b""[..], Json::as_bytes);
         let mut value = Record::new(Kind::SessionInfo);
         let id = Maker::new(Choice::Derived, session).id(u64::MAX);
-        let id = Json::checked(bytes::Bytes::copy_from_slice(&quoted(id)));
+        let id = Json::trusted(bytes::Bytes::copy_from_slice(&quoted(id)));
         let parent = self.last.json(Field::Id).cloned();
         value.node.set(Field::Id, id);
         value.node.set(Field::Parent, parent.unwrap_or_else(|| Json::constant("null")));

@@ -181,7 +181,7 @@ impl Foreign {
         }
         if node.json(Field::MessageTime).is_none() {
             let millis = self.time.as_millisecond().to_string();
-            node.set(Field::MessageTime, Json::checked(millis.into_bytes().into()));
+            node.set(Field::MessageTime, Json::trusted(millis.into_bytes().into()));
         }
         match node.text(Field::Role).as_deref() {
             Some("assistant") => self.answer(node),
@@ -311,7 +311,7 @@ pub fn adapt(node: &mut Node, path: &str, lost: &dyn Fn(&str)) {
         }
         // pi rewrites every line when it forks. A value that is not in pi's spelling would then
         // count as edited when the source is restored.
-        node.set(Field::Arguments, Json::checked(arguments.normal().into()));
+        node.set(Field::Arguments, Json::trusted(arguments.normal().into()));
     }
     if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
         for block in blocks {

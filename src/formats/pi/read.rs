@@ -75,7 +75,7 @@ fn ambiguous(
             let value = member.map(|member| line.slice(member.value.start..member.value.end));
             let value = value.filter(|v| v.first().is_some_and(|b| field.shape().admits(*b)));
             if let Some(value) = value {
-                record.node.set(field, Json::checked(value));
+                record.node.set(field, Json::trusted(value));
             }
         }
     }
@@ -83,7 +83,7 @@ fn ambiguous(
 }
 
 fn made_ids(record: &mut Record, id: [u8; 8], before: Option<[u8; 8]>) {
-    let json = |id| Json::checked(Bytes::copy_from_slice(&quoted(id)));
+    let json = |id| Json::trusted(Bytes::copy_from_slice(&quoted(id)));
     record.node.set(Field::Id, json(id));
     record.node.set(Field::Parent, before.map_or(Json::constant("null"), json));
     record.node.set(Field::IdMade, TRUE);
@@ -98,7 +98,7 @@ fn take_first_kept(record: &mut Record, lineage: &Lineage) {
         | IndexMeaning::Header(id, _)
         | IndexMeaning::Behind(id, _)
         | IndexMeaning::Itself(id, _) => {
-            let json = Json::checked(Bytes::copy_from_slice(&quoted(id)));
+            let json = Json::trusted(Bytes::copy_from_slice(&quoted(id)));
             record.node.set(Field::FirstKept, json);
         }
         IndexMeaning::Nowhere | IndexMeaning::NoNumber => {

@@ -69,7 +69,7 @@ impl ReadLines for Records<'_> {
 
     fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
         if !self.has_begun() {
-            return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+            return Err(Error::unfit(Diagnostic::of(Code::Empty)));
         }
         ready.extend(self.lines.tail(self.cx));
         Ok(())
@@ -127,7 +127,7 @@ pub const NOT_A_HEADER: &str = "first record is not a session header with a stri
 
 /// Builds the error for a line that is JSON but not an object.
 pub fn not_an_object(line: &Line<'_>) -> Error {
-    let found = Diagnostic::new(Code::NotObject, Code::NotObject.title());
+    let found = Diagnostic::of(Code::NotObject);
     Error::damaged(found.at(line.at).showing(line.bytes, 0))
 }
 
@@ -150,8 +150,6 @@ pub fn unknown_version(named: Named) -> Option<Diagnostic> {
             let message = format!("version {version} is newer than {}", super::version::NEWEST);
             Some(Diagnostic::new(Code::NewerVersion, message))
         }
-        Named::NotANumber => {
-            Some(Diagnostic::new(Code::StrangeVersion, Code::StrangeVersion.title()))
-        }
+        Named::NotANumber => Some(Diagnostic::of(Code::StrangeVersion)),
     }
 }

@@ -79,7 +79,7 @@ impl Deletions {
         // Copies a value, so that it does not keep its line in memory.
         let own = |field| {
             let value: Option<&Json> = source.node.json(field);
-            value.map(|value| Json::checked(value.as_bytes().to_vec().into()))
+            value.map(|value| Json::trusted(value.as_bytes().to_vec().into()))
         };
         let (id, parent) = (own(Field::Id), own(Field::Parent));
         let gone = !outcomes.is_empty() && outcomes.iter().all(|found| *found == Match::Deleted);
@@ -272,7 +272,7 @@ impl Deletions {
         if items.next_if(|item| self.is_lost_prompt(item)).is_some() {
             let left: Vec<_> = items.collect();
             let left: Vec<_> = left.iter().map(Json::as_bytes).collect();
-            let left = Json::checked([b"[", left.join(&b","[..]).as_slice(), b"]"].concat().into());
+            let left = Json::trusted([b"[", left.join(&b","[..]).as_slice(), b"]"].concat().into());
             record.node.set(Field::Messages, left);
         }
     }
@@ -347,6 +347,6 @@ impl Deletions {
                 _ => items.push(item.as_bytes().to_vec()),
             }
         }
-        Json::checked([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into())
+        Json::trusted([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into())
     }
 }

@@ -162,7 +162,7 @@ impl Metadata {
 /// members of one name counts, as in the two sides of a merge conflict.
 fn complete_members(text: &[u8]) -> Option<Json> {
     let text = String::from_utf8_lossy(text.strip_prefix(BOM).unwrap_or(text)).into_owned();
-    let whole = salvage(text.trim_start().as_bytes()).map(|whole| Json::checked(whole.into()));
+    let whole = salvage(text.trim_start().as_bytes()).map(|whole| Json::trusted(whole.into()));
     let mut members = Extra::default();
     whole.iter().for_each(|whole| members.add_members(whole));
     let known = whole.iter().flat_map(Json::members).filter_map(name_of);
@@ -193,7 +193,7 @@ fn members_of(line: &str) -> Option<Json> {
     let inner = line.trim_end().trim_end_matches(',');
     let object = |inner: &str| {
         let text = format!("{{{inner}}}").into_bytes();
-        is_whole(&text).then(|| Json::checked(text.into()))
+        is_whole(&text).then(|| Json::trusted(text.into()))
     };
     object(inner).or_else(|| object(inner.strip_suffix('}')?))
 }
@@ -201,7 +201,7 @@ fn members_of(line: &str) -> Option<Json> {
 /// Returns the metadata with Claude's identifier, without which `ao-resume` of the Python era
 /// fails. The shell scripts look for the identifier in the log.
 fn with_id(text: &Bytes, facts: &Facts, shape: Shape, codes: &mut Vec<Code>) -> Vec<u8> {
-    let object = Json::checked(text.clone());
+    let object = Json::trusted(text.clone());
     let own = object.member("session_id").filter(|id| !id.is_null() && id.as_bytes() != b"\"\"");
     match &facts.id {
         Some(id) if own.is_none() && shape == Shape::Classes => {
@@ -247,7 +247,7 @@ fn rebuilt(complete_members: Option<&Json>, facts: &Facts, shape: Shape, name: &
     for (key, value) in complete_members.into_iter().flat_map(Json::members) {
         let key = text::decode(key).unwrap_or_default();
         if !members.iter().any(|(known, _)| *known == key) {
-            members.push((key, Json::checked(Bytes::copy_from_slice(value))));
+            members.push((key, Json::trusted(Bytes::copy_from_slice(value))));
         }
     }
     let mut compact = b"{".to_vec();

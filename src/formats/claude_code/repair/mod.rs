@@ -266,7 +266,7 @@ impl<'a> Lines<'a> {
         let place = line::member_of(bytes, members.message?, "content")?;
         let (content, blocks) = (place.of(bytes), resume.removed_blocks(ordinal));
         if !blocks.is_empty() {
-            let list = Json::checked(content.to_vec().into());
+            let list = Json::trusted(content.to_vec().into());
             let remaining = list.elements().enumerate().filter(|(at, _)| !blocks.contains(at));
             let remaining: Vec<_> = remaining.map(|(_, block)| block.as_bytes().to_vec()).collect();
             fixes
@@ -307,7 +307,7 @@ impl<'a> Lines<'a> {
     ) -> Option<Code> {
         let resume = self.resume.as_ref().filter(|resume| resume.is_sent(ordinal))?;
         let (bytes, mut code) = (record.bytes, None);
-        let time = members.time.map(|time| Json::checked(time.of(bytes).to_vec().into()));
+        let time = members.time.map(|time| Json::trusted(time.of(bytes).to_vec().into()));
         let time = time.as_ref().and_then(times::read);
         if time.is_none() && resume.late().is_none_or(|(end, _)| end != ordinal) {
             let after = times::after(self.clock);
@@ -329,7 +329,7 @@ impl<'a> Lines<'a> {
         out: &mut Vec<u8>,
     ) {
         let Some(resume) = &self.resume else { return };
-        let like = Json::checked(record.bytes.to_vec().into());
+        let like = Json::trusted(record.bytes.to_vec().into());
         let time = match late {
             true => resume.late().map(|(_, time)| time),
             false => like.member("timestamp").as_ref().and_then(times::read),
@@ -392,7 +392,7 @@ impl LineRepair for Lines<'_> {
             if resume.find_path(plan) {
                 return true;
             }
-            let found = Diagnostic::new(Code::Unordered, Code::Unordered.title());
+            let found = Diagnostic::of(Code::Unordered);
             self.cx.report(found);
             self.resume = None;
             return false;
@@ -425,7 +425,7 @@ impl LineRepair for Lines<'_> {
     fn finish(&mut self, out: &mut Vec<u8>) {
         if let Some(mut end) = self.end.take() {
             end.add_mark(out);
-            self.cx.report(Diagnostic::new(Code::EndMarked, Code::EndMarked.title()));
+            self.cx.report(Diagnostic::of(Code::EndMarked));
         }
     }
 }

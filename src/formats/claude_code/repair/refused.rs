@@ -17,7 +17,7 @@ pub fn accepted(content: &[u8], names: &[(usize, Json)]) -> Option<(Vec<u8>, Vec
     if !content.starts_with(b"[") {
         return None;
     }
-    let (list, mut changes) = (Json::checked(content.to_vec().into()), Vec::new());
+    let (list, mut changes) = (Json::trusted(content.to_vec().into()), Vec::new());
     let mut blocks = Vec::new();
     for (at, block) in list.elements().enumerate() {
         let name = names.iter().find(|(place, _)| *place == at).map(|(_, name)| name);

@@ -214,7 +214,7 @@ impl Records<'_> {
                     }
                     row.fill(&mut snapshot.node, found.messages, found.last_user.as_ref());
                 }
-                None => self.cx.report(Diagnostic::new(Code::NoRow, Code::NoRow.title()).at(at)),
+                None => self.cx.report(Diagnostic::of(Code::NoRow).at(at)),
             }
             let messages = log::messages(self.parts.open(&place.name)?, limit)?;
             return self.snapshot(snapshot, messages, None, at);
@@ -237,7 +237,7 @@ impl Records<'_> {
             Some((row, _)) => {
                 row.fill(&mut snapshot.node, messages.len(), rows::last_user(&messages));
             }
-            None => self.cx.report(Diagnostic::new(Code::NoRow, Code::NoRow.title()).at(at)),
+            None => self.cx.report(Diagnostic::of(Code::NoRow).at(at)),
         }
         self.snapshot(snapshot, messages.into_iter().map(Ok), file, at)
     }
@@ -290,7 +290,7 @@ impl Records<'_> {
             Ok(text) => Json::string(text),
             Err(_) => {
                 let object = format!("{{\"base64\":\"{}\"}}", to_base64(&bytes));
-                Json::checked(object.into_bytes().into())
+                Json::trusted(object.into_bytes().into())
             }
         };
         output.set(Field::Stored, stored);

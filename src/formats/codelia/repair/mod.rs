@@ -56,7 +56,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     if let Some(run) = behind(&pieces)
         && !(wanted.resumable && catch_up(run, &names, &mut pieces, bench, cx)?)
     {
-        cx.report(Diagnostic::new(Code::StateBehind, Code::StateBehind.title()));
+        cx.report(Diagnostic::of(Code::StateBehind));
     }
     pieces.iter_mut().for_each(Piece::close);
     if pieces.iter().all(|piece| piece.remaining() == 0) && !unbegun {

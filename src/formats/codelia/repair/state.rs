@@ -61,14 +61,14 @@ impl State {
         // Codelia replaces invalid UTF-8 when it reads the file.
         let lossy = || Bytes::from(String::from_utf8_lossy(&text).into_owned());
         if is_read(&text) {
-            found.state = Some(Json::checked(text));
+            found.state = Some(Json::trusted(text));
         } else if let Some(lossy) = Some(lossy()).filter(is_read) {
             found.fixes.push(Code::Utf8Replaced);
             let at = Position { line: 1, byte: start as u64, ..Position::default() };
             found.aside.push((at, text, Code::Utf8Replaced));
             let mut marked = Vec::new();
             mark(&lossy, Code::Utf8Replaced, &mut marked);
-            found.state = Some(Json::checked(marked.into()));
+            found.state = Some(Json::trusted(marked.into()));
         } else {
             found.restore_pieces(&text, start, about);
         }
@@ -85,7 +85,7 @@ impl State {
         let Some(mut found) = salvage(text, LIST, is_message) else { return };
         let is_list = |value: &[u8]| value.starts_with(b"[");
         found.text = only_last(found.text, |key, value| key != "messages" || is_list(value));
-        let pieces = Json::checked(found.text.clone().into());
+        let pieces = Json::trusted(found.text.clone().into());
         let named = about.session.unwrap_or(about.stem());
         let id = pieces.member("session_id");
         let id = id.or_else(|| (!named.is_empty()).then(|| Json::string(named)));
@@ -108,7 +108,7 @@ impl State {
             let at = Position { byte: at.byte + start as u64, ..at };
             self.aside.push((at, text.slice(place), Code::StateRestored));
         }
-        self.state = Some(Json::checked(whole.into()));
+        self.state = Some(Json::trusted(whole.into()));
     }
 
     /// Returns the hashes of all messages.

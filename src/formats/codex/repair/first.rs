@@ -72,7 +72,7 @@ impl First {
     /// Returns the line that is written before everything else, if the present one does not begin a
     /// rollout; reports why.
     pub fn decide(&self, bare: bool, numbered: bool, cx: &Cx<'_>) -> Option<Vec<u8>> {
-        let say = |code: Code| cx.report(Diagnostic::new(code, code.title()));
+        let say = |code: Code| cx.report(Diagnostic::of(code));
         let mut out = Vec::new();
         let Some((place, line, repaired)) = &self.line else {
             say(Code::HeaderRebuilt);

@@ -75,7 +75,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     }
     mend.decide();
     if walk.changes(&mend) && mend.numbered.is_some() && bench.is_in_place() {
-        cx.report(Diagnostic::new(Code::IndexBehind, Code::IndexBehind.title()));
+        cx.report(Diagnostic::of(Code::IndexBehind));
     }
     let changed = walk.settle(bench, &mut mend)?;
     let (records, rescued) = (mend.reaches.after.entries, found.rescued);
@@ -173,7 +173,7 @@ impl<'a> Rollout<'a> {
         let paginated = self.first.is_paginated().unwrap_or(numbered);
         self.lacks_numbers &= paginated;
         if self.lacks_numbers {
-            self.cx.report(Diagnostic::new(Code::LineNumbered, Code::LineNumbered.title()));
+            self.cx.report(Diagnostic::of(Code::LineNumbered));
         }
         self.begin = self.first.decide(self.bare, numbered, self.cx);
         self.is_single = paginated && self.firsts > 1;
@@ -226,7 +226,7 @@ fn has_spoiled_name(value: &Json, depth: usize) -> bool {
 /// Returns a string with bytes of its own, so that it does not keep its line in memory.
 fn own(value: Option<Json>) -> Option<Json> {
     let value = value.filter(|value| value.as_bytes().starts_with(b"\""))?;
-    Some(Json::checked(value.as_bytes().to_vec().into()))
+    Some(Json::trusted(value.as_bytes().to_vec().into()))
 }
 
 fn is_of(object: &Json, wire: &str) -> bool {

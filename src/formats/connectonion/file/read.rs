@@ -260,7 +260,7 @@ impl Records<'_> {
     fn top_member(&mut self, name: &str, value: Event, at: Position) -> Result<()> {
         self.top.at.get_or_insert(at);
         let json = self.json(value, self.shape.scalars_of(name))?;
-        self.top.add(name, Json::checked(json));
+        self.top.add(name, Json::trusted(json));
         Ok(())
     }
 
@@ -294,7 +294,7 @@ impl Records<'_> {
             node.set(Field::Layout, Json::constant(layout));
         }
         if let Some(code) = self.shape.finding {
-            self.cx.report(Diagnostic::new(code, code.title()));
+            self.cx.report(Diagnostic::of(code));
         }
         self.chain = Chain::of(node, Field::Created, self.cx);
         let seen = self.seen.get();

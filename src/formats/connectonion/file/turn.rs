@@ -305,7 +305,7 @@ fn measures(turn: &Node) -> Option<Json> {
         object.member(name, turn.json(*field)?.as_bytes());
     }
     object.close();
-    let python = Json::checked(out.into()).python();
+    let python = Json::trusted(out.into()).python();
     Some(Json::string(&String::from_utf8_lossy(&python)))
 }
 
@@ -348,7 +348,7 @@ pub fn money(sum: f64) -> Json {
     let sum = sum.clamp(f64::MIN, f64::MAX);
     let rounded = (sum * 10_000.0).round() / 10_000.0;
     let rounded = if rounded.is_finite() { rounded } else { sum };
-    Json::checked(format!("{rounded:?}").into())
+    Json::trusted(format!("{rounded:?}").into())
 }
 
 impl Summary {
@@ -405,7 +405,7 @@ impl Summary {
         node.set(Field::TotalCost, money(self.cost));
         let tools: Vec<&[u8]> = self.tools.iter().map(Json::as_bytes).collect();
         let tools = [b"[", tools.join(&b","[..]).as_slice(), b"]"].concat();
-        node.set(Field::ToolsCalled, Value::Json(Json::checked(tools.into())));
+        node.set(Field::ToolsCalled, Value::Json(Json::trusted(tools.into())));
         let mut eval = Node::default();
         eval.set(Field::Expected, empty.clone());
         eval.set(Field::Evaluation, empty);

@@ -443,7 +443,7 @@ fn recovered(bytes: &[u8]) -> Option<Json> {
     let scalar = super::check::one(&closed)?.member("x")?.text()?;
     // The list is salvaged as a member of an object.
     let object = salvage(format!("{{\"messages\":{scalar}").as_bytes())?;
-    let list = Json::checked(Bytes::from(object)).member("messages")?;
+    let list = Json::trusted(Bytes::from(object)).member("messages")?;
     let any = list.elements().next().is_some();
     any.then_some(list)
 }

@@ -133,7 +133,7 @@ impl Walk {
             }
             json.clear();
             self.nodes.value(&mut self.events, first, scalars_of(&name), &mut json)?;
-            header.member(&name, Json::checked(json.clone().into()));
+            header.member(&name, Json::trusted(json.clone().into()));
         }
         Ok(header.finish(&format!("{NAME}@3")).0)
     }
@@ -278,7 +278,7 @@ impl Records<'_> {
     fn array(&mut self, text: Bytes, at: Position) -> Result<()> {
         let plain = without_nan(&text);
         if plain.is_some() {
-            let found = Diagnostic::new(Code::PythonNumber, Code::PythonNumber.title());
+            let found = Diagnostic::of(Code::PythonNumber);
             self.cx.report(found.at(at));
         }
         let text = plain.map_or(text, Bytes::from);

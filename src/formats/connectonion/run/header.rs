@@ -156,7 +156,7 @@ impl Header {
         {
             return false;
         }
-        self.member(key, Json::checked(value.trim().to_owned().into()));
+        self.member(key, Json::trusted(value.trim().to_owned().into()));
         true
     }
 

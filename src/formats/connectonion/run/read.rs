@@ -107,7 +107,7 @@ impl Records<'_> {
         loop {
             let Some(line) = self.lines.next()? else {
                 if at.is_none() {
-                    return Err(Error::unfit(Diagnostic::new(Code::Empty, Code::Empty.title())));
+                    return Err(Error::unfit(Diagnostic::of(Code::Empty)));
                 }
                 let found = Diagnostic::new(Code::CutShort, "the file ends before its messages");
                 self.cx.tolerate(Error::damaged(found.at(self.lines.position())))?;
@@ -161,7 +161,7 @@ impl Records<'_> {
             Stage::Before | Stage::Messages if bare.is_empty() => Ok(None),
             Stage::Closed if bare.is_empty() || is_remark(&bytes) => {
                 if !bare.is_empty() {
-                    let found = Diagnostic::new(Code::YamlComment, Code::YamlComment.title());
+                    let found = Diagnostic::of(Code::YamlComment);
                     self.cx.report(found.at(at));
                 }
                 Ok(None)
@@ -221,7 +221,7 @@ impl Records<'_> {
         })?;
         message::report_opaque(&record, line.at, self.cx);
         if beyond_json {
-            let found = Diagnostic::new(Code::PythonNumber, Code::PythonNumber.title());
+            let found = Diagnostic::of(Code::PythonNumber);
             self.cx.report(found.at(line.at));
         }
         Ok(record)

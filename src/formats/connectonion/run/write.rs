@@ -198,7 +198,7 @@ impl Run<'_> {
         let node = &record.node;
         self.open_list();
         if record.kind == Kind::Notice && own && node.is(Field::Layout, TORN) {
-            let found = Diagnostic::new(Code::ListClosed, Code::ListClosed.title());
+            let found = Diagnostic::of(Code::ListClosed);
             return self.cx.report(found.at(located.at));
         }
         if record.kind == Kind::Notice {

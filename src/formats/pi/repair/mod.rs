@@ -197,7 +197,7 @@ impl LineRepair for EntryRepair<'_> {
         if let Some(resume) = &mut self.resume {
             resume.close(plan);
             if resume.leaves() {
-                let left = Diagnostic::new(Code::LeafLeft, Code::LeafLeft.title());
+                let left = Diagnostic::of(Code::LeafLeft);
                 self.cx.report(left.at(self.header.at));
             }
         }
@@ -341,7 +341,7 @@ impl EntryRepair<'_> {
             let id = (dated && !put_in).then_some(content);
             self.skeleton.entry(Seen { id, parent: 0, content, marks: note });
             if let Some(index) = scan.kept_index.filter(|_| note & marks::COMPACTION != 0) {
-                let number = Json::checked(index.value.of(bytes).to_vec().into()).float();
+                let number = Json::trusted(index.value.of(bytes).to_vec().into()).float();
                 if let Some(number) = number.filter(|n| n.fract() == 0.0 && *n >= 0.0) {
                     self.indexes.push((ordinal, number as u64));
                 }

@@ -28,7 +28,7 @@ impl Records<'_> {
             file.set(Field::Encoding, Json::string(found.encoding.name()));
         }
         if !self.seen.get().is_ended() {
-            let found = Diagnostic::new(Code::NoFinalNewline, Code::NoFinalNewline.title());
+            let found = Diagnostic::of(Code::NoFinalNewline);
             self.cx.report(found.at(self.nodes.end));
             file.set(Field::FinalNewline, Json::constant("false"));
         }

@@ -14,7 +14,7 @@ impl Records<'_> {
     /// Reports comments, and keys that occur twice.
     pub(super) fn report_comments(&mut self) {
         for at in self.nodes.comments.drain(..) {
-            let found = Diagnostic::new(Code::YamlComment, Code::YamlComment.title());
+            let found = Diagnostic::of(Code::YamlComment);
             self.cx.report(found.at(at));
         }
         for (name, at) in self.nodes.twice.drain(..) {
@@ -57,7 +57,7 @@ impl Records<'_> {
     /// Reports that a value has a tag, an anchor or an alias.
     pub(super) fn report_beyond_json(&mut self) {
         if self.nodes.beyond_json {
-            let found = Diagnostic::new(Code::YamlBeyondJson, Code::YamlBeyondJson.title());
+            let found = Diagnostic::of(Code::YamlBeyondJson);
             self.cx.report(found.at(self.nodes.end));
         }
     }
@@ -88,7 +88,7 @@ impl Records<'_> {
         self.cx.report(error.into_diagnostic());
         let mut record = Record::new(Kind::Opaque);
         record.node.set(Field::Type, Json::string(name));
-        record.node.set(Field::Data, Json::checked(json));
+        record.node.set(Field::Data, Json::trusted(json));
         match self.begun {
             true => self.push(record, at),
             false => self.early_records.push((record, at)),

@@ -30,7 +30,7 @@ impl Writing<'_> {
         });
         if let Some(input) = own.and_then(|turn| turn.input.as_ref()).filter(|_| !asked) {
             let text = [b"{\"role\": \"user\", \"content\": ", input.as_bytes(), b"}"].concat();
-            list.push(Json::checked(text.into()));
+            list.push(Json::trusted(text.into()));
         }
         joined(&list)
     }
