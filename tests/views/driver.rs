@@ -123,10 +123,14 @@ impl Browser {
 
     /// Clicks the first element that a selector finds.
     pub fn click(&self, selector: &str) {
-        // The bar at the top would cover it.
-        self.run(&format!(
-            "document.querySelector({selector:?}).scrollIntoView({{block: 'center'}})"
-        ));
+        // The bar at the top would cover it. The page itself may still scroll after an earlier click.
+        let scroll = format!(
+            "const [done] = arguments; requestAnimationFrame(() => requestAnimationFrame(() => {{
+               document.querySelector({selector:?}).scrollIntoView({{block: 'center'}});
+               done();
+             }}));"
+        );
+        self.ask("/execute/async", &json!({ "script": scroll, "args": [] }));
         let found = self.ask("/element", &json!({ "using": "css selector", "value": selector }));
         let id = found.as_object().expect("an element").values().next().expect("an identifier");
         self.ask(&format!("/element/{}/click", id.as_str().expect("a text")), &json!({}));
