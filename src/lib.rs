@@ -63,13 +63,14 @@
 //! # Direction
 //!
 //! Each module imports only modules that this list names before it: `position`, `json`, `times`,
-//! `ids`, `alignment`, `threads`, `record`, `redact`, `diagnostic`, `error`, `lines`, `members`, `yaml`,
-//! `mapping`, `parts`, `sqlite`, `format`, `framing`, `memory`, `stage`, `edit`, `named`, `tree`, `context_rules`,
-//! `dialect`, `foreign`, `repair`, `document`, `formats`, `usage`, `detect`, `session`, `context`, `origin`, `turns`, the operations
-//! (`migrate`, `diff`, `convert`, `join`, `validate`, `inspect`, `show`), and then the modules that access
-//! the system: `store`, `batch`, `home`, `manager`, `cli`. All modules before `store` take bytes and return
-//! records. They use no paths, clock or terminal, and no threads but those that [`migrate`] borrows
-//! for a large input.
+//! `ids`, `alignment`, `threads`, `record`, `redact`, `diagnostic`, `error`, `lines`, `members`,
+//! `yaml`, `mapping`, `parts`, `sqlite`, `format`, `framing`, `memory`, `stage`, `edit`, `named`,
+//! `tree`, `context_rules`, `dialect`, `foreign`, `repair`, `document`, `formats`, `usage`,
+//! `detect`, `session`, `context`, `origin`, `turns`, the operations (`migrate`, `diff`, `convert`,
+//! `join`, `validate`, `inspect`, `show`), and then the modules that access the system: `store`,
+//! `batch`, `home`, `manager`, `cli`. All modules before `store` take bytes and return records.
+//! They use no paths, clock or terminal, and no threads but those that [`migrate`] borrows for a
+//! large input.
 
 /// The examples of the README, as tests.
 #[cfg(doctest)]
