@@ -98,7 +98,7 @@ pub struct Format {
     pub repair: RepairFn,
     /// The files of a session: their names, their places, and what moves with them.
     pub files: Files,
-    /// How the software uses a session that it continues.
+    /// The use of a session by its software.
     pub agent: Agent,
     /// Numbers records that are added behind others, where lines have numbers.
     pub number: Option<NumberFn>,

@@ -3,7 +3,7 @@
 use super::{Context, Interface, Marks, Mends, Prompt, Reader, Totals, Turns};
 use crate::record::{Field, Node, Record, turns};
 
-/// How the software uses a session that it continues: what it sends of it, changes, and adds.
+/// Facts about the use of a session by its software: what the software sends, changes and adds.
 #[derive(Clone, Copy, Debug)]
 pub struct Agent {
     /// Builds the messages that the format's own software sends to a model, if its rules are known.
@@ -67,7 +67,7 @@ impl Agent {
     };
 }
 
-/// How the software takes turns back.
+/// Facts about turns that the software takes back.
 #[derive(Clone, Copy, Debug)]
 pub struct Rewind {
     /// Returns the turns of a session of this version, if the software can take them back.

@@ -67,7 +67,7 @@ impl Files {
     };
 }
 
-/// How a session is kept in several files of a folder that all sessions share.
+/// Facts about a session that is several files of a folder that all sessions share.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared {
     /// Finds the place of a file in the folder.

@@ -93,7 +93,7 @@ fn every_case_names_its_source() {
     }
 }
 
-/// What a session becomes in a format: the files without its database, which is given as rows, and
+/// Converts a session to a format: returns its files, with rows in place of its database, and
 /// what the conversion reports as lost.
 fn in_format(session: &[u8], to: &str) -> BTreeMap<PathBuf, Vec<u8>> {
     let dir = Dir::in_memory();

@@ -61,7 +61,7 @@ fn is_result(line: &str) -> bool {
     is_count || ["written: ", "resume: "].iter().any(|begin| line.starts_with(begin))
 }
 
-/// What `validate` finds in a folder: a line for each code.
+/// Validates a folder: returns a line for each code that is found.
 fn findings(dir: &Dir, folder: &str) -> BTreeMap<String, String> {
     let printed = dir.said(&["validate", folder]).1;
     let coded = printed.lines().filter_map(|line| {
@@ -71,7 +71,7 @@ fn findings(dir: &Dir, folder: &str) -> BTreeMap<String, String> {
     coded.collect()
 }
 
-/// What the program makes of a case.
+/// The files and the report that the program makes of a case.
 struct Made {
     target: Tree,
     back: Tree,
@@ -102,7 +102,8 @@ fn make(case: &Path, note: &str) -> Made {
     Made { target, back, report, same_context }
 }
 
-/// What a session without its origin sends to a model: roles, texts, and calls by their tools.
+/// The messages that a model gets of a session without its origin: roles, texts, and calls by
+/// their tools.
 fn context(dir: &Dir, folder: &str) -> Vec<String> {
     let stream = format!("stream of {folder}");
     let plain = ["convert", "-t", "canonical", "--ignore-origin", "--no-origin", "--out-dir"];
@@ -132,7 +133,7 @@ fn words(context: &[u8]) -> Vec<String> {
     words.filter(|(_, words)| !words.is_empty()).map(|(role, words)| role + &words).collect()
 }
 
-/// Where two folders differ first.
+/// The first difference of two folders.
 fn difference(made: &Tree, golden: &Tree, name: &str) -> Option<String> {
     let paths: BTreeSet<_> = made.keys().chain(golden.keys()).collect();
     let path = paths.into_iter().find(|path| made.get(*path) != golden.get(*path))?;

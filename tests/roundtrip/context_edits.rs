@@ -11,7 +11,7 @@ fn log(dir: &Dir, folder: &str) -> PathBuf {
     all.find(|file| !file.display().to_string().ends_with(".meta.json")).expect("a file")
 }
 
-/// What the only session below a folder sends to a model.
+/// The messages that a model gets of the only session below a folder.
 fn context(dir: &Dir, folder: &str) -> String {
     let log = log(dir, folder).display().to_string();
     let done = dir.run(&["context", "--as", "canonical", &log]);

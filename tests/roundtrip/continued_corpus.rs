@@ -9,7 +9,7 @@ use std::path::Path;
 
 const FORMATS: &[&str] = &["pi", "claude-code", "codex", "connectonion", "agent-orchestrator"];
 
-/// What the lines that a program appended say: prompts, answers, calls and results. Copies of
+/// Texts of the lines that a program appended: prompts, answers, calls and results. Copies of
 /// earlier lines have older times.
 fn appended(format: &str, lines: &[Value]) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();

@@ -4,7 +4,7 @@
 use super::origin::{SOURCE, converted};
 use crate::common::{self, Dir, files, own, read};
 
-/// What is damaged in a converted run: the origin brings all of it back.
+/// Damages of a converted run, all of which the origin repairs.
 #[test]
 fn damage_is_not_deletion() {
     let damages: [(&str, &str); 6] = [

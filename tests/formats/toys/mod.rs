@@ -272,7 +272,7 @@ fn toys_are_recovered_wherever_they_are_cut() {
     }
 }
 
-/// Where each message ends in the bytes of a toy.
+/// The byte at which each message of a toy ends.
 fn ends(format: &Format, bytes: &[u8]) -> Vec<usize> {
     // SQLite leaves earlier copies of rows in pages that it divides.
     let find = |text: &str| {
