@@ -1,7 +1,7 @@
 //! The commands `copyist append`, `copyist fork` and `copyist label`.
 
-use super::text::printable;
-use super::{Stop, print};
+use super::text::{aside, printable};
+use super::{Stop, machine, print};
 use crate::error::Error;
 use crate::manager::Session;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// done. What other programs have appended is read first.
 #[derive(Debug, clap::Args)]
 pub struct Append {
-    /// The session's file
+    /// A file, an identifier, six or more characters of one, or `latest`
     #[arg(value_name = "SESSION")]
     path: PathBuf,
     /// Append one message with this text instead of reading standard input
@@ -43,7 +43,7 @@ pub struct Append {
 /// old session as its parent, and contains its labels. The path of the new file is printed.
 #[derive(Debug, clap::Args)]
 pub struct Fork {
-    /// The session's file
+    /// A file, an identifier, six or more characters of one, or `latest`
     #[arg(value_name = "SESSION")]
     path: PathBuf,
     /// Last entry of the new session; the default is the leaf of the session
@@ -56,7 +56,7 @@ pub struct Fork {
 /// A label is stored as an entry of its own, whose identifier is printed.
 #[derive(Debug, clap::Args)]
 pub struct Label {
-    /// The session's file
+    /// A file, an identifier, six or more characters of one, or `latest`
     #[arg(value_name = "SESSION")]
     path: PathBuf,
     /// Entry to be labelled
@@ -69,15 +69,19 @@ pub struct Label {
 
 impl Append {
     pub fn run(self) -> Result<u8, Stop> {
-        let failed = failed(&self.path);
+        let path = match self.new {
+            Some(_) => self.path.clone(),
+            None => file_of(&self.path)?,
+        };
+        let failed = failed(&path);
         let mut session = match &self.new {
-            Some(format) if !self.path.exists() => {
+            Some(format) if !path.exists() => {
                 let cwd = self.cwd.clone().map_or_else(std::env::current_dir, Ok);
                 let cwd = cwd.and_then(std::path::absolute);
                 let cwd = cwd.map_err(|error| Stop::broken(format!("no folder: {error}")))?;
-                Session::create_at(format, &cwd.to_string_lossy(), &self.path).map_err(&failed)?
+                Session::create_at(format, &cwd.to_string_lossy(), &path).map_err(&failed)?
             }
-            _ => Session::open(&self.path).map_err(&failed)?,
+            _ => Session::open(&path).map_err(&failed)?,
         };
         if let Some(after) = &self.after {
             session.branch(after).map_err(&failed)?;
@@ -109,8 +113,9 @@ impl Append {
 
 impl Fork {
     pub fn run(self) -> Result<u8, Stop> {
-        let failed = failed(&self.path);
-        let session = Session::open(&self.path).map_err(&failed)?;
+        let path = file_of(&self.path)?;
+        let failed = failed(&path);
+        let session = Session::open(&path).map_err(&failed)?;
         let new = session.fork(self.at.as_deref()).map_err(&failed)?;
         let path = new.file().map(|path| path.display().to_string()).unwrap_or_default();
         print(format!("{path}\n").as_bytes())
@@ -119,11 +124,28 @@ impl Fork {
 
 impl Label {
     pub fn run(self) -> Result<u8, Stop> {
-        let failed = failed(&self.path);
-        let mut session = Session::open(&self.path).map_err(&failed)?;
+        let path = file_of(&self.path)?;
+        let failed = failed(&path);
+        let mut session = Session::open(&path).map_err(&failed)?;
         let id = session.append_label(&self.entry, self.label.as_deref()).map_err(&failed)?;
         print(format!("{id}\n").as_bytes())
     }
+}
+
+/// Returns the file of the session that an argument names. The path of a session that was found by
+/// its name is printed on standard error.
+fn file_of(path: &Path) -> Result<PathBuf, Stop> {
+    let Some(machine::Session { path: found, id }) = machine::named(path, None)? else {
+        machine::check_word(path)?;
+        return Ok(path.to_owned());
+    };
+    if id.is_some() {
+        let (name, folder) = (path.to_string_lossy(), found.to_string_lossy());
+        let message = format!("the session {name} is in {folder} with others; name its file");
+        return Err(Stop::usage(printable(&message)));
+    }
+    aside(&found.display().to_string());
+    Ok(found)
 }
 
 /// Returns the function that makes an error about a session the end of the command.

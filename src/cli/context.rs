@@ -89,6 +89,6 @@ impl Args {
             place: OutputPlace::One("-".into()),
             ..self.looking.task(Action::Context(request), options)
         };
-        run("context", task, &self.looking.sessions.one(self.path, "context")?, &self.telling)
+        run("context", task, &self.looking.sessions.one(self.path, "context", None)?, &self.telling)
     }
 }

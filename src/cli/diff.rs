@@ -116,7 +116,7 @@ impl Args {
             return Err(Stop::usage("standard input cannot be both sessions"));
         }
         let one = |path: &PathBuf| {
-            let inputs = self.looking.sessions.one(Some(path.clone()), "diff")?;
+            let inputs = self.looking.sessions.one(Some(path.clone()), "diff", None)?;
             inputs
                 .list(&Written::default())?
                 .jobs

@@ -7,7 +7,9 @@ use crate::batch::{FileReport, ReportedPath};
 use crate::diagnostic::{Code, Severity, plural};
 use crate::format::Format;
 use crate::formats::Spec;
-use crate::home::{Failed, Listed, Onward, Recipient, SessionPlace, Way, onward, tokens_of};
+use crate::home::{
+    Failed, Listed, Onward, Recipient, SessionPlace, Way, contains, onward, tokens_of,
+};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +17,8 @@ use std::process::Command;
 /// Continue a session with another agent, and back
 ///
 /// The session is written into the other agent's own folder, where the agent finds it, and the
-/// command that resumes it there is printed. Back is the same command: the new messages are added to
+/// command that resumes it there is printed. A session of the same agent from elsewhere, such as
+/// another machine, is copied there. Back is the same command: the new messages are added to
 /// the original session, behind its last byte. So a session can go out and back any number of times.
 /// If both agents went on, it becomes a session of its own.
 ///
@@ -51,16 +54,6 @@ impl Args {
         let only = self.agent.map(|agent| agent.format);
         let among = Among { only, target: Some(format), interactive: !self.json };
         let session = machine::one(self.session.as_deref(), among)?;
-        if session.summary.agent == format.name {
-            let words = words(format, &session.summary.id, &session.path);
-            let line = resume(session.summary.project.as_deref(), &words);
-            let message = format!(
-                "{} is a session of {} already; to resume it: {line}",
-                session.path.display(),
-                format.name
-            );
-            return Err(Stop::usage(printable(&message)));
-        }
         if format.agent.command.is_none() {
             let name = format.name;
             let reason = format.agent.unresumable;
@@ -71,6 +64,11 @@ impl Args {
         let places = places(format)?;
         let here = std::env::current_dir().unwrap_or_default();
         let cwd = self.cwd.as_deref().map(folder).transpose()?;
+        let is_own = session.summary.agent == format.name;
+        let moves = cwd.is_some() && cwd != session.summary.project;
+        if is_own && !moves && contains(&places, &session.path) {
+            return Err(own_already(format, &session));
+        }
         let recipient = Recipient {
             to: self.to,
             places: &places,
@@ -96,6 +94,18 @@ impl Args {
         let code = print(text.as_bytes())?;
         if self.run { start(&printed.words, done.summary.project.as_deref()) } else { Ok(code) }
     }
+}
+
+/// Returns the error for a session that the agent has and can resume by itself.
+fn own_already(format: &'static Format, session: &Listed) -> Stop {
+    let project = session.summary.project.as_deref();
+    let words = words(format, &session.summary.id, &session.path);
+    let way = match project.filter(|project| !Path::new(project).is_dir()) {
+        Some(gone) => format!("there is no folder {gone}; `--cwd DIR` continues it in another"),
+        None => format!("to resume it: {}", resume(project, &words)),
+    };
+    let (path, name) = (session.path.display(), format.name);
+    Stop::usage(printable(&format!("{path} is a session of {name} already; {way}")))
 }
 
 /// Returns the folders of an agent's sessions, the one for new sessions first.

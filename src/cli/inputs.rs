@@ -5,6 +5,7 @@ use super::config;
 use super::machine;
 use super::text::printable;
 use crate::batch::{self, Filter, Gather, Joining, Listed, Pattern, Written};
+use crate::format::Format;
 use crate::formats::FORMATS;
 use clap::Args;
 use std::io::Read;
@@ -79,12 +80,18 @@ impl Sessions {
         Self { session: self.session.clone().or(session), ..*self }
     }
 
-    /// Returns the session at `path` as the input of a command that takes one.
-    pub fn one(&self, path: Option<PathBuf>, command: &str) -> Result<Inputs, Stop> {
+    /// Returns the session at `path` as the input of a command that takes one. A name is searched
+    /// among the sessions of the agent `only`, if there is one.
+    pub fn one(
+        &self,
+        path: Option<PathBuf>,
+        command: &str,
+        only: Option<&'static Format>,
+    ) -> Result<Inputs, Stop> {
         if let Some(path) = &path
             && self.session.is_none()
         {
-            if let Some(found) = machine::named(path)? {
+            if let Some(found) = machine::named(path, only)? {
                 let gather = Gather { session: found.id, ..self.gather() };
                 return Ok(Inputs { paths: vec![found.path], gather, ..self.only() });
             }
@@ -127,7 +134,7 @@ impl Inputs {
     fn name_sessions(&mut self) -> Result<(), Stop> {
         let alone = self.paths.len() == 1;
         for path in &mut self.paths {
-            let Some(found) = machine::named(path)? else { continue };
+            let Some(found) = machine::named(path, None)? else { continue };
             if found.id.is_some() && !alone {
                 let message = "is in a folder with others; name it alone";
                 let name = printable(&path.to_string_lossy());

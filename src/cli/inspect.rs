@@ -39,7 +39,7 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let inputs = self.looking.sessions.one(self.path, "inspect")?;
+        let inputs = self.looking.sessions.one(self.path, "inspect", None)?;
         let request = Request { full: self.full, rows: self.rows };
         let task = self.looking.task(Action::Inspect(request), self.looking.options());
         let telling = Telling { width: self.width, all_turns: self.turns, ..self.telling };

@@ -8,8 +8,8 @@ use crate::batch::JobSource;
 use crate::format::Format;
 use crate::formats::FORMATS;
 use crate::home::{
-    Cache, Listed, Search, SessionPlace, Writes, beginning_at, could_name, find, places, since,
-    survey, survey_projects,
+    Cache, Listed, Search, SessionName, SessionPlace, Writes, beginning_at, family_of, find, meant,
+    places, since, survey, survey_projects,
 };
 use crate::times;
 use jiff::Timestamp;
@@ -44,20 +44,26 @@ pub struct Session {
 
 /// Returns the session that an argument names where no file has this path; `None` for an argument
 /// that is a path.
-pub fn named(path: &Path) -> Result<Option<Session>, Stop> {
-    let Some(name) = path.to_str().filter(|name| could_name(name)) else { return Ok(None) };
+pub fn named(path: &Path, only: Option<&'static Format>) -> Result<Option<Session>, Stop> {
     if path.symlink_metadata().is_ok() {
         return Ok(None);
     }
     let mut cache = cache();
-    let found = find(name, &folders(None)?, &mut cache);
+    let found = called(path, Among { only, ..Among::default() }, &mut cache)?;
     // Without the cache the next search takes longer.
     let _ = cache.save();
     match found {
         Search::Nothing => Ok(None),
         Search::One(one) => Ok(Some(Session::of(&one))),
-        Search::Several(all) => Err(Stop::usage(several(name, &all))),
+        Search::Several(all) => Err(Stop::usage(several(&path.to_string_lossy(), &all))),
     }
+}
+
+/// Finds the session with a name in the agents' folders.
+fn called(name: &Path, among: Among, cache: &mut Cache) -> Result<Search, Stop> {
+    let Some(name) = name.to_str().and_then(SessionName::of) else { return Ok(Search::Nothing) };
+    let only = name.agent.or(among.only);
+    Ok(find(name, &folders(only)?, among.target, cache))
 }
 
 /// Refuses a word that names neither a file nor a session.
@@ -65,7 +71,7 @@ pub fn named(path: &Path) -> Result<Option<Session>, Stop> {
 /// # Errors
 /// If it has no character that only paths have, and no file has this path.
 pub fn check_word(path: &Path) -> Result<(), Stop> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | ':');
     let word = path.to_str().filter(|word| *word != "-" && word.chars().all(fits));
     match word {
         Some(word) if path.symlink_metadata().is_err() => Err(Stop { code: 3, ..nothing(word) }),
@@ -74,7 +80,8 @@ pub fn check_word(path: &Path) -> Result<(), Stop> {
 }
 
 impl Session {
-    fn of(one: &Listed) -> Self {
+    /// Returns how a session of the list is named.
+    pub fn of(one: &Listed) -> Self {
         match &one.job.source {
             JobSource::Whole(whole) => {
                 Self { path: whole.among.home.clone(), id: Some(whole.among.session.clone()) }
@@ -89,8 +96,8 @@ impl Session {
 pub struct Among {
     /// The agent whose sessions count; without it, those of all agents do.
     pub only: Option<&'static Format>,
-    /// The agent whose sessions do not count where another agent's session has the name, too: a
-    /// continued session keeps its identifier.
+    /// The agent that is to continue the session. Its own sessions are meant only where no other
+    /// agent's session has the name: a continued session keeps its identifier.
     pub target: Option<&'static Format>,
     /// Whether the user chooses at a terminal if no session is named.
     pub interactive: bool,
@@ -100,34 +107,18 @@ pub struct Among {
 /// argument the session that the user chooses, else the session of the current folder with the
 /// newest message.
 pub fn one(name: Option<&Path>, among: Among) -> Result<Listed, Stop> {
-    let Among { only, target, interactive } = among;
     let mut cache = cache();
     let shown = || printable(&name.unwrap_or(Path::new("")).to_string_lossy());
     let found = match name {
         Some(path) if path.symlink_metadata().is_ok() => within(path, &mut cache)?,
-        Some(path) => match path.to_str().filter(|name| could_name(name)) {
-            Some(name) => find(name, &folders(only)?, &mut cache),
-            None => Search::Nothing,
-        },
-        None => Search::One(Box::new(of_folder(only, interactive, &mut cache)?)),
+        Some(path) => called(path, among, &mut cache)?,
+        None => of_folder(among, &mut cache)?,
     };
     // Without the cache the next search takes longer.
     let _ = cache.save();
     match found {
         Search::One(one) => Ok(*one),
-        Search::Several(mut all) => {
-            let is_target = |one: &Listed| target.is_some_and(|own| one.summary.agent == own.name);
-            if !all.iter().all(is_target) {
-                all.retain(|one| !is_target(one));
-            }
-            match all.pop() {
-                Some(one) if all.is_empty() => Ok(one),
-                last => {
-                    all.extend(last);
-                    Err(Stop::usage(several(&shown(), &all)))
-                }
-            }
-        }
+        Search::Several(all) => Err(Stop::usage(several(&shown(), &all))),
         Search::Nothing => Err(nothing(&shown())),
     }
 }
@@ -148,32 +139,27 @@ fn within(path: &Path, cache: &mut Cache) -> Result<Search, Stop> {
     }
 }
 
-/// Returns the session that the user chooses at the terminal, else the session of the current folder
+/// Finds the session that the user chooses at the terminal, else the session of the current folder
 /// with the newest message.
-fn of_folder(
-    only: Option<&'static Format>,
-    interactive: bool,
-    cache: &mut Cache,
-) -> Result<Listed, Stop> {
+fn of_folder(among: Among, cache: &mut Cache) -> Result<Search, Stop> {
     let here = std::env::current_dir().unwrap_or_default();
     let heres = [here.canonicalize().unwrap_or_else(|_| here.clone()), here];
-    let all = survey(&folders(only)?, &|_| true, cache).0;
-    let chosen = match interactive && pick::has_terminal() {
-        true => {
-            let _ = cache.save();
-            pick::session(all, &heres)?
-        }
-        false => {
-            let own = all.into_iter().filter(|one| one.is_in(&heres));
-            own.max_by_key(|one| one.updated)
-        }
-    };
-    chosen.ok_or_else(|| {
+    let mut all = survey(&folders(among.only)?, &|_| true, cache).0;
+    let none = || {
         Stop::usage(
             "there is no session of the current folder; name one, such as `latest`, or look with \
              `copyist list`",
         )
-    })
+    };
+    if among.interactive && pick::has_terminal() {
+        let _ = cache.save();
+        all.retain(|one| among.target.is_none_or(|own| one.summary.agent != own.name));
+        let chosen = pick::session(all, &heres)?.ok_or_else(none)?;
+        return Ok(Search::One(Box::new(chosen)));
+    }
+    let own = all.iter().filter(|one| one.is_in(&heres));
+    let newest = own.max_by_key(|one| one.spoken()).cloned().ok_or_else(none)?;
+    Ok(meant(family_of(&newest, all), among.target))
 }
 
 /// Returns the error for an argument that is neither a file nor a session.

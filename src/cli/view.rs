@@ -6,8 +6,10 @@ use super::run::run;
 use super::style::When;
 use super::telling::Telling;
 use super::text::width;
-use super::{Stop, pager, style};
-use crate::batch::{Action, JobSource, OutputPlace, Task};
+use super::{Stop, names, pager, style};
+use crate::batch::{Action, OutputPlace, Task};
+use crate::format::Format;
+use crate::formats::Spec;
 use crate::show::{Branches, Form, Request, Tools};
 use crate::store::Policy;
 use clap::ValueEnum;
@@ -25,6 +27,9 @@ pub struct Args {
     /// A file, an identifier, six or more characters of one, or `latest`; `-` is standard input
     #[arg(value_name = "SESSION")]
     path: Option<PathBuf>,
+    /// Search only among the sessions of this agent
+    #[arg(long, value_name = "NAME", value_parser = names::format(), hide_possible_values = true)]
+    agent: Option<Spec>,
     /// Form of the output: text, markdown, html, json or yaml
     #[arg(long = "as", value_name = "FORM", value_enum, default_value = "text")]
     form: Shape,
@@ -122,11 +127,12 @@ fn branches(text: &str) -> Result<Branches, String> {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
+        let only = self.agent.map(|agent| agent.format);
         let (path, session) = match (self.path, &self.looking.sessions) {
-            (None, sessions) if !sessions.is_named() => chosen(!self.telling.json)?,
+            (None, sessions) if !sessions.is_named() => chosen(only, !self.telling.json)?,
             (path, _) => (path, None),
         };
-        let inputs = self.looking.sessions.or(session).one(path, "show")?;
+        let inputs = self.looking.sessions.or(session).one(path, "show", only)?;
         let output = self.output.unwrap_or_else(|| "-".into());
         let to_screen = output.as_os_str() == "-";
         let text = self.form == Shape::Text;
@@ -167,14 +173,13 @@ impl Args {
 }
 
 /// Lets the user choose a session; returns its path, and its identifier in a folder of sessions.
-fn chosen(interactive: bool) -> Result<(Option<PathBuf>, Option<String>), Stop> {
-    let one = machine::one(None, Among { interactive, ..Among::default() })?;
-    Ok(match &one.job.source {
-        JobSource::Whole(whole) => {
-            (Some(whole.among.home.clone()), Some(whole.among.session.clone()))
-        }
-        _ => (Some(one.path.to_path_buf()), None),
-    })
+fn chosen(
+    only: Option<&'static Format>,
+    interactive: bool,
+) -> Result<(Option<PathBuf>, Option<String>), Stop> {
+    let one = machine::one(None, Among { only, interactive, ..Among::default() })?;
+    let machine::Session { path, id } = machine::Session::of(&one);
+    Ok((Some(path), id))
 }
 
 #[cfg(test)]

@@ -3,10 +3,13 @@
 use super::cache::Cache;
 use super::places::SessionPlace;
 use super::survey::{Listed, survey, survey_projects};
-use crate::batch::stem;
-use crate::store::plain_name;
+use crate::batch::{Job, stem};
+use crate::format::Format;
+use crate::formats::Spec;
+use crate::store::{origin_of, plain_name};
+use std::cmp::Reverse;
 
-/// The name of the session with the last activity.
+/// The name of the session with the last message.
 const LATEST: &str = "latest";
 
 /// Minimum number of characters of an identifier's beginning.
@@ -23,36 +26,75 @@ pub enum Search {
     Several(Vec<Listed>),
 }
 
-/// Whether a text can be the name of a session: `latest`, an identifier, or the beginning of one.
-pub fn could_name(text: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    text == LATEST || (text.len() >= PREFIX && text.chars().all(fits))
+/// Name of a session: `latest`, an identifier, or the beginning of one; `AGENT:` before it names
+/// the agent.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionName<'n> {
+    /// The agent's format, if the name has one.
+    pub agent: Option<&'static Format>,
+    text: &'n str,
 }
 
-/// Finds the session that a name means. Most agents put the identifier into the file's name, so
-/// the other files are read only if no name contains the text.
-pub fn find(name: &str, places: &[SessionPlace], cache: &mut Cache) -> Search {
-    if !could_name(name) {
-        return Search::Nothing;
+impl<'n> SessionName<'n> {
+    /// Returns the name that a text may be; `None` for a text that cannot name a session.
+    ///
+    /// ```
+    /// use copyist::home::SessionName;
+    /// assert!(SessionName::of("latest").is_some());
+    /// assert!(SessionName::of("019b8fa2-6a6d").is_some());
+    /// assert_eq!(SessionName::of("codex:019b8f").unwrap().agent.unwrap().name, "codex");
+    /// assert!(SessionName::of("019b8").is_none(), "too short");
+    /// assert!(SessionName::of("a/b.jsonl").is_none());
+    /// ```
+    pub fn of(text: &'n str) -> Option<Self> {
+        let agent_of = |name: &str| Spec::parse(name).ok().map(|spec| spec.format);
+        let (agent, text) = match text.split_once(':') {
+            Some((agent, rest)) => (Some(agent_of(agent)?), rest),
+            None => (None, text),
+        };
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        let is_name = text == LATEST || (text.len() >= PREFIX && text.chars().all(fits));
+        is_name.then_some(Self { agent, text })
     }
-    if name == LATEST {
-        let newest =
-            survey_projects(places, None, cache).0.into_iter().max_by_key(|one| one.updated);
-        return newest.map_or(Search::Nothing, |one| Search::One(Box::new(one)));
+}
+
+/// Finds the session that a name means. A session and the copies with which other agents continue
+/// it have one identifier; of such a family the newest is meant. `target` is the agent that is to
+/// continue the session: its own are meant only where no other session has the name.
+///
+/// Most agents put the identifier into the file's name, so the other files are read only if no name
+/// contains the text.
+pub fn find(
+    name: SessionName<'_>,
+    places: &[SessionPlace],
+    target: Option<&'static Format>,
+    cache: &mut Cache,
+) -> Search {
+    let is_agents = |one: &Listed| name.agent.is_none_or(|own| one.summary.agent == own.name);
+    if name.text == LATEST {
+        let mut all = survey_projects(places, None, cache).0;
+        all.retain(is_agents);
+        let newest = all.iter().max_by_key(|one| one.spoken()).cloned();
+        let Some(newest) = newest else { return Search::Nothing };
+        return meant(family_of(&newest, all), target);
     }
-    let called = |job: &crate::batch::Job| {
+    let called = |job: &Job| {
         let mut files = job.files();
-        job.relative.to_string_lossy().contains(name)
-            || files.any(|file| file.to_string_lossy().contains(name))
+        job.relative.to_string_lossy().contains(name.text)
+            || files.any(|file| file.to_string_lossy().contains(name.text))
     };
-    match among(name, survey(places, &called, cache).0) {
-        Search::Nothing => among(name, survey_projects(places, None, cache).0),
+    let chosen = |mut all: Vec<Listed>| {
+        all.retain(is_agents);
+        meant(called_by(name.text, all), target)
+    };
+    match chosen(survey(places, &called, cache).0) {
+        Search::Nothing => chosen(survey_projects(places, None, cache).0),
         found => found,
     }
 }
 
 /// Returns the sessions with this name; a whole identifier precedes beginnings.
-fn among(name: &str, mut sessions: Vec<Listed>) -> Search {
+fn called_by(name: &str, mut sessions: Vec<Listed>) -> Vec<Listed> {
     let file = |one: &Listed| {
         let file = one.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         stem(plain_name(&file)).to_owned()
@@ -62,10 +104,41 @@ fn among(name: &str, mut sessions: Vec<Listed>) -> Search {
     if sessions.iter().any(is_whole) {
         sessions.retain(is_whole);
     }
-    sessions.sort_by_key(|one| std::cmp::Reverse(one.updated));
-    match sessions.len() {
+    sessions
+}
+
+/// Whether two sessions are one conversation: a session, and a copy with which an agent continues it.
+fn is_family(one: &Listed, other: &Listed) -> bool {
+    one.summary.id == other.summary.id && one.summary.beginning == other.summary.beginning
+}
+
+/// Returns the family of a session.
+pub fn family_of(session: &Listed, mut all: Vec<Listed>) -> Vec<Listed> {
+    all.retain(|one| is_family(one, session));
+    all
+}
+
+/// Returns the session that is meant by the name of all of these: of each family the one with the
+/// last message, and of several such the original. `target` is as in [`find`].
+pub fn meant(mut sessions: Vec<Listed>, target: Option<&'static Format>) -> Search {
+    let is_target = |one: &Listed| target.is_some_and(|own| one.summary.agent == own.name);
+    let is_copy = |one: &Listed| origin_of(&one.path).is_file();
+    sessions.sort_by_cached_key(|one| {
+        (is_target(one), Reverse(one.spoken()), is_copy(one), one.path.clone())
+    });
+    let mut heads: Vec<Listed> = Vec::new();
+    for one in sessions {
+        let is_other = |head: &Listed| {
+            let is_equal = head.spoken() == one.spoken() && is_copy(head) == is_copy(&one);
+            !is_family(head, &one) || (is_equal && head.summary.agent == one.summary.agent)
+        };
+        if heads.iter().all(is_other) {
+            heads.push(one);
+        }
+    }
+    match heads.len() {
         0 => Search::Nothing,
-        1 => sessions.pop().map_or(Search::Nothing, |one| Search::One(Box::new(one))),
-        _ => Search::Several(sessions),
+        1 => heads.pop().map_or(Search::Nothing, |one| Search::One(Box::new(one))),
+        _ => Search::Several(heads),
     }
 }

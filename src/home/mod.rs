@@ -16,10 +16,10 @@ mod writes;
 
 pub use cache::Cache;
 pub use families::count_once;
-pub use find::{Search, could_name, find};
+pub use find::{Search, SessionName, family_of, find, meant};
 pub use mention::Mention;
 pub use onward::{Failed, Onward, Recipient, Way, beginning_at, onward, tokens_of};
-pub use places::{SessionPlace, in_projects, places};
+pub use places::{SessionPlace, contains, in_projects, places};
 pub use relocation::{Relocation, Row, relocation};
 pub use selection::{Selection, Sort, since};
 pub use spending::{By, Group, Price, Prices, spending};

@@ -23,6 +23,13 @@ impl SessionPlace {
     }
 }
 
+/// Whether a file is in one of these places.
+pub fn contains(places: &[SessionPlace], file: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let file = real(file);
+    places.iter().any(|place| file.starts_with(real(&place.path)))
+}
+
 /// Returns the existing folders with sessions: `home` returns the folder of a format's agent, and
 /// folders of projects are looked for in `current` and the folders above it.
 pub fn places(

@@ -54,6 +54,8 @@ pub struct Summary {
     pub title: Option<String>,
     /// The time of the last record, as in `2026-01-03T08:21:00.000Z`.
     pub updated: Option<String>,
+    /// The time of the last message.
+    pub spoken: Option<String>,
     /// Number of messages, without those of sub-agents.
     pub messages: u64,
     /// Number of tokens of all requests, if the session contains it.
@@ -162,6 +164,7 @@ impl Summary {
             project: None,
             title: None,
             updated: None,
+            spoken: None,
             messages: 0,
             tokens: None,
             cost: None,
@@ -183,6 +186,7 @@ struct Reading {
     /// A question that begins with a tag, which programs send in the user's place.
     tagged: Option<String>,
     time: Option<Json>,
+    spoken: Option<Json>,
     updated: Option<Json>,
     messages: u64,
     beginning: Beginning,
@@ -213,6 +217,7 @@ impl Reading {
             project: self.project.filter(|project| !project.is_empty()),
             title: self.name.or(self.question).or(self.tagged),
             updated: updated.map(times::with_millis),
+            spoken: self.spoken.as_ref().and_then(time).map(times::with_millis),
             messages: self.messages,
             tokens: Some(usage.all()).filter(|all| *all > 0.0).map(|all| all as u64),
             cost: Some(usage.cost).filter(|cost| *cost > 0.0),
@@ -231,6 +236,9 @@ impl Reading {
         let own = node.json(Field::ParentCall).is_none_or(Json::is_null);
         if let Some(time) = node.json(Field::Time).filter(|_| own) {
             self.time = Some(time.clone());
+            if record.kind == Kind::Message {
+                self.spoken = Some(time.clone());
+            }
         }
         let name = |name: &String| !name.trim().is_empty();
         match record.kind {

@@ -32,6 +32,12 @@ pub struct Listed {
 }
 
 impl Listed {
+    /// The time of the last message, else of the last activity.
+    pub fn spoken(&self) -> Option<Timestamp> {
+        let time = self.summary.spoken.as_ref();
+        time.and_then(|time| times::read(&Json::string(time))).or(self.updated)
+    }
+
     /// Whether the session's project is one of these folders.
     pub fn is_in(&self, folders: &[PathBuf]) -> bool {
         let project = self.summary.project.as_deref().map(Path::new);

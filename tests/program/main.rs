@@ -24,6 +24,7 @@ mod meanwhile;
 mod mistakes;
 mod native;
 mod onward;
+mod onward_named;
 mod packed;
 mod pick;
 mod pipes;

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// Agents, each with its folder of sessions in the user's own folder.
-const AGENTS: [(&str, &str); 3] = [
+pub const AGENTS: [(&str, &str); 3] = [
     ("claude-code", ".claude/projects"),
     ("codex", ".codex/sessions"),
     ("pi", ".pi/agent/sessions"),
 ];
 
-fn run(home: &Dir, args: &[&str]) -> Output {
+pub fn run(home: &Dir, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_copyist"));
     let project = home.path("project");
     fs::create_dir_all(&project).expect("a folder");
@@ -21,7 +21,7 @@ fn run(home: &Dir, args: &[&str]) -> Output {
     command.args(args).output().expect("the program runs")
 }
 
-fn said(home: &Dir, args: &[&str]) -> (i32, String) {
+pub fn said(home: &Dir, args: &[&str]) -> (i32, String) {
     let done = run(home, args);
     let text = [done.stdout, done.stderr].concat();
     (done.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned())
@@ -36,7 +36,7 @@ fn go(home: &Dir, session: &Path, agent: &str) -> Value {
     serde_json::from_slice(&done.stdout).expect("JSON")
 }
 
-fn path_of(value: &Value) -> PathBuf {
+pub fn path_of(value: &Value) -> PathBuf {
     PathBuf::from(value["path"].as_str().expect("a path"))
 }
 
@@ -53,7 +53,7 @@ fn context(home: &Dir, session: &Path) -> String {
 }
 
 /// A home in which an agent has one session of one question and its answer.
-fn home_of(agent: &str) -> (Dir, PathBuf) {
+pub fn home_of(agent: &str) -> (Dir, PathBuf) {
     let home = Dir::new();
     let folder = AGENTS.iter().find(|(name, _)| *name == agent).expect("known").1;
     let project = home.path("project");
@@ -90,7 +90,7 @@ fn said_of(home: &Dir, args: &[&str]) -> (i32, String) {
 }
 
 /// Adds a question and its answer to a session, as its agent does.
-fn ask(file: &Path, agent: &str, second: u32, question: &str) {
+pub fn ask(file: &Path, agent: &str, second: u32, question: &str) {
     let text = String::from_utf8(read(file)).expect("UTF-8");
     let lines: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
@@ -192,7 +192,7 @@ fn ask(file: &Path, agent: &str, second: u32, question: &str) {
 }
 
 /// The ordered pairs of different agents.
-fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub fn pairs() -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = AGENTS.iter().flat_map(|(a, _)| AGENTS.iter().map(move |(b, _)| (*a, *b)));
     all.filter(|(a, b)| a != b)
 }

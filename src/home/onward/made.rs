@@ -3,8 +3,8 @@
 use super::compare::{Sides, spool};
 use super::other::Other;
 use super::{Failed, Onward, Recipient, Way, named, opened, options, summary_at};
-use crate::batch::{Action, Done, FileReport, Job, Kind, Namer, Outcome, OutputPlace, Task};
-use crate::diagnostic::Log;
+use crate::batch::{Action, Done, FileReport, Job, Kind, Name, Namer, Outcome, OutputPlace, Task};
+use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Map, Options, Parts};
 use crate::formats::Spec;
@@ -39,7 +39,7 @@ impl Made<'_> {
         note: Option<String>,
     ) -> std::result::Result<Onward, Failed> {
         let Some(home) = self.recipient.places.first() else {
-            return Err(Error::request(crate::diagnostic::Code::Io, "no folder").into());
+            return Err(Error::request(Code::Io, "no folder").into());
         };
         let own = session.summary.project.as_deref();
         let moved = self.recipient.cwd.as_deref().filter(|cwd| own.is_some_and(|own| own != *cwd));
@@ -53,8 +53,9 @@ impl Made<'_> {
             ..options()
         };
         let out = self.work.join(if is_apart { "apart" } else { "new" });
-        let report =
-            self.convert(self.recipient.to, OutputPlace::Native(out.clone()), options, None)?;
+        let to = self.recipient.to;
+        let name = Namer::default().name(self.job, Kind::Format(to.format));
+        let report = self.convert(&name, to, OutputPlace::Native(out.clone()), options, None)?;
         let files = files(&out);
         let main = files.iter().find(|file| !is_origin(file) && origin_of(file).is_file());
         let main = main.or_else(|| files.iter().find(|file| !is_origin(file)));
@@ -62,7 +63,12 @@ impl Made<'_> {
             return Err(Failed::Report(Box::new(report)));
         };
         let place = |file: &Path| home.path.join(file.strip_prefix(&out).unwrap_or(file));
-        if !is_apart && files.iter().any(|file| place(file).symlink_metadata().is_ok()) {
+        let taken = files.iter().any(|file| place(file).symlink_metadata().is_ok());
+        if !is_apart && taken && self.format == to.format {
+            let why = format!("it is there already, as {}", place(&main).display());
+            return Err(Error::request(Code::Exists, why).into());
+        }
+        if !is_apart && taken {
             let why = format!(
                 "{} is there already and not a copy of this session, so this is a session of its own",
                 place(&main).display()
@@ -111,7 +117,8 @@ impl Made<'_> {
             false => Some(self.reverse_origin(&theirs, to, sides)?),
         };
         let out = self.work.join("out");
-        let done = self.convert(to, OutputPlace::Folder(out.clone()), options(), origin);
+        let name = Namer::default().name(self.job, Kind::Format(to.format));
+        let done = self.convert(&name, to, OutputPlace::Folder(out.clone()), options(), origin);
         let report = match done {
             Ok(report) => report,
             Err(Failed::Report(report)) => {
@@ -121,7 +128,7 @@ impl Made<'_> {
             }
             Err(error) => return Err(error),
         };
-        let (mut writes, after) = match self.additions(&out, other, sides)? {
+        let (mut writes, after) = match self.additions(&out, &out.join(&name.stem), other, sides)? {
             Ok(additions) => additions,
             Err(why) => return Ok(Err(why)),
         };
@@ -145,15 +152,16 @@ impl Made<'_> {
     }
 
     /// Returns the writes by which the other agent's files get what is new in the converted ones below
-    /// `out`, and a copy of the main file as it is then. `Err` inside is the reason why that is not
-    /// possible.
+    /// `out`, whose names begin with `own`, and a copy of the main file as it is then. `Err` inside
+    /// is the reason why that is not possible.
     fn additions(
         &self,
         out: &Path,
+        own: &Path,
         other: &Other,
         sides: &Sides,
     ) -> Result<std::result::Result<(Vec<Write>, PathBuf), String>> {
-        let (own, their) = (stem_of(self.job, out), stem(&other.main));
+        let their = stem(&other.main);
         let (mut writes, mut after) = (Vec::new(), None);
         for file in files(out).iter().filter(|file| !is_origin(file)) {
             let Some(rest) =
@@ -244,6 +252,7 @@ impl Made<'_> {
 
     fn convert(
         &self,
+        name: &Name,
         to: Spec,
         place: OutputPlace,
         options: Options,
@@ -252,8 +261,7 @@ impl Made<'_> {
         let options = Options { require_origin: origin.is_some(), ..options };
         let mut task = Task::looking(Action::Convert(to), options, &None);
         (task.place, task.origin) = (place, origin);
-        let name = Namer::default().name(self.job, Kind::Format(to.format));
-        let Done { mut report, sealed } = task.run(self.job, &name);
+        let Done { mut report, sealed } = task.run(self.job, name);
         if report.outcome == Outcome::Failed {
             return Err(Failed::Report(Box::new(report)));
         }
@@ -308,9 +316,4 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn stem(main: &Path) -> PathBuf {
     let name = main.file_name().unwrap_or_default().to_string_lossy();
     main.with_file_name(crate::batch::stem(crate::store::plain_name(&name)))
-}
-
-/// Returns the path of a converted session's files below a folder, without the ending.
-fn stem_of(job: &Job, folder: &Path) -> PathBuf {
-    stem(&folder.join(job.relative.file_name().unwrap_or_default()))
 }

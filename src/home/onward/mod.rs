@@ -10,7 +10,7 @@ mod compare;
 mod made;
 mod other;
 
-use super::places::SessionPlace;
+use super::places::{SessionPlace, contains};
 use super::summary::{self, Summary};
 use super::survey::Listed;
 use super::writes::Writes;
@@ -104,16 +104,20 @@ pub fn onward(session: &Listed, recipient: &Recipient<'_>) -> std::result::Resul
     let work = tempfile::tempdir().map_err(|error| Error::io("cannot work", error))?;
     let whole = settled(&session.job, work.path())?;
     let is_torn = whole.is_some();
-    let is_named = session.job.named || session.job.path().is_some();
-    let job = whole.unwrap_or_else(|| Job { named: is_named, ..session.job.clone() });
+    // A session is converted alike, whether the user named its file or it was found by a name.
+    let job = whole.or_else(|| session.job.path().map(|path| named(path)));
+    let job = job.unwrap_or_else(|| session.job.clone());
     let agent = format_of(&job)?;
     let made = Made { job: &job, format: agent, recipient, work: work.path() };
+    let is_own = agent == recipient.to.format;
     let other = match session.job.path() {
-        Some(path) => other::find(path, agent, recipient),
-        None => None,
+        Some(path) if !is_own => other::find(path, agent, recipient),
+        _ => None,
     };
+    let stays = is_own && contains(recipient.places, &session.path);
+    let apart = "the agent keeps the session in its own folder, so this is a session of its own";
     let mut onward = match other {
-        None => made.fresh(session, None)?,
+        None => made.fresh(session, stays.then(|| apart.to_owned()))?,
         Some(other) => match with(other, session, &made)? {
             Ok(onward) => onward,
             Err(note) => made.fresh(session, Some(note))?,

@@ -1,6 +1,6 @@
 //! The other file of a session with which two agents go on by turns.
 
-use super::Recipient;
+use super::{Recipient, summary_at};
 use crate::format::Format;
 use crate::formats::Spec;
 use crate::origin::{self, Header};
@@ -33,7 +33,13 @@ fn original(path: &Path, format: &'static Format, recipient: &Recipient<'_>) -> 
     let own = is_of(&header.source, recipient.to.format) && is_of(&header.target, format);
     let name = header.file_name.filter(|_| own)?;
     let is_it = |file: &Path| plain_of(file).as_ref() == Some(&name);
-    let main = files(recipient).find(|file| is_it(file))?;
+    // Copies of the original stand in several folders where a user copied a project.
+    let mut all: Vec<_> = files(recipient).filter(|file| is_it(file)).collect();
+    let spoken = |file: &PathBuf| summary_at(file, recipient.to.format).spoken;
+    if all.len() > 1 {
+        all.sort_by_cached_key(|file| std::cmp::Reverse(spoken(file)));
+    }
+    let main = all.into_iter().next()?;
     Some(Other { main, format: recipient.to.format, origin, is_original: true })
 }
 
