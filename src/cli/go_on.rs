@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Severity, plural};
 use crate::format::Format;
 use crate::formats::Spec;
 use crate::home::{
-    Failed, Listed, Onward, Recipient, SessionPlace, Way, contains, onward, tokens_of,
+    Failed, Listed, Onward, Recipient, SessionPlace, Way, contains, largest_of, onward, tokens_of,
 };
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -80,12 +80,15 @@ impl Args {
             Err(failed) => return Err(stopped(&session.path, &failed)),
         };
         let tokens = tokens_of(&done.job).ok();
+        let largest = largest_of(&session.job).ok().flatten();
+        let largest = largest.filter(|(_, most)| tokens.is_some_and(|tokens| tokens > *most));
         let journal = self.changing.carry_out(&done.writes, ("continue", "continued"))?;
         let words = words(format, &done.summary.id, &done.path);
         let printed = Printed {
             session: &session,
             done: &done,
             tokens,
+            largest,
             journal,
             words,
             dry: self.changing.dry_run,
@@ -166,6 +169,9 @@ struct Printed<'t> {
     session: &'t Listed,
     done: &'t Onward,
     tokens: Option<u64>,
+    /// The session's model and the largest context that the session records for it, if the context
+    /// is larger.
+    largest: Option<(String, u64)>,
     journal: Option<PathBuf>,
     words: Vec<String>,
     dry: bool,
@@ -197,6 +203,10 @@ impl Printed<'_> {
         if let Some(tokens) = self.tokens {
             let messages = plural(done.summary.messages, "message");
             line("context", &format!("about {} of text, {messages}", plural(tokens, "token")));
+        }
+        if let Some((model, most)) = &self.largest {
+            let most = plural(*most, "token");
+            line("too big?", &format!("the largest context of {model} in the session is {most}"));
         }
         for (place, what) in self.missing().iter().enumerate() {
             line(if place == 0 { "left out" } else { "" }, what);
@@ -234,6 +244,7 @@ impl Printed<'_> {
             "added": done.added,
             "messages": done.summary.messages,
             "tokens": self.tokens,
+            "largest": self.largest.as_ref().map(|(_, most)| most),
             "note": done.note,
             "left_out": missing,
             "command": self.words,

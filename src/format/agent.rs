@@ -42,6 +42,8 @@ pub struct Agent {
     pub is_ours: Option<fn(&Node) -> bool>,
     /// Returns the running totals of tokens and cost that the software notes in a record.
     pub totals: Option<TotalsFn>,
+    /// Returns the number of tokens of the model's window that the software notes in a record.
+    pub window: Option<fn(&Record) -> Option<u64>>,
 }
 
 impl Agent {
@@ -64,6 +66,7 @@ impl Agent {
         fills: &[],
         is_ours: None,
         totals: None,
+        window: None,
     };
 }
 

@@ -18,7 +18,7 @@ pub use cache::Cache;
 pub use families::count_once;
 pub use find::{Search, SessionName, family_of, find, meant};
 pub use mention::Mention;
-pub use onward::{Failed, Onward, Recipient, Way, beginning_at, onward, tokens_of};
+pub use onward::{Failed, Onward, Recipient, Way, beginning_at, largest_of, onward, tokens_of};
 pub use places::{SessionPlace, contains, in_projects, places};
 pub use relocation::{Relocation, Row, relocation};
 pub use selection::{Selection, Sort, since};

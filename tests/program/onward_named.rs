@@ -213,3 +213,22 @@ fn message_goes_to_the_newer_of_two_originals() {
     let back = go(&home, &[ID], "claude-code");
     assert_eq!((&back["way"], path_of(&back)), (&json!("added"), original), "{back}");
 }
+
+#[test]
+fn context_larger_than_any_that_the_session_records_is_reported() {
+    let (home, original) = home_of("codex");
+    let text = String::from_utf8(read(&original)).expect("UTF-8");
+    let window = |tokens: u32| {
+        json!({"timestamp": "2026-01-03T08:22:00.000Z", "type": "event_msg", "payload": {
+            "type": "token_count", "rate_limits": null, "info": {"model_context_window": tokens,
+            "total_token_usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2},
+            "last_token_usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}}})
+    };
+    for (tokens, largest) in [(4, json!(4)), (9000, Value::Null)] {
+        fs::write(&original, format!("{text}{}\n", window(tokens))).expect("room");
+        let out = go(&home, &[ID, "-n"], "claude-code");
+        assert_eq!(out["largest"], largest, "{out}");
+        let (code, said) = said(&home, &["continue", "--in", "claude-code", "-n", ID]);
+        assert_eq!((code, said.contains("too big?")), (0, tokens == 4), "{said}");
+    }
+}

@@ -92,6 +92,7 @@ pub static FORMAT: Format = Format {
         additions: Some(additions::addition),
         is_ours: Some(foreign::is_ours),
         totals: Some(usage::totals),
+        window: Some(usage::window),
         ..Agent::UNKNOWN
     },
     ..Format::new(Required {

@@ -38,6 +38,15 @@ pub fn totals(record: &Record) -> Vec<Totals> {
     }]
 }
 
+/// Returns the window of the model that an event names: `token_count` and, in newer releases, the
+/// beginning of a turn.
+pub fn window(record: &Record) -> Option<u64> {
+    let data = record.node.json(Field::Data)?;
+    memchr::memmem::find(data.as_bytes(), b"\"model_context_window\"")?;
+    let own = |data: &Json| data.member("model_context_window").as_ref().and_then(Json::float);
+    own(data).or_else(|| own(&data.member("info")?)).map(|tokens| tokens as u64)
+}
+
 /// Counts the tokens of answers. An answer in several messages has one usage.
 #[derive(Debug, Default)]
 pub struct Counter {

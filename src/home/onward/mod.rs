@@ -9,23 +9,24 @@
 mod compare;
 mod made;
 mod other;
+mod size;
 
 use super::places::{SessionPlace, contains};
 use super::summary::{self, Summary};
 use super::survey::Listed;
 use super::writes::Writes;
 use crate::batch::{FileReport, Job, JobSource, Opened, ReadOptions};
-use crate::context;
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts};
 use crate::formats::{self, Spec};
-use crate::record::{Field, Kind, Node, Value};
+use crate::record::Kind;
 use crate::store::origin_of;
 use compare::Sides;
 use made::Made;
 use other::Other;
 use serde::de::IgnoredAny;
+pub use size::{largest_of, tokens_of};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -218,30 +219,6 @@ fn complete(path: &Path) -> Result<Option<u64>> {
         }
     }
     Ok(None)
-}
-
-/// Estimates the number of tokens of what a model gets from a session: one for four bytes of text.
-pub fn tokens_of(job: &Job) -> Result<u64> {
-    let Opened { found, mut input, .. } = opened(job)?;
-    let (options, log) = (summary::options(), Log::default());
-    let cx = Cx { options: &options, log: &log };
-    let mut bytes = 0;
-    for message in context::sent(found.format, &mut input, &cx, &cx)? {
-        bytes += size_of(&message?.value.node);
-    }
-    Ok(bytes / 4)
-}
-
-/// Returns the size of a node in bytes; an image counts as much text as it costs tokens.
-fn size_of(node: &Node) -> u64 {
-    const IMAGE: u64 = 6000;
-    let sizes = node.iter().map(|(field, value)| match value {
-        Value::Json(json) if field == Field::Data => IMAGE.min(json.as_bytes().len() as u64),
-        Value::Json(json) => json.as_bytes().len() as u64,
-        Value::Node(node) => size_of(node),
-        Value::Nodes(nodes) => nodes.iter().map(size_of).sum(),
-    });
-    sizes.sum()
 }
 
 /// Returns the input of a file that is named.
