@@ -3,6 +3,7 @@
 mod append;
 mod args;
 mod changes;
+mod changing;
 mod clean;
 mod completions;
 mod config;

@@ -3,7 +3,7 @@
 #[cfg(unix)]
 use super::check::NO_OWNER;
 use crate::error::{Error, Result};
-use std::fs::{File, FileTimes, Metadata};
+use std::fs::{File, FileTimes, Metadata, OpenOptions};
 
 /// Gives the new file the permissions and times of the old one. Returns the new file's metadata
 /// after that.
@@ -23,6 +23,20 @@ pub fn keep_attributes(meta: &Metadata, file: &File) -> Result<Metadata> {
         file.set_permissions(meta.permissions()).map_err(failed)?;
     }
     Ok(made)
+}
+
+/// Returns options by which a file is created with the permissions of another one; without it, with
+/// those of any new file.
+pub fn new_like(meta: Option<&Metadata>) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    if let Some(meta) = meta {
+        use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+        options.mode(meta.mode() & 0o666);
+    }
+    #[cfg(not(unix))]
+    let _ = meta;
+    options
 }
 
 /// Gives the new file the owner of the old one.

@@ -7,6 +7,7 @@
 //! whether its outputs really exist.
 
 use super::barrier::sync_folder;
+use super::claims::nth;
 use super::destination::folder_of;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,14 @@ pub struct Entry {
     pub files: Vec<State>,
     /// The files that were written, in their state after the run.
     pub outputs: Vec<State>,
+}
+
+impl Entry {
+    /// Returns an entry without files for this path.
+    pub fn of(path: Name) -> Self {
+        let (files, outputs, outcome) = (Vec::new(), Vec::new(), String::new());
+        Self { path, session: None, outcome, exit: 0, files, outputs }
+    }
 }
 
 /// State of a file at one moment.
@@ -141,6 +150,13 @@ pub struct Read {
     end: u64,
 }
 
+impl Read {
+    /// Returns a journal of which only the header was written.
+    pub fn begun(header: Header) -> Self {
+        Self { header, entries: Vec::new(), unread: 0, torn: false, end: 0 }
+    }
+}
+
 /// Reads a journal. `None` for an empty file, or one whose first line was torn.
 pub fn read(file: &File) -> Result<Option<Read>> {
     let failed = |error| Error::io("cannot read", error);
@@ -187,6 +203,23 @@ fn no_journal() -> Error {
     Error::io("cannot go on", io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
+/// Creates an empty journal under the first of the numbered names that is free.
+pub fn free_journal(stem: &Path, ending: &str) -> Result<PathBuf> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut n = 1;
+    loop {
+        let mut name = nth(stem, n).into_os_string();
+        name.push(ending);
+        match options.write(true).create_new(true).open(&name) {
+            Ok(_) => return Ok(name.into()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => n += 1,
+            Err(error) => return Err(Error::io(format!("cannot create {}", name.display()), error)),
+        }
+    }
+}
+
 /// A journal that is open for writing. As long as it is open, no other run can write to it.
 #[derive(Debug)]
 pub struct Journal {
@@ -204,6 +237,8 @@ impl Journal {
     pub fn open(path: &Path) -> Result<(Self, Option<Read>)> {
         let failed = |error| Error::io("cannot open", error);
         let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.read(true).write(true).create(true).truncate(false).open(path);
         let file = file.map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {

@@ -320,7 +320,7 @@ impl Output {
         let like = self.sources.first().map(|(_, meta)| meta);
         // Only for the first few outputs is the folder missing.
         temporary(folder, like).or_else(|_| {
-            if create_folder(folder)? {
+            if create_folder(folder, false)? {
                 self.claims.new_folder(folder);
             }
             temporary(folder, like)

@@ -13,7 +13,6 @@ mod other;
 use super::places::SessionPlace;
 use super::summary::{self, Summary};
 use super::survey::Listed;
-use super::writes::Writes;
 use crate::batch::{FileReport, Job, JobSource, Opened, ReadOptions};
 use crate::context;
 use crate::diagnostic::{Code, Log};
@@ -21,9 +20,9 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts};
 use crate::formats::{self, Spec};
 use crate::record::{Field, Kind, Node, Value};
-use crate::store::origin_of;
+use crate::store::{Fingerprint, Writes, lock, origin_of};
 use compare::Sides;
-use made::Made;
+use made::{Base, Made};
 use other::Other;
 use serde::de::IgnoredAny;
 use std::fs::File;
@@ -108,16 +107,20 @@ pub fn onward(session: &Listed, recipient: &Recipient<'_>) -> std::result::Resul
     let job = whole.unwrap_or_else(|| Job { named: is_named, ..session.job.clone() });
     let agent = format_of(&job)?;
     let made = Made { job: &job, format: agent, recipient, work: work.path() };
-    let other = match session.job.path() {
-        Some(path) => other::find(path, agent, recipient),
-        None => None,
-    };
-    let mut onward = match other {
-        None => made.fresh(session, None)?,
-        Some(other) => match with(other, session, &made)? {
-            Ok(onward) => onward,
-            Err(note) => made.fresh(session, Some(note))?,
-        },
+    let others = session.job.path().map(|path| other::find(path, agent, recipient));
+    let (mut found, mut note) = (None, None);
+    for other in others.into_iter().flatten() {
+        match with(other, session, &made)? {
+            Ok(onward) => {
+                found = Some(onward);
+                break;
+            }
+            Err(why) => note = note.or(Some(why)),
+        }
+    }
+    let mut onward = match found {
+        Some(onward) => onward,
+        None => made.fresh(session, note)?,
     };
     if is_torn {
         let torn = "the last line is not complete, and is left out";
@@ -135,6 +138,9 @@ fn with(
     session: &Listed,
     made: &Made<'_>,
 ) -> std::result::Result<std::result::Result<Onward, String>, Failed> {
+    // No other run may be between the growth of the file and its new origin.
+    let lock = lock(&other.main)?;
+    let read = Fingerprint::of(&other.main)?;
     let mut sides = match Sides::of(&other, made.job, made.format)? {
         Ok(sides) => sides,
         Err(why) => return Ok(Err(why)),
@@ -151,11 +157,20 @@ fn with(
             writes: Writes::default(),
         }));
     }
-    if sides.others > 0 {
-        let why = "both agents went on since, so this is a session of its own".to_owned();
-        return Ok(Err(why));
+    let mut added = Err("both agents went on since, so this is a session of its own".to_owned());
+    if sides.others > 0 || complete(&other.main)?.is_some() {
+        // A run may have been killed after it had added messages, or some of them.
+        if let Ok(resumed) = made.added(session, &other, read, Base::Before(&mut sides))? {
+            added = Ok(resumed);
+        }
     }
-    made.added(session, &other, &mut sides)
+    if added.is_err() && sides.others == 0 {
+        added = made.added(session, &other, read, Base::Now(&mut sides))?;
+    }
+    Ok(added.map(|mut onward| {
+        onward.writes.hold(lock);
+        onward
+    }))
 }
 
 /// Returns a copy of a session without its last line, if that is not complete, because its agent is

@@ -9,14 +9,13 @@ mod origins;
 mod text;
 
 use super::places::SessionPlace;
-use super::writes::{Write, Writes};
 use crate::error::{Error, Result};
 use crate::format::{Format, Map};
-use crate::store::{Packing, is_origin, origin_of};
+use crate::store::{Edit, Held, Packing, Redo, Write, Writes, is_origin, origin_of};
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write as _};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use text::Paths;
@@ -55,11 +54,12 @@ pub fn relocation(places: &[SessionPlace], old: &str, new: &str) -> Result<Reloc
         found.sessions(place, format)?;
         found.lists(place, format)?;
     }
+    found.leave_held();
     found.origins()?;
-    let Found { moves, edits, unchanged, .. } = found;
+    let Found { moves, mut edits, unchanged, .. } = found;
     let mut rows = BTreeMap::new();
-    for (path, edit) in &edits {
-        let (agent, paths) = (edit.agent, edit.paths);
+    for (path, edited) in &edits {
+        let (agent, paths) = (edited.agent, edited.paths);
         rows.insert(path.clone(), Row { agent, path: path.clone(), to: None, paths });
     }
     for (path, (agent, to)) in &moves {
@@ -67,21 +67,21 @@ pub fn relocation(places: &[SessionPlace], old: &str, new: &str) -> Result<Reloc
         rows.entry(path.clone()).or_insert(row).to = Some(to.clone());
     }
     let write = |row: &Row| {
-        let from = edits.get(&row.path).map(|edit| edit.contents.clone());
-        match (&row.to, from) {
-            (Some(to), from) => Write::Move { old: row.path.clone(), from, to: to.clone() },
-            (None, from) => Write::Replace { from: from.unwrap_or_default(), to: row.path.clone() },
+        let edit = edits.remove(&row.path).map(|edited| edited.edit);
+        match (&row.to, edit) {
+            (Some(to), edit) => Some(Write::Move { old: row.path.clone(), edit, to: to.clone() }),
+            (None, edit) => Some(Write::Replace { edit: edit?, to: row.path.clone() }),
         }
     };
-    let mut writes = Writes::of(rows.values().map(write).collect());
+    let mut writes = Writes::of(rows.values().filter_map(write).collect());
     writes.keep(work);
     Ok(Relocation { rows: rows.into_values().collect(), unchanged, writes })
 }
 
 /// New contents of a file.
-struct Edit {
+struct Edited {
     agent: &'static str,
-    contents: PathBuf,
+    edit: Edit,
     paths: u64,
 }
 
@@ -91,7 +91,7 @@ struct Found<'f> {
     /// A piece of the old path that every spelling of the path contains.
     word: Vec<u8>,
     work: &'f TempDir,
-    edits: BTreeMap<PathBuf, Edit>,
+    edits: BTreeMap<PathBuf, Edited>,
     moves: BTreeMap<PathBuf, (&'static str, PathBuf)>,
     origins: BTreeSet<(PathBuf, &'static str)>,
     unchanged: Vec<(PathBuf, String)>,
@@ -113,13 +113,21 @@ impl<'f> Found<'f> {
     /// Looks at all files of an agent's folder.
     fn sessions(&mut self, place: &SessionPlace, format: &'static Format) -> Result<()> {
         let files = files(&place.path);
+        let mut staying = Vec::new();
         for (from, to) in folders::moves(place, format, self.maps, &files) {
             match to {
                 Ok(to) => drop(self.moves.insert(from, (format.name, to))),
-                Err(why) => self.unchanged.push((from, why)),
+                Err(why) => {
+                    staying.push(from.clone());
+                    self.unchanged.push((from, why));
+                }
             }
         }
         for path in files {
+            // What stays is found again by the next run.
+            if staying.iter().any(|main| folders::is_of(&path, main)) {
+                continue;
+            }
             if is_origin(&path) {
                 self.origins.insert((path, format.name));
                 continue;
@@ -127,12 +135,8 @@ impl<'f> Found<'f> {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let is_text = name.ends_with(".jsonl") || name.ends_with(".json");
             if is_text {
-                self.edit(
-                    &path,
-                    format.name,
-                    &Paths::of(format, self.maps),
-                    name.ends_with(".json"),
-                )?;
+                let redo = redo(Paths::of(format, self.maps), name.ends_with(".json"));
+                self.edit(&path, format.name, &redo)?;
             } else if (Packing::of_file(&path).is_some() || is_database(&name))
                 && self.mentions(&path)
             {
@@ -153,7 +157,7 @@ impl<'f> Found<'f> {
             };
             if known.insert(path.clone()) {
                 let whole = !path.to_string_lossy().ends_with(".jsonl");
-                self.edit(&path, format.name, &Paths::of_list(list, self.maps), whole)?;
+                self.edit(&path, format.name, &redo(Paths::of_list(list, self.maps), whole))?;
             }
         }
         if format.files.home.is_none() || place.project.is_some() {
@@ -180,23 +184,31 @@ impl<'f> Found<'f> {
     }
 
     /// Changes the paths in a file.
-    fn edit(
-        &mut self,
-        path: &Path,
-        agent: &'static str,
-        paths: &Paths<'_>,
-        is_whole: bool,
-    ) -> Result<()> {
+    fn edit(&mut self, path: &Path, agent: &'static str, redo: &Redo) -> Result<()> {
         if !self.mentions(path) {
             return Ok(());
         }
-        let contents = self.fresh("edit");
-        let changed = changed(path, &contents, paths, is_whole)?;
-        if changed > 0 {
-            let edit = Edit { agent, contents, paths: changed };
-            self.edits.insert(path.to_owned(), edit);
+        let (edit, paths) = redo.edit(path, self.fresh("edit"))?;
+        if paths > 0 {
+            self.edits.insert(path.to_owned(), Edited { agent, edit, paths });
         }
         Ok(())
+    }
+
+    /// Leaves the sessions and lists alone that other programs have open: such a program would go on
+    /// in the old file.
+    fn leave_held(&mut self) {
+        let all: BTreeSet<_> = self.edits.keys().chain(self.moves.keys()).cloned().collect();
+        let held = Held::among(all.iter().map(PathBuf::as_path));
+        for path in &all {
+            let Some(why) = held.why(path) else { continue };
+            let main = all.iter().find(|main| *main != path && folders::is_of(path, main));
+            let main = main.unwrap_or(path);
+            self.edits.retain(|file, _| !folders::is_of(file, main));
+            self.moves.retain(|file, _| !folders::is_of(file, main));
+            self.origins.retain(|(file, _)| !folders::is_of(file, main));
+            self.unchanged.push((main.clone(), why));
+        }
     }
 
     /// Returns the path of a new temporary file.
@@ -211,19 +223,17 @@ impl<'f> Found<'f> {
     }
 }
 
-/// Writes a file with its paths changed; returns their number.
-fn changed(path: &Path, to: &Path, paths: &Paths<'_>, is_whole: bool) -> Result<u64> {
-    let failed = |error| Error::io(format!("cannot read {}", path.display()), error);
-    let mut from = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
-    let mut to = BufWriter::with_capacity(1 << 20, File::create(to).map_err(failed)?);
-    let count = if is_whole {
+/// Returns the work that changes the paths in a file: in a `whole` text, or in each line.
+fn redo(paths: Paths, whole: bool) -> Redo {
+    let work = move |from: &mut dyn BufRead, to: &mut dyn io::Write| {
+        if !whole {
+            return paths.copy_lines(from, to);
+        }
         let mut text = Vec::new();
-        from.read_to_end(&mut text).map_err(failed)?;
-        paths.copy(&Bytes::from(text), &mut to)
-    } else {
-        paths.copy_lines(&mut from, &mut to)
+        from.read_to_end(&mut text)?;
+        paths.copy(&Bytes::from(text), to)
     };
-    count.and_then(|count| to.flush().map(|()| count)).map_err(failed)
+    Redo::new(work, !whole)
 }
 
 /// Whether a file contains some bytes.
