@@ -53,6 +53,10 @@ pub struct Entry {
     pub outcome: String,
     /// The exit code that the outcome requires.
     pub exit: u8,
+    /// Whether the run reported a warning or an error for the input; `None` in journals of earlier
+    /// releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warned: Option<bool>,
     /// The files that were read, in their state before the run.
     pub files: Vec<State>,
     /// The files that were written, in their state after the run.
@@ -63,7 +67,7 @@ impl Entry {
     /// Returns an entry without files for this path.
     pub fn of(path: Name) -> Self {
         let (files, outputs, outcome) = (Vec::new(), Vec::new(), String::new());
-        Self { path, session: None, outcome, exit: 0, files, outputs }
+        Self { path, session: None, outcome, exit: 0, warned: Some(false), files, outputs }
     }
 }
 
@@ -326,6 +330,7 @@ mod tests {
             session: None,
             outcome: "migrated".to_owned(),
             exit: 0,
+            warned: None,
             files: Vec::new(),
             outputs: Vec::new(),
         }

@@ -32,7 +32,7 @@ mod temporary;
 mod turns;
 mod writes;
 
-pub use attributes::new_like;
+pub use attributes::{narrowest, new_like};
 pub use back::{Back, Restorer};
 pub use check::check_no_pipe;
 pub use claims::{Claims, real, real_folder};
