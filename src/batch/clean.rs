@@ -72,11 +72,8 @@ enum Later<'e> {
 fn why_kept(entry: &Entry, written: &State, later: Option<&Later<'_>>) -> Option<&'static str> {
     let is_same = |read: &State| (written.size, &written.modified) == (read.size, &read.modified);
     match later {
-        _ if entry.exit > 0 || entry.warned == Some(true) => {
+        _ if entry.exit > 0 || entry.warned => {
             Some("the run reported a warning or an error for the file")
-        }
-        _ if entry.warned.is_none() => {
-            Some("the journal of an earlier release does not show whether the run reported warnings")
         }
         Some(Later::Kept) => Some("an original of a later change is kept"),
         Some(Later::Read(state)) if !is_same(state) => {

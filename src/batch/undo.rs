@@ -26,7 +26,8 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<JournalWo
     // The last change is undone first, because a file may have been changed more than once.
     for (place, entry) in past.entries.iter().enumerate().rev() {
         for written in &entry.outputs {
-            let read_later = before(entry, written).and_then(|read| later.insert(&written.path, read));
+            let read_later =
+                before(entry, written).and_then(|read| later.insert(&written.path, read));
             if read_later.is_some_and(|read| never_was(written, read)) {
                 continue;
             }

@@ -79,9 +79,8 @@ impl Args {
             cwd,
             here: here.to_string_lossy().into_owned(),
         };
-        let plan = || {
-            onward(&session, &recipient).map_err(|failed| stopped(&session.path, &failed))
-        };
+        let plan =
+            || onward(&session, &recipient).map_err(|failed| stopped(&session.path, &failed));
         let settings = format!("{} → {}", session.path.display(), format.name);
         let what = Undertaking { command: "continue", settings: &settings, outcome: "continued" };
         let begin = |journal: &Path| name_journal("undo     ", journal, self.json);

@@ -8,8 +8,8 @@ use crate::batch::JobSource;
 use crate::format::Format;
 use crate::formats::FORMATS;
 use crate::home::{
-    Cache, Listed, Search, SessionPlace, beginning_at, could_name, find, places, since,
-    survey, survey_projects,
+    Cache, Listed, Search, SessionPlace, beginning_at, could_name, find, places, since, survey,
+    survey_projects,
 };
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};

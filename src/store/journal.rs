@@ -53,10 +53,9 @@ pub struct Entry {
     pub outcome: String,
     /// The exit code that the outcome requires.
     pub exit: u8,
-    /// Whether the run reported a warning or an error for the input; `None` in journals of earlier
-    /// releases.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warned: Option<bool>,
+    /// Whether the run reported a warning or an error for the input.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub warned: bool,
     /// The files that were read, in their state before the run.
     pub files: Vec<State>,
     /// The files that were written, in their state after the run.
@@ -67,7 +66,7 @@ impl Entry {
     /// Returns an entry without files for this path.
     pub fn of(path: Name) -> Self {
         let (files, outputs, outcome) = (Vec::new(), Vec::new(), String::new());
-        Self { path, session: None, outcome, exit: 0, warned: Some(false), files, outputs }
+        Self { path, session: None, outcome, exit: 0, warned: false, files, outputs }
     }
 }
 
@@ -219,7 +218,9 @@ pub fn free_journal(stem: &Path, ending: &str) -> Result<PathBuf> {
         match options.write(true).create_new(true).open(&name) {
             Ok(_) => return Ok(name.into()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => n += 1,
-            Err(error) => return Err(Error::io(format!("cannot create {}", name.display()), error)),
+            Err(error) => {
+                return Err(Error::io(format!("cannot create {}", name.display()), error));
+            }
         }
     }
 }
@@ -330,7 +331,7 @@ mod tests {
             session: None,
             outcome: "migrated".to_owned(),
             exit: 0,
-            warned: None,
+            warned: false,
             files: Vec::new(),
             outputs: Vec::new(),
         }

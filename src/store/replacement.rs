@@ -142,11 +142,7 @@ pub fn replace(file: Named, target: &Path, before: &Fingerprint) -> Result<()> {
 
 /// Puts a file in the place of the one that it was made from, as long as the old one `holds`, before
 /// and after it got another name.
-pub fn replace_if(
-    file: Named,
-    target: &Path,
-    holds: &dyn Fn(&Path) -> Result<()>,
-) -> Result<()> {
+pub fn replace_if(file: Named, target: &Path, holds: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
     holds(target)?;
     let new = Fingerprint::of_open(file.as_file())?;
     if swap(file.path(), target).is_err() {

@@ -13,16 +13,18 @@ pub use edit::{Edit, Redo};
 pub use place::lock;
 pub use record::{Undertaking, settle, unfinished};
 
+use super::barrier::sync_folder;
 use super::claims::real;
 use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
-use super::journal::{Entry, Journal, Name, State, read};
+use super::journal::{Entry, Journal, Name, Read as Known, State, read};
 use super::replacement::second_name;
 use super::sealed::hash;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use place::{Placed, follow};
 use record::finished;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -143,7 +145,7 @@ impl Writes {
             None => {
                 let header = what.header(&root);
                 log.begin(&header)?;
-                read_of(header)
+                Known::begun(header)
             }
         };
         let root = known.header.root.path();
@@ -168,6 +170,9 @@ impl Writes {
                 log.append(&[planned.entry_now(what, &root)?])?;
             }
         }
+        let folders = placed.iter().flat_map(|(planned, _)| planned.paths().map(folder_of));
+        let folders: BTreeSet<_> = folders.filter(|folder| folder.is_dir()).collect();
+        folders.into_iter().try_for_each(sync_folder)?;
         match failed {
             Some(error) => Err(error),
             None => log.append(&[finished()]),
@@ -179,11 +184,14 @@ impl<'w> Planned<'w> {
     fn of(write: &'w Write) -> Self {
         let (target, old) = match write {
             Write::New { to, .. } => (real(to), None),
-            Write::Grow { to, .. } | Write::Replace { to, .. } => (real(to), Some(real(to))),
+            Write::Grow { to, .. } | Write::Replace { to, .. } => {
+                // An origin may be a link.
+                let file = to.canonicalize().unwrap_or_else(|_| real(to));
+                (file.clone(), Some(file))
+            }
             Write::Move { to, old, .. } => (real(to), Some(real(old))),
         };
-        let is_kept =
-            matches!(write, Write::Replace { .. } | Write::Move { edit: Some(_), .. });
+        let is_kept = matches!(write, Write::Replace { .. } | Write::Move { edit: Some(_), .. });
         let backup = old.as_deref().filter(|_| is_kept).map(|old| second_name(old, &target));
         Self { write, target, before: old, backup }
     }
@@ -263,11 +271,6 @@ impl<'w> Planned<'w> {
 /// Returns the name of a path in a journal for this folder.
 fn name_in(root: &Path, path: &Path) -> Name {
     Name::from(path.strip_prefix(root).unwrap_or(path))
-}
-
-/// Returns a journal that has only its header.
-fn read_of(header: super::journal::Header) -> super::journal::Read {
-    super::journal::Read::begun(header)
 }
 
 /// Adds the size and the hash of these contents to the state of a file.

@@ -113,6 +113,7 @@ impl<'f> Found<'f> {
     /// Looks at all files of an agent's folder.
     fn sessions(&mut self, place: &SessionPlace, format: &'static Format) -> Result<()> {
         let files = files(&place.path);
+        self.links(&place.path);
         let mut staying = Vec::new();
         for (from, to) in folders::moves(place, format, self.maps, &files) {
             match to {
@@ -145,6 +146,22 @@ impl<'f> Found<'f> {
             }
         }
         Ok(())
+    }
+
+    /// Names the links that lead to files with the old path: the files may belong to another folder,
+    /// too.
+    fn links(&mut self, folder: &Path) {
+        let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(|e| e.ok());
+        let links = entries.filter(|entry| entry.path_is_symlink() && entry.path() != folder);
+        for link in links.map(walkdir::DirEntry::into_path) {
+            let behind = WalkDir::new(&link).follow_links(true).into_iter().filter_map(|e| e.ok());
+            let mut behind = behind.filter(|entry| entry.file_type().is_file());
+            if behind.any(|entry| !is_kept(entry.path()) && self.mentions(entry.path())) {
+                let real = link.canonicalize().unwrap_or_else(|_| link.clone());
+                let why = format!("it is a link to {}, where nothing is changed", real.display());
+                self.unchanged.push((link, why));
+            }
+        }
     }
 
     /// Looks at the agent's lists of projects, and at other files beside its sessions.

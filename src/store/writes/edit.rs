@@ -49,7 +49,8 @@ impl Redo {
         let read = Fingerprint::of(path)?;
         // What a program appends from now on is not part of it.
         let file = File::open(path).map_err(failed)?.take(read.size());
-        let mut from = BufReader::with_capacity(1 << 20, Hashed { file, hasher: Default::default() });
+        let mut from =
+            BufReader::with_capacity(1 << 20, Hashed { file, hasher: Default::default() });
         let mut new = BufWriter::with_capacity(1 << 20, File::create(&to).map_err(failed)?);
         let count = (self.work)(&mut from, &mut new).and_then(|count| {
             new.flush()?;

@@ -5,7 +5,6 @@ use super::edit::{Edit, Redo};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::store::attributes::{keep_attributes, keep_owner, new_like};
-use crate::store::barrier::sync_folder;
 use crate::store::check::{exists, is_same_file};
 use crate::store::destination::folder_of;
 use crate::store::fingerprint::Fingerprint;
@@ -88,7 +87,6 @@ pub fn replaced(edit: &Edit, target: &Path, backup: &Path) -> Result<Placed> {
             }
         })
     })?;
-    sync_folder(folder_of(target))?;
     Ok(Placed { differs, again: false, old: Old::of(&edit, backup, None, target) })
 }
 
@@ -113,7 +111,6 @@ pub fn moved(edit: &Edit, (old, to): (&Path, &Path), backup: &Path) -> Result<Pl
         })
     })?;
     remove_empty(old);
-    sync_folder(folder_of(to))?;
     Ok(Placed { differs, again: false, old: Old::of(&edit, backup, Some(old), to) })
 }
 
@@ -125,7 +122,6 @@ pub fn renamed(old: &Path, to: &Path) -> Result<Placed> {
         _ => Error::io(format!("cannot move {}", old.display()), error),
     })?;
     remove_empty(old);
-    sync_folder(folder_of(to))?;
     Ok(Placed::default())
 }
 
@@ -188,7 +184,6 @@ fn place(file: Named, to: &Path) -> Result<Placed> {
         io::ErrorKind::AlreadyExists => exists(to),
         _ => Error::io(format!("cannot write {}", to.display()), error),
     })?;
-    sync_folder(folder_of(to))?;
     Ok(Placed::default())
 }
 

@@ -78,7 +78,8 @@ pub fn unfinished(folder: &Path, what: &Undertaking<'_>) -> Option<PathBuf> {
 
 /// Takes back what a run that was killed did only in part, as its journal describes it.
 pub fn settle(journal: &Path) -> Result<()> {
-    let file = File::open(journal).map_err(|error| crate::error::Error::io("cannot open", error))?;
+    let file =
+        File::open(journal).map_err(|error| crate::error::Error::io("cannot open", error))?;
     let Some(read) = read(&file)? else { return Ok(()) };
     let root = read.header.root.path();
     let mut restorer = Restorer::new(root.clone(), false)?;
