@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::store::{Undertaking, Writes, create_folder, free_journal, settle, unfinished};
 use crate::times;
 use jiff::Timestamp;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 /// Options of commands that change the agents' own files.
@@ -46,9 +46,12 @@ impl Changing {
             Some(path) => Some(path.clone()).filter(|path| path.is_file()),
             None => unfinished(&journals()?, what),
         };
-        earlier.iter().try_for_each(|journal| settle(journal)).map_err(|error| failed(&error))?;
-        let mut journal = None;
-        for attempt in 1.. {
+        earlier
+            .iter()
+            .try_for_each(|journal| settle(journal, what))
+            .map_err(|error| failed(&error))?;
+        let (mut journal, mut attempts) = (None, 1..ATTEMPTS);
+        loop {
             let planned = plan()?;
             let written = writes(&planned);
             if journal.is_none() {
@@ -65,16 +68,20 @@ impl Changing {
             let path = journal.as_deref().unwrap_or(Path::new(""));
             match written.carry_out(what, path) {
                 Ok(()) => return Ok((planned, journal)),
-                Err(error)
-                    if matches!(error.code(), Code::Changed | Code::Exists)
-                        && attempt < ATTEMPTS =>
-                {
-                    settle(path).map_err(|error| failed(&error))?;
-                }
-                Err(error) => return Err(failed(&error)),
+                Err(error) => match attempts.next().map(|_| error.code()) {
+                    Some(Code::Changed | Code::Exists) => {
+                        settle(path, what).map_err(|error| failed(&error))?;
+                    }
+                    // Another run of the same command goes on in the journal.
+                    Some(_)
+                        if error.io_kind() == ErrorKind::WouldBlock && self.journal.is_none() =>
+                    {
+                        journal = Some(new_journal(what.command)?);
+                    }
+                    _ => return Err(failed(&error)),
+                },
             }
         }
-        Err(Stop::broken("a file changes again and again".to_owned()))
     }
 }
 

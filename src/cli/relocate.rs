@@ -71,7 +71,7 @@ impl Args {
         let edited = found.rows.iter().filter(|row| row.paths > 0).count() as u64;
         let would = if self.changing.dry_run { "would be " } else { "" };
         let total = match found.rows.is_empty() {
-            true if found.unchanged.is_empty() => {
+            true if !found.leaves_sessions => {
                 format!("no session names {old} or a folder below it")
             }
             true => format!("nothing {would}changed: {old} → {new}"),

@@ -96,6 +96,16 @@ pub struct State {
     pub moved_from: Option<Name>,
 }
 
+impl State {
+    /// Whether both describe the same contents at the same path, made of a file that was at the same
+    /// path before.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        let made = |state: &Self| (state.path.clone(), state.size, state.hash.clone());
+        let old = |state: &Self| (state.backup.clone(), state.moved_from.clone());
+        made(self) == made(other) && old(self) == old(other)
+    }
+}
+
 /// A path, stored as text, or as bytes if it is not valid UTF-8.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(untagged)]

@@ -152,7 +152,10 @@ impl Writes {
         let entries = planned.iter().map(|planned| planned.entry(what, &root));
         let mut entries = entries.collect::<Result<Vec<_>>>()?;
         // A run that was killed may have described the change already.
-        entries.retain(|entry| !known.entries.iter().any(|known| known.outputs == entry.outputs));
+        let is_known = |new: &State| {
+            known.entries.iter().flat_map(|e| &e.outputs).any(|old| old.is_alike(new))
+        };
+        entries.retain(|entry| !entry.outputs.iter().all(is_known));
         log.append(&entries)?;
         let (mut placed, mut failed) = (Vec::new(), None);
         for planned in &planned {

@@ -24,6 +24,7 @@ mod meanwhile;
 mod mistakes;
 mod native;
 mod onward;
+mod own_folder_races;
 mod own_folders;
 mod packed;
 mod pick;

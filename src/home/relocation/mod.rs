@@ -27,6 +27,8 @@ pub struct Relocation {
     pub rows: Vec<Row>,
     /// Files with the old path that stay as they are, each with the reason.
     pub unchanged: Vec<(PathBuf, String)>,
+    /// Whether sessions are among them.
+    pub leaves_sessions: bool,
     /// The files that are to be written.
     pub writes: Writes,
 }
@@ -56,7 +58,9 @@ pub fn relocation(places: &[SessionPlace], old: &str, new: &str) -> Result<Reloc
     }
     found.leave_held();
     found.origins()?;
-    let Found { moves, mut edits, unchanged, .. } = found;
+    let Found { moves, mut edits, mut unchanged, others, .. } = found;
+    let leaves_sessions = !unchanged.is_empty();
+    unchanged.extend(others);
     let mut rows = BTreeMap::new();
     for (path, edited) in &edits {
         let (agent, paths) = (edited.agent, edited.paths);
@@ -75,7 +79,7 @@ pub fn relocation(places: &[SessionPlace], old: &str, new: &str) -> Result<Reloc
     };
     let mut writes = Writes::of(rows.values().filter_map(write).collect());
     writes.keep(work);
-    Ok(Relocation { rows: rows.into_values().collect(), unchanged, writes })
+    Ok(Relocation { rows: rows.into_values().collect(), unchanged, leaves_sessions, writes })
 }
 
 /// New contents of a file.
@@ -94,7 +98,10 @@ struct Found<'f> {
     edits: BTreeMap<PathBuf, Edited>,
     moves: BTreeMap<PathBuf, (&'static str, PathBuf)>,
     origins: BTreeSet<(PathBuf, &'static str)>,
+    /// Sessions that stay, each with the reason.
     unchanged: Vec<(PathBuf, String)>,
+    /// Other files that stay, each with the reason.
+    others: Vec<(PathBuf, String)>,
 }
 
 impl<'f> Found<'f> {
@@ -107,6 +114,7 @@ impl<'f> Found<'f> {
             moves: BTreeMap::new(),
             origins: BTreeSet::new(),
             unchanged: Vec::new(),
+            others: Vec::new(),
         }
     }
 
@@ -185,7 +193,7 @@ impl<'f> Found<'f> {
         for other in others.map(|entry| entry.path()).filter(|path| path.is_file()) {
             let real = other.canonicalize().unwrap_or_else(|_| other.clone());
             let is_known =
-                known.contains(&real) || self.unchanged.iter().any(|(path, _)| *path == other);
+                known.contains(&real) || self.others.iter().any(|(path, _)| *path == other);
             if !is_known && !is_kept(&other) && self.mentions(&other) {
                 let name = other.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let why = match is_database(&name) {
@@ -194,7 +202,7 @@ impl<'f> Found<'f> {
                     }
                     false => "the user's own settings",
                 };
-                self.unchanged.push((other, why.to_owned()));
+                self.others.push((other, why.to_owned()));
             }
         }
         Ok(())

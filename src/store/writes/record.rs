@@ -19,7 +19,7 @@ const NEWEST: usize = 100;
 pub struct Undertaking<'u> {
     /// The command.
     pub command: &'u str,
-    /// What else determines its work.
+    /// Its arguments, as far as they determine the work.
     pub settings: &'u str,
     /// The outcome for each file.
     pub outcome: &'u str,
@@ -71,16 +71,20 @@ pub fn unfinished(folder: &Path, what: &Undertaking<'_>) -> Option<PathBuf> {
         let read = read(&file).ok()??;
         let Header { command, settings, .. } = &read.header;
         let own = (command.as_str(), settings.as_str()) == (what.command, what.settings);
-        own.then(|| (what.is_unfinished(&read) && file.try_lock().is_ok()).then_some(path))
+        let root = read.header.root.path();
+        let is_there = root.canonicalize().is_ok_and(|real| real == root);
+        let is_free = || is_there && what.is_unfinished(&read) && file.try_lock().is_ok();
+        own.then(|| is_free().then_some(path))
     });
     own.flatten()
 }
 
-/// Takes back what a run that was killed did only in part, as its journal describes it.
-pub fn settle(journal: &Path) -> Result<()> {
+/// Takes back what a run of the same command that was killed did only in part, as its journal
+/// describes it.
+pub fn settle(journal: &Path, what: &Undertaking<'_>) -> Result<()> {
     let file =
         File::open(journal).map_err(|error| crate::error::Error::io("cannot open", error))?;
-    let Some(read) = read(&file)? else { return Ok(()) };
+    let Some(read) = read(&file)?.filter(|read| what.is_unfinished(read)) else { return Ok(()) };
     let root = read.header.root.path();
     let mut restorer = Restorer::new(root.clone(), false)?;
     for entry in read.entries.iter().rev() {
