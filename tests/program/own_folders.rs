@@ -201,7 +201,7 @@ fn session_whose_place_is_taken_stays_as_it_is_and_moves_later() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn file_that_a_program_has_open_is_left_with_the_reason() {
+fn file_that_a_program_has_open_stays_with_the_reason() {
     let home = Dir::new();
     let (held, free) = (codex(&home, 1), codex(&home, 2));
     let handle = OpenOptions::new().append(true).open(&held).expect("a file");
