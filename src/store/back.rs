@@ -60,7 +60,7 @@ impl Restorer {
         check_in_place(&target)?;
         let before = Fingerprint::of(&target)?;
         if !has_hash(&target, written)? {
-            return self.unlike(&target, backup.as_deref(), read);
+            return self.unlike((&target, backup.as_deref()), read, written);
         }
         if let Some(size) = written.grown_from {
             if !self.dry {
@@ -211,8 +211,18 @@ impl Restorer {
 
     /// Handles a file that is not what the run wrote: if it is the original, the second name that a
     /// killed run gave it is removed.
-    fn unlike(&mut self, target: &Path, backup: Option<&Path>, read: &State) -> Result<Back> {
+    fn unlike(
+        &mut self,
+        (target, backup): (&Path, Option<&Path>),
+        read: &State,
+        written: &State,
+    ) -> Result<Back> {
         if !is(target, read) {
+            if written.grown_from.is_some_and(|size| is_between(target, size, written.size)) {
+                let message = "the run may have been killed while it added to it; repeat its \
+                               command, which completes it, and then undo";
+                return Err(Error::request(Code::NotAsWritten, message));
+            }
             let message = format!("it was changed since the run wrote it{}", backup_hint(backup));
             return Err(Error::request(Code::NotAsWritten, message));
         }
@@ -251,6 +261,11 @@ fn remove_empty_above(path: &Path, root: &Path) {
     let above = path.ancestors().skip(1).take_while(|folder| *folder != root);
     // Fails where the folder has other files, which stay.
     above.take_while(|folder| fs::remove_dir(folder).is_ok()).for_each(drop);
+}
+
+/// Whether the size of a file is between these two.
+fn is_between(path: &Path, least: u64, most: u64) -> bool {
+    path.metadata().is_ok_and(|meta| least < meta.len() && meta.len() < most)
 }
 
 /// Returns the time of the last change of a file that the run read.
