@@ -164,6 +164,7 @@ impl Account {
             session,
             outcome: report.outcome.name().to_owned(),
             exit,
+            warned: report.is_warned(),
             files: files.iter().map(file).collect(),
             outputs: Vec::new(),
         })

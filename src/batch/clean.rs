@@ -8,8 +8,8 @@ use crate::store::{Back, Entry, Name, Restorer, State};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-/// Removes the originals that the run which wrote `journal` kept, each only if the run ended
-/// without findings for its file and the file is still what the run wrote. With `dry`, only checks
+/// Removes the originals that the run which wrote `journal` kept, each only if the run reported
+/// neither a warning nor an error for its file and the file is still what the run wrote. With `dry`, only checks
 /// which ones those are. `moved` is the present path of the folder that the run worked in; `None`
 /// if the folder was not moved.
 pub fn clean(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<JournalWork> {
@@ -72,7 +72,9 @@ enum Later<'e> {
 fn why_kept(entry: &Entry, written: &State, later: Option<&Later<'_>>) -> Option<&'static str> {
     let is_same = |read: &State| (written.size, &written.modified) == (read.size, &read.modified);
     match later {
-        _ if entry.exit > 0 => Some("the run had findings for the file"),
+        _ if entry.exit > 0 || entry.warned => {
+            Some("the run reported a warning or an error for the file")
+        }
         Some(Later::Kept) => Some("an original of a later change is kept"),
         Some(Later::Read(state)) if !is_same(state) => {
             Some("the file was changed before the run changed it again")

@@ -7,6 +7,7 @@ use crate::diagnostic::{Code, Diagnostic, Differences, FieldOutcome, Findings, S
 use crate::error::Error;
 use crate::format::{At, Repaired};
 use crate::inspect::Inspection;
+use crate::redact::{Redactor, Rules};
 use crate::store::Output;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -282,6 +283,21 @@ impl FileReport {
         // A link that could not be created is not an error in the session.
         let mut codes = self.findings.counts.keys().filter(|code| **code != Code::NotLinked);
         codes.any(|code| code.is_invalid())
+    }
+
+    /// Whether there is a warning or an error about the input.
+    pub fn is_warned(&self) -> bool {
+        self.findings.counts.keys().any(|code| code.severity() >= Severity::Warning)
+    }
+
+    /// Masks the secrets that messages quote. What surrounds a finding in its line goes, because a
+    /// piece of a secret does not look like one.
+    pub fn mask(&mut self, rules: &Rules) {
+        let redactor = Redactor::new(rules);
+        for found in &mut self.findings.diagnostics {
+            found.window = None;
+            found.message = redactor.text(&found.message).into_owned();
+        }
     }
 
     /// Whether the interface of the model refuses what is sent of the session.

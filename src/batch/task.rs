@@ -128,6 +128,9 @@ impl Task {
             outcome => outcome,
         };
         report.mark_decisive();
+        if let Some(rules) = &self.options.redact {
+            report.mask(rules);
+        }
         Done { report, sealed }
     }
 

@@ -5,8 +5,8 @@ use super::report::{FileReport, Outcome};
 use crate::diagnostic::{Code, Diagnostic, Findings};
 use crate::error::Result;
 use crate::repair::QUARANTINE;
-use crate::store::{Back, Restorer, State, Swept};
-use std::collections::BTreeMap;
+use crate::store::{Back, Name, Restorer, State, Swept};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Restores the originals of the run that wrote `journal`, and removes the files that the run
@@ -22,9 +22,15 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<JournalWo
     let mut restorer = Restorer::new(root.clone(), dry)?;
     let mut reports: BTreeMap<PathBuf, FileReport> = BTreeMap::new();
     let made = Made::by(&past.entries);
+    let mut later: HashMap<&Name, &State> = HashMap::new();
     // The last change is undone first, because a file may have been changed more than once.
     for (place, entry) in past.entries.iter().enumerate().rev() {
         for written in &entry.outputs {
+            let read_later =
+                before(entry, written).and_then(|read| later.insert(&written.path, read));
+            if read_later.is_some_and(|read| never_was(written, read)) {
+                continue;
+            }
             let path = root.join(written.path.path());
             let earlier = reports.get(&path).map(|report| report.outcome);
             if matches!(earlier, Some(outcome) if outcome != Outcome::Restored || dry) {
@@ -55,6 +61,12 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<JournalWo
         reports.keys().for_each(|path| swept.beside(path));
     }
     Ok(past.with(reports.into_values()))
+}
+
+/// Whether a file never was what an entry says, because a later one read something else: a run was
+/// killed before it wrote the file, or did the work again on another state.
+fn never_was(written: &State, read_later: &State) -> bool {
+    read_later.hash.is_some() && read_later.hash != written.hash
 }
 
 /// Whether a file is a quarantine file. Undo keeps such a file, because it may be the only copy of

@@ -1,6 +1,7 @@
 //! Options that several commands share.
 
 use super::Stop;
+use super::config;
 use super::ids::Ids;
 use super::inputs::{Inputs, Sessions};
 use super::journal::Journaling;
@@ -11,7 +12,7 @@ use crate::batch::{Action, OutputPlace, RepairSettings, Task};
 use crate::format::Options;
 use crate::formats::{FORMATS, Spec};
 use crate::ids::Choice;
-use crate::store::{BACKUP, Backup, Policy};
+use crate::store::{BACKUP, Backup, Policy, real_folder};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 
@@ -97,6 +98,13 @@ impl Masking {
     }
 }
 
+/// Whether an agent keeps its sessions in this folder, or above it.
+fn is_home(folder: &Path) -> bool {
+    let homes = FORMATS.iter().filter_map(|format| config::home(format).ok().flatten());
+    let (folder, mut homes) = (real_folder(folder), homes.map(|home| real_folder(&home)));
+    homes.any(|home| folder.starts_with(&home))
+}
+
 /// Values of `--layout`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Layout {
@@ -149,7 +157,8 @@ impl Writing {
 
     /// Returns the user's permissions for existing files.
     pub fn policy(&self) -> Policy {
-        Policy { force: self.force, dry: self.dry_run }
+        let current = self.layout == Layout::Native && self.out_dir.as_deref().is_some_and(is_home);
+        Policy { force: self.force, dry: self.dry_run, current }
     }
 
     /// Runs `task`, with a journal if the user wants one.

@@ -1,6 +1,7 @@
 //! The command `copyist continue`.
 
-use super::machine::{self, Among, Changing, quoted, resume, words};
+use super::changing::{Changing, name_journal};
+use super::machine::{self, Among, resume, words};
 use super::text::printable;
 use super::{Stop, config, names, print};
 use crate::batch::{FileReport, ReportedPath};
@@ -10,6 +11,7 @@ use crate::formats::Spec;
 use crate::home::{
     Failed, Listed, Onward, Recipient, SessionPlace, Way, contains, largest_of, onward, tokens_of,
 };
+use crate::store::Undertaking;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -75,14 +77,15 @@ impl Args {
             cwd,
             here: here.to_string_lossy().into_owned(),
         };
-        let done = match onward(&session, &recipient) {
-            Ok(done) => done,
-            Err(failed) => return Err(stopped(&session.path, &failed)),
-        };
+        let plan =
+            || onward(&session, &recipient).map_err(|failed| stopped(&session.path, &failed));
+        let settings = format!("{} → {}", session.path.display(), format.name);
+        let what = Undertaking { command: "continue", settings: &settings, outcome: "continued" };
+        let begin = |journal: &Path| name_journal("undo     ", journal, self.json);
+        let (done, journal) = self.changing.carry_out(&what, plan, |done| &done.writes, begin)?;
         let tokens = tokens_of(&done.job).ok();
         let largest = largest_of(&session.job).ok().flatten();
         let largest = largest.filter(|(_, most)| tokens.is_some_and(|tokens| tokens > *most));
-        let journal = self.changing.carry_out(&done.writes, ("continue", "continued"))?;
         let words = words(format, &done.summary.id, &done.path);
         let printed = Printed {
             session: &session,
@@ -210,9 +213,6 @@ impl Printed<'_> {
         }
         for (place, what) in self.missing().iter().enumerate() {
             line(if place == 0 { "left out" } else { "" }, what);
-        }
-        if let Some(journal) = &self.journal {
-            line("undo", &format!("copyist undo {}", quoted(&journal.to_string_lossy())));
         }
         line("resume", &resume(done.summary.project.as_deref(), &self.words));
         out

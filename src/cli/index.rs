@@ -25,7 +25,8 @@ pub fn write(path: &Path, form: Form, views: &[PathBuf], force: bool) -> Result<
     let mut entries: Vec<_> = views.iter().filter_map(entry).collect();
     entries.sort_by(|a, b| b.1.date.cmp(&a.1.date).then_with(|| a.0.cmp(&b.0)));
     let text = index(form, &entries).unwrap_or_default();
-    save(path, text.as_bytes(), true)
+    let like: Vec<_> = views.iter().map(PathBuf::as_path).collect();
+    save(path, text.as_bytes(), true, &like)
 }
 
 /// Reads the beginning of a file, if there is one.

@@ -8,10 +8,9 @@ use crate::batch::JobSource;
 use crate::format::Format;
 use crate::formats::FORMATS;
 use crate::home::{
-    Cache, Listed, Search, SessionName, SessionPlace, Writes, beginning_at, family_of, find, meant,
+    Cache, Listed, Search, SessionName, SessionPlace, beginning_at, family_of, find, meant,
     places, since, survey, survey_projects,
 };
-use crate::times;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 
@@ -199,49 +198,6 @@ pub fn resume_at(path: &Path, format: &'static Format) -> Result<Option<String>,
     }
     let words = words(format, &summary.id, &path);
     Ok(Some(resume(summary.project.as_deref(), &words)))
-}
-
-/// Options of commands that change the agents' own files.
-#[derive(Debug, clap::Args)]
-pub struct Changing {
-    /// Print what would change
-    #[arg(short = 'n', long)]
-    pub dry_run: bool,
-    /// Record what is changed in this file, for `undo`; the default is a new file below
-    /// `~/.local/state/copyist`
-    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
-    journal: Option<PathBuf>,
-}
-
-impl Changing {
-    /// Carries out the writes of a command, which are `done` in the journal. Returns the path of the
-    /// journal; `None` if nothing is to be written.
-    pub fn carry_out(
-        &self,
-        writes: &Writes,
-        (command, done): (&str, &str),
-    ) -> Result<Option<PathBuf>, Stop> {
-        if writes.is_empty() || self.dry_run {
-            return Ok(None);
-        }
-        let journal = self.journal.clone().map_or_else(|| new_journal(command), Ok)?;
-        let written = writes.carry_out((command, done), &journal);
-        written.map_err(|error| Stop { code: 3, message: printable(error.message()) })?;
-        Ok(Some(journal))
-    }
-}
-
-/// Returns the path of a new journal of a command.
-fn new_journal(command: &str) -> Result<PathBuf, Stop> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let own = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".local/state"));
-    let state = set("XDG_STATE_HOME").filter(|path| path.is_absolute()).or_else(own);
-    let folder = state.ok_or_else(|| Stop::usage("name a journal: `--journal FILE`"))?;
-    let folder = folder.join("copyist");
-    let failed = |error| Stop::broken(format!("{}: {error}", folder.display()));
-    std::fs::create_dir_all(&folder).map_err(failed)?;
-    let time = times::with_millis(Timestamp::now()).replace([':', '.'], "-");
-    Ok(folder.join(format!("{command}-{time}.jsonl")))
 }
 
 /// Maximum number of sessions in a message.

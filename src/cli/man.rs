@@ -28,7 +28,7 @@ impl Args {
             let path = printable(&path.to_string_lossy());
             return Err(Stop::usage(format!("{path} exists; `--force` writes over it")));
         }
-        new.iter().try_for_each(|(path, text)| save(path, text, self.force))?;
+        new.iter().try_for_each(|(path, text)| save(path, text, self.force, &[]))?;
         Ok(0)
     }
 }

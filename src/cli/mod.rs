@@ -3,6 +3,7 @@
 mod append;
 mod args;
 mod changes;
+mod changing;
 mod clean;
 mod completions;
 mod config;
@@ -58,7 +59,7 @@ mod view;
 
 use crate::error::Error;
 use crate::format::Sink;
-use crate::store::{Destination, Output, Policy};
+use crate::store::{Destination, Output, Policy, narrowest};
 use clap::builder::Resettable;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
@@ -141,10 +142,11 @@ fn print(text: &[u8]) -> Result<u8, Stop> {
 }
 
 /// Writes a file that appears as a whole or not at all.
-fn save(path: &Path, text: &[u8], force: bool) -> Result<(), Stop> {
-    let policy = Policy { force, dry: false };
+fn save(path: &Path, text: &[u8], force: bool, like: &[&Path]) -> Result<(), Stop> {
+    let policy = Policy { force, ..Policy::default() };
     let output = Output::prepare(Destination::from(path), vec![], policy, Arc::default());
-    let written = output.and_then(|mut output| {
+    let written = output.and_then(|output| {
+        let mut output = output.permitted(narrowest(like.iter().copied()));
         let written = output.create("")?.write_all(text);
         written.map_err(|error| Error::io("cannot write", error))?;
         output.commit()

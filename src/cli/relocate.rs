@@ -1,6 +1,6 @@
 //! The command `copyist move`.
 
-use super::machine::{Changing, quoted};
+use super::changing::{Changing, name_journal};
 use super::pager::page;
 use super::text::printable;
 use super::{Stop, config};
@@ -8,6 +8,7 @@ use crate::batch::ReportedPath;
 use crate::diagnostic::plural;
 use crate::formats::FORMATS;
 use crate::home::{Relocation, Row, places, relocation};
+use crate::store::Undertaking;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -47,22 +48,16 @@ impl Args {
         let all = places(&home, Some(Path::new(&new)), None);
         let failed =
             |error: crate::error::Error| Stop { code: 3, message: printable(error.message()) };
-        let found = relocation(&all, &old, &new).map_err(failed)?;
-        let journal = self.changing.carry_out(&found.writes, ("move", "moved"))?;
-        let text = if self.json {
-            lines(&found)
-        } else {
-            self.table(&found, (&old, &new), journal.as_deref())
-        };
+        let settings = format!("{old} → {new}");
+        let what = Undertaking { command: "move", settings: &settings, outcome: "moved" };
+        let plan = || relocation(&all, &old, &new).map_err(failed);
+        let begin = |journal: &Path| name_journal("undo:", journal, self.json);
+        let (found, _) = self.changing.carry_out(&what, plan, |found| &found.writes, begin)?;
+        let text = if self.json { lines(&found) } else { self.table(&found, (&old, &new)) };
         page(&text)
     }
 
-    fn table(
-        &self,
-        found: &Relocation,
-        (old, new): (&str, &str),
-        journal: Option<&Path>,
-    ) -> String {
+    fn table(&self, found: &Relocation, (old, new): (&str, &str)) -> String {
         let mut out = String::new();
         for row in found.rows.iter().filter(|_| self.changing.dry_run) {
             out.push_str(&line(row));
@@ -76,7 +71,10 @@ impl Args {
         let edited = found.rows.iter().filter(|row| row.paths > 0).count() as u64;
         let would = if self.changing.dry_run { "would be " } else { "" };
         let total = match found.rows.is_empty() {
-            true => format!("no session names {old} or a folder below it"),
+            true if !found.leaves_sessions => {
+                format!("no session names {old} or a folder below it")
+            }
+            true => format!("nothing {would}changed: {old} → {new}"),
             false => format!(
                 "{} {would}changed in {}, {} {would}moved: {old} → {new}",
                 plural(paths, "path"),
@@ -86,10 +84,6 @@ impl Args {
         };
         out.push_str(&printable(&total));
         out.push('\n');
-        if let Some(journal) = journal {
-            let undo = format!("undo: copyist undo {}\n", quoted(&journal.to_string_lossy()));
-            out.push_str(&undo);
-        }
         if !Path::new(new).is_dir() && !found.rows.is_empty() {
             out.push_str(&printable(&format!("note: there is no folder {new} on this machine")));
             out.push('\n');

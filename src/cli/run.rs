@@ -395,5 +395,6 @@ pub fn write_report(path: &Path, report: &RunReport<'_>) -> Result<(), Stop> {
     text.push(b'\n');
     // An output or a backup may have taken the name meanwhile.
     check_report(path, &[])?;
-    save(path, &text, true)
+    let like: Vec<_> = report.inputs.iter().map(|input| Path::new(&*input.path)).collect();
+    save(path, &text, true, &like)
 }

@@ -65,7 +65,7 @@ fn write_all(folder: &Path, force: bool) -> Result<u8, Stop> {
         std::fs::create_dir_all(above).map_err(|error| {
             Stop::broken(format!("{}: {error}", printable(&above.to_string_lossy())))
         })?;
-        save(&path, text.as_bytes(), force)?;
+        save(&path, text.as_bytes(), force, &[])?;
         list.push(entry(text, matches)?);
     }
     let count = list.len() as u64;
@@ -74,7 +74,7 @@ fn write_all(folder: &Path, force: bool) -> Result<u8, Stop> {
         "version": 1,
         "schemas": list,
     });
-    save(&folder.join("schemastore.json"), format!("{catalog:#}\n").as_bytes(), force)?;
+    save(&folder.join("schemastore.json"), format!("{catalog:#}\n").as_bytes(), force, &[])?;
     let folder = printable(&folder.to_string_lossy());
     print(
         format!("written: {} and schemastore.json in {folder}\n", plural(count, "schema"))

@@ -162,7 +162,7 @@ impl Args {
             if stdout().is_terminal() { pager::open } else { || Box::new(stdout()) as Box<_> };
         let task = Task {
             place: OutputPlace::One(output),
-            policy: Policy { force: self.force, dry: false },
+            policy: Policy { force: self.force, ..Policy::default() },
             screen,
             ..self.looking.task(Action::View(request), options)
         };

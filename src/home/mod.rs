@@ -12,7 +12,6 @@ mod selection;
 mod spending;
 mod summary;
 mod survey;
-mod writes;
 
 pub use cache::Cache;
 pub use families::count_once;
@@ -25,4 +24,3 @@ pub use selection::{Selection, Sort, since};
 pub use spending::{By, Group, Price, Prices, spending};
 pub use summary::{State, Summary};
 pub use survey::{Listed, survey, survey_projects};
-pub use writes::Writes;

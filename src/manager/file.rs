@@ -7,9 +7,11 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::Sink;
 use crate::memory::Buffer;
-use crate::store::{Fingerprint, Packing, exchange, folder_of, take_back};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use crate::store::{
+    Fingerprint, Packing, alone, append, create_folder, exchange, folder_of, new_like,
+};
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,6 +22,8 @@ pub struct Files {
     parts: Vec<(String, PathBuf)>,
     /// The folder to which the names of parts are paths, if it is one that sessions share.
     home: Option<PathBuf>,
+    /// The file whose permissions new ones get; any new file's without it.
+    like: Option<Metadata>,
     /// The files as they were read or written last; empty before the first entry of a new session.
     known: Vec<Known>,
 }
@@ -65,7 +69,8 @@ impl Files {
         home: Option<PathBuf>,
         opened: (&Path, Fingerprint),
     ) -> Result<Self> {
-        let mut files = Self { parts, home, known: Vec::new() };
+        let like = fs::metadata(opened.0).ok();
+        let mut files = Self { parts, home, like, known: Vec::new() };
         files.note(false)?;
         let place = files.parts.iter().position(|(_, path)| path == opened.0);
         let known = place.and_then(|place| files.known.get_mut(place));
@@ -73,9 +78,11 @@ impl Files {
         Ok(files)
     }
 
-    /// Returns the file that the first entry of a new session will begin.
-    pub fn new(path: PathBuf) -> Self {
-        Self { parts: vec![(String::new(), path)], home: None, known: Vec::new() }
+    /// Returns the file that the first entry of a new session will begin. It gets the permissions
+    /// of the session that it is to be `like`.
+    pub fn new(path: PathBuf, like: Option<&Path>) -> Self {
+        let like = like.and_then(|like| fs::metadata(like).ok());
+        Self { parts: vec![(String::new(), path)], home: None, like, known: Vec::new() }
     }
 
     /// Returns the path of the main file.
@@ -105,19 +112,10 @@ impl Files {
         let (main, new) = (self.main(), self.is_new());
         self.parts.iter().try_for_each(|(_, path)| check_plain(path))?;
         if new {
-            let made = fs::create_dir_all(folder_of(main));
-            made.map_err(|error| failed("create the folder of", main, error))?;
+            create_folder(folder_of(main), false)?;
         }
-        loop {
-            let opened = OpenOptions::new().read(true).append(true).create_new(new).open(main);
-            let lock = opened.map_err(|error| failed("open", main, error))?;
-            lock.lock().map_err(|error| failed("lock", main, error))?;
-            // Whoever had the lock before may have put another file in the place of this one.
-            let ours = Fingerprint::of_open(&lock)?;
-            if Fingerprint::of(main).is_ok_and(|now| now.is_same_file(&ours)) {
-                return Ok(Writing { lock, new: new.then(|| main.to_owned()) });
-            }
-        }
+        let lock = alone(main, new_like(self.like.as_ref()), new)?;
+        Ok(Writing { lock, new: new.then(|| main.to_owned()) })
     }
 
     /// Whether no other program wrote to the files since.
@@ -211,9 +209,9 @@ impl Files {
     fn begin_part(&mut self, name: &str, contents: &[u8]) -> Result<()> {
         let path = self.place_of(name)?;
         let (folder, failed) = (folder_of(&path), |error| failed("write", &path, error));
-        fs::create_dir_all(folder).map_err(failed)?;
-        let mut new =
-            OpenOptions::new().write(true).create_new(true).open(&path).map_err(failed)?;
+        create_folder(folder, false)?;
+        let mut options = new_like(self.like.as_ref());
+        let mut new = options.write(true).create_new(true).open(&path).map_err(failed)?;
         new.write_all(contents).and_then(|()| new.sync_all()).map_err(failed)?;
         self.known.push(Known { file: Fingerprint::of_open(&new)?, ours: true });
         self.parts.push((name.to_owned(), path));
@@ -301,36 +299,6 @@ fn check_plain(path: &Path) -> Result<()> {
     Err(Error::request(Code::Io, message))
 }
 
-/// Appends bytes to a file, behind a line ending if its last line lacks it. Returns where they
-/// begin, and the file's fingerprint.
-fn append(path: &Path, lines: &[u8]) -> Result<(u64, Fingerprint)> {
-    let opened = OpenOptions::new().read(true).append(true).create(true).open(path);
-    let mut file = opened.map_err(|error| failed("open", path, error))?;
-    let torn = is_torn(&mut file).map_err(|error| failed("read", path, error))?;
-    let bytes = if torn { [b"\n", lines].concat() } else { lines.to_vec() };
-    let mut done = 0;
-    while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
-        match file.write(rest) {
-            Ok(0) => return Err(given_up(path, &mut file, done, io::ErrorKind::WriteZero.into())),
-            Ok(written) => done += written,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(given_up(path, &mut file, done, error)),
-        }
-    }
-    // Another program may have appended since the end was looked at.
-    let end = file.stream_position().map_err(|error| failed("write to", path, error))?;
-    match file.sync_data() {
-        Ok(()) => Ok((end.saturating_sub(lines.len() as u64), Fingerprint::of_open(&file)?)),
-        Err(error) => Err(given_up(path, &mut file, done, error)),
-    }
-}
-
-/// Takes back the bytes that were written, and returns the error.
-fn given_up(path: &Path, file: &mut File, written: usize, error: io::Error) -> Error {
-    take_back(file, written as u64);
-    failed("write to", path, error)
-}
-
 /// Returns text behind other lines as whole lines: it may begin with the ending of the last one,
 /// and lack its own.
 fn whole_lines(text: &[u8]) -> Vec<u8> {
@@ -338,17 +306,6 @@ fn whole_lines(text: &[u8]) -> Vec<u8> {
     let text = text.strip_prefix(b"\n").unwrap_or(text);
     let end: &[u8] = if text.is_empty() || text.ends_with(b"\n") { b"" } else { b"\n" };
     [text, end].concat()
-}
-
-/// Whether the last line of a file lacks its ending.
-fn is_torn(file: &mut File) -> io::Result<bool> {
-    if file.seek(SeekFrom::End(0))? == 0 {
-        return Ok(false);
-    }
-    let mut last = [0];
-    file.seek(SeekFrom::End(-1))?;
-    file.read_exact(&mut last)?;
-    Ok(last != *b"\n")
 }
 
 fn failed(doing: &str, path: &Path, error: io::Error) -> Error {

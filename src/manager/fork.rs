@@ -45,7 +45,7 @@ impl Session {
             new.entries.push(Located { value: label, at: Default::default() });
         }
         if let Some(file) = self.file() {
-            let mut files = Files::new(new.place_in(folder_of(file)));
+            let mut files = Files::new(new.place_in(folder_of(file)), Some(file));
             let writing = files.begin()?;
             files.fill(&new.to_bytes()?)?;
             drop(writing);

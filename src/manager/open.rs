@@ -110,7 +110,7 @@ impl Session {
     /// If there is no such format.
     pub fn create(format: &str, cwd: &str, folder: impl AsRef<Path>) -> Result<Self> {
         let mut session = Self::in_memory(format, cwd)?;
-        session.files = Some(Files::new(session.place_in(folder.as_ref())));
+        session.files = Some(Files::new(session.place_in(folder.as_ref()), None));
         Ok(session)
     }
 
@@ -121,7 +121,7 @@ impl Session {
     /// If there is no such format.
     pub fn create_at(format: &str, cwd: &str, path: impl AsRef<Path>) -> Result<Self> {
         let mut session = Self::in_memory(format, cwd)?;
-        session.files = Some(Files::new(path.as_ref().to_owned()));
+        session.files = Some(Files::new(path.as_ref().to_owned(), None));
         Ok(session)
     }
 

@@ -3,7 +3,8 @@
 #[cfg(unix)]
 use super::check::NO_OWNER;
 use crate::error::{Error, Result};
-use std::fs::{File, FileTimes, Metadata};
+use std::fs::{File, FileTimes, Metadata, OpenOptions, Permissions};
+use std::path::Path;
 
 /// Gives the new file the permissions and times of the old one. Returns the new file's metadata
 /// after that.
@@ -23,6 +24,36 @@ pub fn keep_attributes(meta: &Metadata, file: &File) -> Result<Metadata> {
         file.set_permissions(meta.permissions()).map_err(failed)?;
     }
     Ok(made)
+}
+
+/// Returns options by which a file is created with the permissions of another one; without it, with
+/// those of any new file.
+pub fn new_like(meta: Option<&Metadata>) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    if let Some(meta) = meta {
+        use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+        options.mode(meta.mode() & 0o666);
+    }
+    #[cfg(not(unix))]
+    let _ = meta;
+    options
+}
+
+/// Returns the permissions that all of these files have in common; `None` if there is no such file,
+/// or the system has other permissions.
+#[cfg(unix)]
+pub fn narrowest<'p>(files: impl IntoIterator<Item = &'p Path>) -> Option<Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    let modes = files.into_iter().filter_map(|file| file.metadata().ok());
+    let modes = modes.filter(Metadata::is_file).map(|meta| meta.permissions().mode());
+    modes.reduce(|one, other| one & other).map(|mode| Permissions::from_mode(mode & 0o666 | 0o600))
+}
+
+/// Always returns `None`, because the system has no such permissions.
+#[cfg(not(unix))]
+pub fn narrowest<'p>(_: impl IntoIterator<Item = &'p Path>) -> Option<Permissions> {
+    None
 }
 
 /// Gives the new file the owner of the old one.

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::time::SystemTime;
 
 /// Outcome for one file whose original was to be restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,12 +60,12 @@ impl Restorer {
         check_in_place(&target)?;
         let before = Fingerprint::of(&target)?;
         if !has_hash(&target, written)? {
-            return self.unlike(&target, backup.as_deref(), read);
+            return self.unlike((&target, backup.as_deref()), read, written);
         }
         if let Some(size) = written.grown_from {
             if !self.dry {
                 before.holds(&target)?;
-                super::grow::cut(&target, size)?;
+                super::grow::cut(&target, size, time_of(read))?;
             }
             return Ok(Back::Restored);
         }
@@ -82,16 +83,16 @@ impl Restorer {
     }
 
     /// Moves a file back that the run moved. If its contents changed, the original is beside it.
-    pub fn move_back(&mut self, read: &State, written: &State, old: &Path) -> Result<Back> {
-        let (target, old) = (self.target(written)?, self.inside(old)?);
-        if is_missing(&target) && !is_missing(&old) {
+    pub fn move_back(&mut self, read: &State, written: &State, old_name: &Path) -> Result<Back> {
+        let (target, old) = (self.target(written)?, self.inside(old_name)?);
+        if self.remove_half(read, written, old_name)? {
             return Ok(Back::There);
         }
         let backup = self.backup(written, &target)?;
         if let (true, Some(backup)) = (is_missing(&target) && !self.dry, &backup) {
             // A run that was killed in time moved the original and wrote nothing.
             check_backup(backup, read)?;
-            create_folder(folder_of(&old))?;
+            create_folder(folder_of(&old), true)?;
             let renamed = fs::rename(backup, &old);
             renamed.map_err(|error| Error::io("cannot restore the original", error))?;
             return Ok(Back::Restored);
@@ -108,20 +109,36 @@ impl Restorer {
         backup.iter().try_for_each(|backup| check_backup(backup, read))?;
         if !self.dry {
             let failed = |error| Error::io("cannot restore the original", error);
-            create_folder(folder_of(&old))?;
+            create_folder(folder_of(&old), true)?;
             fs::rename(backup.as_ref().unwrap_or(&target), &old).map_err(failed)?;
             if backup.is_some() {
                 fs::remove_file(&target).map_err(failed)?;
             }
-            let above = target.ancestors().skip(1).take_while(|folder| *folder != self.root);
-            // Fails where the folder has other files, which stay.
-            let emptied = above.take_while(|folder| fs::remove_dir(folder).is_ok()).count();
-            self.folders.insert(folder_of(&old).to_owned());
-            if emptied == 0 {
-                self.folders.insert(folder_of(&target).to_owned());
-            }
+            remove_empty_above(&target, &self.root);
+            self.folders.extend([&old, &target].map(|path| folder_of(path).to_owned()));
         }
         Ok(Back::Restored)
+    }
+
+    /// Removes the new file of one that moves, if the old one is still there: a run was killed before
+    /// that went. Returns whether the file is where it was before the run.
+    pub fn remove_half(&mut self, read: &State, written: &State, old: &Path) -> Result<bool> {
+        let (target, old) = (self.target(written)?, self.inside(old)?);
+        if is_missing(&old) || is_missing(&target) {
+            return Ok(!is_missing(&old));
+        }
+        let is_half = is(&old, read) && has_hash(&target, written)?;
+        if is_half && !self.dry {
+            let removed = fs::remove_file(&target);
+            removed.map_err(|error| Error::io("cannot remove what the run added", error))?;
+            remove_empty_above(&target, &self.root);
+        }
+        Ok(is_half)
+    }
+
+    /// Removes temporary files that a killed run left beside a file that it wrote.
+    pub fn sweep(&self, written: &State) -> Result<()> {
+        self.target(written).map(drop)
     }
 
     /// Removes a file that the run added, which `written` describes.
@@ -194,8 +211,18 @@ impl Restorer {
 
     /// Handles a file that is not what the run wrote: if it is the original, the second name that a
     /// killed run gave it is removed.
-    fn unlike(&mut self, target: &Path, backup: Option<&Path>, read: &State) -> Result<Back> {
+    fn unlike(
+        &mut self,
+        (target, backup): (&Path, Option<&Path>),
+        read: &State,
+        written: &State,
+    ) -> Result<Back> {
         if !is(target, read) {
+            if written.grown_from.is_some_and(|size| is_between(target, size, written.size)) {
+                let message = "the run may have been killed while it added to it; repeat its \
+                               command, which completes it, and then undo";
+                return Err(Error::request(Code::NotAsWritten, message));
+            }
             let message = format!("it was changed since the run wrote it{}", backup_hint(backup));
             return Err(Error::request(Code::NotAsWritten, message));
         }
@@ -227,6 +254,24 @@ impl Restorer {
         let folders = self.folders.iter().filter(|folder| folder.is_dir());
         folders.into_iter().try_for_each(|folder| sync_folder(folder))
     }
+}
+
+/// Removes the folders above a file and below `root`, as far as they are empty.
+fn remove_empty_above(path: &Path, root: &Path) {
+    let above = path.ancestors().skip(1).take_while(|folder| *folder != root);
+    // Fails where the folder has other files, which stay.
+    above.take_while(|folder| fs::remove_dir(folder).is_ok()).for_each(drop);
+}
+
+/// Whether the size of a file is between these two.
+fn is_between(path: &Path, least: u64, most: u64) -> bool {
+    path.metadata().is_ok_and(|meta| least < meta.len() && meta.len() < most)
+}
+
+/// Returns the time of the last change of a file that the run read.
+fn time_of(read: &State) -> Option<SystemTime> {
+    let time: jiff::Timestamp = read.modified.as_deref()?.parse().ok()?;
+    Some(time.into())
 }
 
 fn is_missing(path: &Path) -> bool {

@@ -87,6 +87,9 @@ pub struct Policy {
     pub force: bool,
     /// Whether everything is checked and done, but nothing is written.
     pub dry: bool,
+    /// Whether outputs get the present time and private folders, because they are in an agent's own
+    /// folder, where the agent removes what is old.
+    pub current: bool,
 }
 
 /// Default ending of the names under which originals are kept.

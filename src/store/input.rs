@@ -402,9 +402,8 @@ impl Parts for Input {
 
     fn origin(&mut self) -> Result<Option<Opener>> {
         let Some((path, named)) = &self.origin else { return Ok(None) };
-        // A link that the user did not name may lead anywhere.
-        let is_file = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_file());
-        if !named && !is_file {
+        // Opening a pipe waits for a writer. A link is followed: an origin of another file is refused.
+        if !named && !path.is_file() {
             return Ok(None);
         }
         let path = path.clone();

@@ -7,6 +7,7 @@
 //! whether its outputs really exist.
 
 use super::barrier::sync_folder;
+use super::claims::nth;
 use super::destination::folder_of;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -52,10 +53,21 @@ pub struct Entry {
     pub outcome: String,
     /// The exit code that the outcome requires.
     pub exit: u8,
+    /// Whether the run reported a warning or an error for the input.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub warned: bool,
     /// The files that were read, in their state before the run.
     pub files: Vec<State>,
     /// The files that were written, in their state after the run.
     pub outputs: Vec<State>,
+}
+
+impl Entry {
+    /// Returns an entry without files for this path.
+    pub fn of(path: Name) -> Self {
+        let (files, outputs, outcome) = (Vec::new(), Vec::new(), String::new());
+        Self { path, session: None, outcome, exit: 0, warned: false, files, outputs }
+    }
 }
 
 /// State of a file at one moment.
@@ -82,6 +94,16 @@ pub struct State {
     /// The path before the run, of a file that moved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved_from: Option<Name>,
+}
+
+impl State {
+    /// Whether both describe the same contents at the same path, made of a file that was at the same
+    /// path before.
+    pub fn is_alike(&self, other: &Self) -> bool {
+        let made = |state: &Self| (state.path.clone(), state.size, state.hash.clone());
+        let old = |state: &Self| (state.backup.clone(), state.moved_from.clone());
+        made(self) == made(other) && old(self) == old(other)
+    }
 }
 
 /// A path, stored as text, or as bytes if it is not valid UTF-8.
@@ -141,6 +163,13 @@ pub struct Read {
     end: u64,
 }
 
+impl Read {
+    /// Returns a journal of which only the header was written.
+    pub fn begun(header: Header) -> Self {
+        Self { header, entries: Vec::new(), unread: 0, torn: false, end: 0 }
+    }
+}
+
 /// Reads a journal. `None` for an empty file, or one whose first line was torn.
 pub fn read(file: &File) -> Result<Option<Read>> {
     let failed = |error| Error::io("cannot read", error);
@@ -187,6 +216,25 @@ fn no_journal() -> Error {
     Error::io("cannot go on", io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
+/// Creates an empty journal under the first of the numbered names that is free.
+pub fn free_journal(stem: &Path, ending: &str) -> Result<PathBuf> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut n = 1;
+    loop {
+        let mut name = nth(stem, n).into_os_string();
+        name.push(ending);
+        match options.write(true).create_new(true).open(&name) {
+            Ok(_) => return Ok(name.into()),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => n += 1,
+            Err(error) => {
+                return Err(Error::io(format!("cannot create {}", name.display()), error));
+            }
+        }
+    }
+}
+
 /// A journal that is open for writing. As long as it is open, no other run can write to it.
 #[derive(Debug)]
 pub struct Journal {
@@ -204,6 +252,8 @@ impl Journal {
     pub fn open(path: &Path) -> Result<(Self, Option<Read>)> {
         let failed = |error| Error::io("cannot open", error);
         let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.read(true).write(true).create(true).truncate(false).open(path);
         let file = file.map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {
@@ -291,6 +341,7 @@ mod tests {
             session: None,
             outcome: "migrated".to_owned(),
             exit: 0,
+            warned: false,
             files: Vec::new(),
             outputs: Vec::new(),
         }

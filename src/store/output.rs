@@ -20,15 +20,16 @@ use super::packed::{Closed, Packed, Packing, plain_name};
 use super::replacement::Backups;
 use super::sealed::{Meets, Sealed, Staged, create_folder, put};
 use super::shared::{Alone, Either, Live};
-use super::temporary::{Temporary, temporary};
+use super::temporary::{Temporary, named_temporary, temporary};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{BESIDE, Change, Out, no_room_for_parts};
 use crate::repair::QUARANTINE;
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 /// An output while it is written.
 pub struct Output {
@@ -53,6 +54,8 @@ pub struct Output {
     /// The places that outputs have in this run.
     claims: Arc<Claims>,
     owner: Owner,
+    /// The permissions of an output that has no input.
+    permissions: Option<Permissions>,
     /// The origin, until its place is known.
     origin: Option<Temporary>,
     /// The lengths of `staged`, `changes`, `created` and `packed` at the mark.
@@ -89,6 +92,7 @@ impl Output {
             packed: Vec::new(),
             owner: claims.owner(),
             claims,
+            permissions: None,
             origin: None,
             mark: None,
         };
@@ -113,6 +117,11 @@ impl Output {
     pub fn completing(self, changes: bool) -> Self {
         let in_place = matches!(self.destination, Destination::InPlace { .. });
         Self { completes: changes && !in_place && !self.policy.dry, ..self }
+    }
+
+    /// Sets the permissions of an output that has no input.
+    pub fn permitted(self, permissions: Option<Permissions>) -> Self {
+        Self { permissions, ..self }
     }
 
     /// Sets the place of the quarantine.
@@ -319,11 +328,15 @@ impl Output {
         // Without an input whose permissions are kept, the output gets those of any new file.
         let like = self.sources.first().map(|(_, meta)| meta);
         // Only for the first few outputs is the folder missing.
-        temporary(folder, like).or_else(|_| {
-            if create_folder(folder)? {
+        let new = || match &self.permissions {
+            Some(_) => named_temporary(folder, true).map(Temporary::Named),
+            None => temporary(folder, like),
+        };
+        new().or_else(|_| {
+            if create_folder(folder, self.policy.current)? {
                 self.claims.new_folder(folder);
             }
-            temporary(folder, like)
+            new()
         })
     }
 
@@ -416,7 +429,12 @@ impl Output {
         let file = file.as_file();
         if let Some((first, before)) = self.sources.first() {
             if !self.changes_inputs() {
-                return keep_attributes(before, file).map(Some);
+                let made = keep_attributes(before, file)?;
+                if !self.policy.current {
+                    return Ok(Some(made));
+                }
+                let now = file.set_modified(SystemTime::now()).and_then(|()| file.metadata());
+                return now.map(Some).map_err(|error| Error::io("cannot set the time", error));
             }
             // The permissions of the old file may have changed since it was read.
             let old = fs::metadata(if self.replaces(target) { target } else { first });
@@ -424,6 +442,10 @@ impl Output {
             let made = keep_attributes(&old, file)?;
             keep_owner(&old, file)?;
             return Ok(Some(made));
+        }
+        if let Some(permissions) = &self.permissions {
+            let set = file.set_permissions(permissions.clone());
+            set.map_err(|error| Error::io("cannot keep permissions", error))?;
         }
         Ok(file.metadata().ok())
     }

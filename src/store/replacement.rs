@@ -2,8 +2,8 @@
 
 use super::attributes::keep_attributes;
 use super::check::{exists, is_same_file};
-use super::claims::nth;
-use super::destination::{backup_of, folder_of};
+use super::claims::{nth, numbered};
+use super::destination::{BACKUP, backup_of, folder_of};
 use super::fingerprint::Fingerprint;
 use super::temporary::{Named, named_temporary, take_free};
 use crate::diagnostic::Code;
@@ -42,26 +42,17 @@ impl Backups {
     pub fn keep(&mut self, path: &Path, before: &Fingerprint, suffix: &str) -> Result<PathBuf> {
         let first = backup_of(path, suffix);
         let mut n = 1;
-        let backup = loop {
+        loop {
             let backup = nth(&first, n);
-            match fs::hard_link(path, &backup) {
-                Ok(()) => break backup,
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    // A run that was killed may have created this backup already.
-                    if is_same_file(path, &backup) || is_copy(path, &backup) {
-                        return Ok(backup);
-                    }
+            match keep_under(path, &backup)? {
+                Kept::New => {
+                    self.0.push((path.to_owned(), *before, backup.clone()));
+                    return Ok(backup);
                 }
-                // Some file systems have no hard links.
-                Err(_) => {
-                    copy_original(path, &backup)?;
-                    break backup;
-                }
+                Kept::Already => return Ok(backup),
+                Kept::Taken => n += 1,
             }
-            n += 1;
-        };
-        self.0.push((path.to_owned(), *before, backup.clone()));
-        Ok(backup)
+        }
     }
 
     /// Records that a new file has the place, so that the backup of the original stays.
@@ -81,6 +72,55 @@ impl Drop for Backups {
     }
 }
 
+/// Result of giving an original a second name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It has the name.
+    New,
+    /// It had the name already. A run that was killed may have given it.
+    Already,
+    /// Another file has the name.
+    Taken,
+}
+
+/// Gives an original this second name, if it is free.
+pub fn keep_under(path: &Path, backup: &Path) -> Result<Kept> {
+    match fs::hard_link(path, backup) {
+        Ok(()) => Ok(Kept::New),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let is_its = is_same_file(path, backup) || is_copy(path, backup);
+            Ok(if is_its { Kept::Already } else { Kept::Taken })
+        }
+        // Some file systems have no hard links.
+        Err(_) => copy_original(path, backup).map(|()| Kept::New),
+    }
+}
+
+/// Returns the name under which the original at `path` is kept beside `place`: the first that is
+/// free, or that the original has already.
+pub fn second_name(path: &Path, place: &Path) -> PathBuf {
+    numbered(&backup_of(place, BACKUP), |name| {
+        fs::symlink_metadata(name).is_err() || is_same_file(path, name)
+    })
+}
+
+/// Renames a file, if no file has the new name.
+pub fn rename_free(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {}
+            renamed => return Ok(renamed?),
+        }
+    }
+    // Some file systems cannot do both at once.
+    if fs::symlink_metadata(to).is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    fs::rename(from, to)
+}
+
 /// Whether a file is a copy of another one with the same time, so that it is as good a backup as a
 /// new one.
 fn is_copy(path: &Path, copy: &Path) -> bool {
@@ -97,14 +137,20 @@ fn is_copy(path: &Path, copy: &Path) -> bool {
 /// Puts a file in the place of the one that it was made from, unless that one has changed since
 /// `before`. Contents that another program writes there at the last moment are not lost.
 pub fn replace(file: Named, target: &Path, before: &Fingerprint) -> Result<()> {
-    before.holds(target)?;
+    replace_if(file, target, &|path| before.holds(path))
+}
+
+/// Puts a file in the place of the one that it was made from, as long as the old one `holds`, before
+/// and after it got another name.
+pub fn replace_if(file: Named, target: &Path, holds: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
+    holds(target)?;
     let new = Fingerprint::of_open(file.as_file())?;
     if swap(file.path(), target).is_err() {
         // Some file systems cannot swap names; there the check above must suffice.
         let put = file.persist(target).map(drop);
         return put.map_err(|error| rename_failed(target, error.error));
     }
-    if before.holds(file.path()).is_ok() {
+    if holds(file.path()).is_ok() {
         return Ok(());
     }
     // The other program may write again before its file is back in place.

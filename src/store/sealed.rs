@@ -148,7 +148,7 @@ impl Sealed {
         sources.iter().try_for_each(|(path, before)| before.holds(path))?;
         let (mut placed, mut backups) = (Vec::new(), std::mem::take(&mut self.backups));
         for staged in self.staged.iter().filter(|staged| staged.elsewhere) {
-            create_folder(folder_of(&staged.target))?;
+            create_folder(folder_of(&staged.target), false)?;
         }
         for staged in self.own() {
             let before = self.replaced(&staged.target);
@@ -283,13 +283,21 @@ pub fn hash(file: io::Result<File>) -> Result<String> {
     hashed.map_err(|error| Error::io("cannot read", error))
 }
 
-/// Creates a folder and the folders above it; false if the folder exists already.
-pub fn create_folder(folder: &Path) -> Result<bool> {
+/// Creates a folder and the folders above it; false if the folder exists already. If they are
+/// `private`, only their owner can access them.
+pub fn create_folder(folder: &Path, private: bool) -> Result<bool> {
     if folder.is_dir() {
         return Ok(false);
     }
-    let above = folder_of(folder);
-    let created = fs::create_dir_all(above).and_then(|()| fs::create_dir(folder));
+    let mut new = fs::DirBuilder::new();
+    #[cfg(unix)]
+    if private {
+        std::os::unix::fs::DirBuilderExt::mode(&mut new, 0o700);
+    }
+    #[cfg(not(unix))]
+    let _ = private;
+    new.recursive(true);
+    let created = new.create(folder_of(folder)).and_then(|()| new.recursive(false).create(folder));
     match created {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => Ok(false),
         created => {

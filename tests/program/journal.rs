@@ -594,7 +594,7 @@ fn clean_keeps_every_original_that_may_be_needed() {
     assert_eq!(dir.exit(&args).0, 1);
     let (code, said) = dir.exit(&["clean", "j"]);
     assert!(code == 1 && said.contains("1 removed, 1 kept"), "{said}");
-    assert!(said.contains("the run had findings for the file"), "{said}");
+    assert!(said.contains("reported a warning or an error for the file"), "{said}");
     assert_eq!(originals(&dir), ["in/a.jsonl.bak"]);
     // A run that writes elsewhere, or keeps nothing, has no originals.
     assert_eq!(dir.exit(&migrate("k", &["--out-dir", "out", "--on-error", "keep", "in"])).0, 1);

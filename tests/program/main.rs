@@ -25,6 +25,8 @@ mod mistakes;
 mod native;
 mod onward;
 mod onward_named;
+mod own_folder_races;
+mod own_folders;
 mod packed;
 mod pick;
 mod pipes;

@@ -201,7 +201,8 @@ fn moved_session_with_an_origin_still_comes_back() {
     // The copy of Codex has another identifier, so that it is not the session that is there.
     let done =
         out(home, &["continue", original.to_str().expect("UTF-8"), "--in", "codex", "--json"]);
-    let copy: Value = serde_json::from_str(&done).expect("JSON");
+    let done = done.lines().next().expect("a line");
+    let copy: Value = serde_json::from_str(done).expect("JSON");
     let copy = PathBuf::from(copy["path"].as_str().expect("a path"));
     project.rename();
     out(home, &["move", old, new]);
@@ -216,7 +217,8 @@ fn moved_session_with_an_origin_still_comes_back() {
     fs::write(&copy, text).expect("room");
     let done =
         out(home, &["continue", copy.to_str().expect("UTF-8"), "--in", "claude-code", "--json"]);
-    let back: Value = serde_json::from_str(&done).expect("JSON");
+    let done = done.lines().next().expect("a line");
+    let back: Value = serde_json::from_str(done).expect("JSON");
     assert_eq!((&back["way"], &back["project"]), (&json!("added"), &json!(new)), "{back}");
     assert!(back["path"].as_str().is_some_and(|path| path.contains(&slug(&project.new))), "{back}");
 }

@@ -21,6 +21,8 @@ pub struct Sides {
     pub others: u64,
     /// The session that goes on, as it was.
     pub before: Staged,
+    /// The other agent's session, as it was.
+    pub theirs: Staged,
     /// Size in bytes of the other agent's main file, as it was.
     pub known: u64,
 }
@@ -78,7 +80,7 @@ impl Sides {
         };
         let main = theirs.names().into_iter().find(|name| name.is_empty());
         let known = main.map_or(Ok(0), |main| theirs.size(&main))?;
-        Ok(Ok(Self { own, others, before, known }))
+        Ok(Ok(Self { own, others, before, theirs, known }))
     }
 }
 

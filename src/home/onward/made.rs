@@ -9,10 +9,9 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Map, Options, Parts};
 use crate::formats::Spec;
 use crate::home::survey::Listed;
-use crate::home::writes::{Write, Writes};
 use crate::ids;
 use crate::origin::{digest_of, pair};
-use crate::store::{is_origin, origin_of, put};
+use crate::store::{Edit, Fingerprint, Write, Writes, is_origin, origin_of, put};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,6 +27,15 @@ pub struct Made<'m> {
     pub recipient: &'m Recipient<'m>,
     /// Folder for temporary files.
     pub work: &'m Path,
+}
+
+/// State of the other agent's session to which the new messages are added.
+pub enum Base<'s> {
+    /// The present one.
+    Now(&'s mut Sides),
+    /// The one that was known, of which the present one is a continuation with some or all of the new
+    /// messages.
+    Before(&'s mut Sides),
 }
 
 impl Made<'_> {
@@ -62,19 +70,6 @@ impl Made<'_> {
         let Some(main) = main.cloned() else {
             return Err(Failed::Report(Box::new(report)));
         };
-        let place = |file: &Path| home.path.join(file.strip_prefix(&out).unwrap_or(file));
-        let taken = files.iter().any(|file| place(file).symlink_metadata().is_ok());
-        if !is_apart && taken && self.format == to.format {
-            let why = format!("it is there already, as {}", place(&main).display());
-            return Err(Error::request(Code::Exists, why).into());
-        }
-        if !is_apart && taken {
-            let why = format!(
-                "{} is there already and not a copy of this session, so this is a session of its own",
-                place(&main).display()
-            );
-            return self.fresh(session, Some(why));
-        }
         if is_apart || moved.is_some() {
             // No writer makes this file from the session alone.
             self.refresh(
@@ -83,10 +78,27 @@ impl Made<'_> {
                 (&named(&main), Some(self.recipient.to)),
             )?;
         }
-        let mut writes: Vec<_> =
-            files.iter().map(|file| Write::New { from: file.clone(), to: place(file) }).collect();
-        // An origin is never without its file.
-        writes.sort_by_key(|write| is_origin(write.to()));
+        let place = |file: &Path| home.path.join(file.strip_prefix(&out).unwrap_or(file));
+        // A run that was killed may have written some of the files.
+        let (there, missing): (Vec<_>, Vec<_>) =
+            files.iter().partition(|file| place(file).symlink_metadata().is_ok());
+        let is_same = there.iter().all(|file| is_same(file, &place(file)));
+        if !is_apart && self.format == to.format && (!is_same || missing.is_empty()) {
+            let why = format!("it is there already, as {}", place(&main).display());
+            return Err(Error::request(Code::Exists, why).into());
+        }
+        if !is_same {
+            let why = format!(
+                "{} is there already and not a copy of this session, so this is a session of its own",
+                place(&main).display()
+            );
+            return self.fresh(session, Some(why));
+        }
+        let mut missing = missing;
+        // A session without its origin would have no way back.
+        missing.sort_by_key(|file| !is_origin(file));
+        let new = |file: &PathBuf| self.new(file, place(file));
+        let writes = missing.into_iter().map(new).collect::<Result<_>>()?;
         let summary = summary_at(&main, self.recipient.to.format);
         Ok(Onward {
             way: Way::New,
@@ -100,23 +112,36 @@ impl Made<'_> {
         })
     }
 
-    /// Adds the new messages to the other agent's file. `Err` inside is the reason why that is not
-    /// possible.
+    /// Returns the write of a new file, which gets the permissions of the session.
+    fn new(&self, from: &Path, to: PathBuf) -> Result<Write> {
+        let none = || Error::request(Code::Io, "the session has no file");
+        let like = self.job.files().next().ok_or_else(none)?.to_path_buf();
+        Ok(Write::New { from: from.to_owned(), to, like })
+    }
+
+    /// Adds the new messages to the other agent's file, whose main file was `read` in this state.
+    /// `Err` inside is the reason why that is not possible.
     pub fn added(
         &self,
         session: &Listed,
         other: &Other,
-        sides: &mut Sides,
+        read: Fingerprint,
+        base: Base<'_>,
     ) -> std::result::Result<std::result::Result<Onward, String>, Failed> {
+        let (is_resumed, sides) = match base {
+            Base::Now(sides) => (false, sides),
+            Base::Before(sides) => (true, sides),
+        };
+        let origin_read = Fingerprint::of(&other.origin)?;
         let theirs = named(&other.main);
         let found = opened(&theirs)?.found;
         let to =
             Spec { format: found.format, version: found.format.version(found.sniffed.version) };
         let origin = match other.is_original {
             true => None,
-            false => Some(self.reverse_origin(&theirs, to, sides)?),
+            false => Some(self.reverse_origin(&theirs, to, sides, is_resumed)?),
         };
-        let out = self.work.join("out");
+        let out = self.work.join(if is_resumed { "resumed" } else { "out" });
         let name = Namer::default().name(self.job, Kind::Format(to.format));
         let done = self.convert(&name, to, OutputPlace::Folder(out.clone()), options(), origin);
         let report = match done {
@@ -128,7 +153,10 @@ impl Made<'_> {
             }
             Err(error) => return Err(error),
         };
-        let (mut writes, after) = match self.additions(&out, &out.join(&name.stem), other, sides)? {
+        let known = sides.known;
+        let known = (!is_resumed).then_some(known);
+        let own = out.join(&name.stem);
+        let (mut writes, after) = match self.additions(&out, &own, other, (read, known))? {
             Ok(additions) => additions,
             Err(why) => return Ok(Err(why)),
         };
@@ -136,7 +164,8 @@ impl Made<'_> {
         let (mine, then) = ((self.job, None), (&named(&after), Some(to)));
         let (source, target) = if other.is_original { (then, mine) } else { (mine, then) };
         self.refresh(&fresh, source, target)?;
-        writes.push(Write::Replace { from: fresh, to: other.origin.clone() });
+        let edit = Edit::once(fresh, origin_read);
+        writes.push(Write::Replace { edit, to: other.origin.clone() });
         let mut summary = summary_at(&after, other.format);
         summary.project = summary.project.or_else(|| session.summary.project.clone());
         Ok(Ok(Onward {
@@ -159,7 +188,7 @@ impl Made<'_> {
         out: &Path,
         own: &Path,
         other: &Other,
-        sides: &Sides,
+        (read, known): (Fingerprint, Option<u64>),
     ) -> Result<std::result::Result<(Vec<Write>, PathBuf), String>> {
         let their = stem(&other.main);
         let (mut writes, mut after) = (Vec::new(), None);
@@ -171,37 +200,26 @@ impl Made<'_> {
             };
             let to = PathBuf::from(format!("{}{rest}", their.display()));
             if !to.exists() {
-                writes.push(Write::New { from: file.clone(), to });
+                writes.push(self.new(file, to)?);
                 continue;
             }
-            let Some(skip) = Self::behind(file, &to, other, sides)? else {
+            let is_main = to == other.main;
+            let read = if is_main { read } else { Fingerprint::of(&to)? };
+            let known = known.filter(|known| is_main && *known > 0);
+            let Some(skip) = behind(file, &to, (read.size(), known))? else {
                 let why = "earlier messages were changed, so this is a session of its own";
                 return Ok(Err(why.to_owned()));
             };
             let grown = self.grown(file, skip, &to)?;
-            if to == other.main {
+            if is_main {
                 after = Some(grown);
             }
-            let size = to.metadata().map_or(0, |meta| meta.len());
             if file.metadata().map_or(0, |meta| meta.len()) > skip {
-                writes.push(Write::Grow { from: file.clone(), skip, to, size });
+                writes.push(Write::Grow { from: file.clone(), skip, to, read });
             }
         }
         let none = "the conversion gave no file, so this is a session of its own";
         Ok(after.map(|after| (writes, after)).ok_or_else(|| none.to_owned()))
-    }
-
-    /// Returns the position in `file` behind which its bytes are new for the file at `to`; `None` if
-    /// it does not begin with that file's bytes.
-    fn behind(file: &Path, to: &Path, other: &Other, sides: &Sides) -> Result<Option<u64>> {
-        let size = to.metadata().map_or(0, |meta| meta.len());
-        if begins_alike(file, to, size)? {
-            return Ok(Some(size));
-        }
-        // The agent may have added lines without messages since.
-        let known = sides.known;
-        let is_main = to == other.main && known > 0 && known <= size;
-        Ok((is_main && begins_alike(file, to, known)?).then_some(known))
     }
 
     /// Copies a file with what is added to it.
@@ -223,12 +241,20 @@ impl Made<'_> {
 
     /// Writes the origin by which the new messages of an original get to its copy: the copy as it is
     /// now, and the original as it was.
-    fn reverse_origin(&self, copy: &Job, to: Spec, sides: &mut Sides) -> Result<PathBuf> {
+    fn reverse_origin(
+        &self,
+        copy: &Job,
+        to: Spec,
+        sides: &mut Sides,
+        is_resumed: bool,
+    ) -> Result<PathBuf> {
         let path = self.work.join("reverse.origin");
         let own = opened(self.job)?.found;
         let own = Spec { format: own.format, version: own.format.version(own.sniffed.version) };
-        let mut input = opened(copy)?.input;
-        write_pair(&path, (to, &mut input), (own, &mut sides.before))?;
+        let Sides { before, theirs, .. } = sides;
+        let mut now = opened(copy)?.input;
+        let copy: &mut dyn Parts = if is_resumed { theirs } else { &mut now };
+        write_pair(&path, (to, copy), (own, before))?;
         Ok(path)
     }
 
@@ -295,6 +321,25 @@ fn new_id() -> String {
     let (a, b) = (random(), random());
     // Version 4 and its variant.
     ids::uuid(a & 0xffff_ffff_ffff_0fff | 0x4000, b & 0x0fff_ffff_ffff_ffff | 0xa << 60)
+}
+
+/// Returns the position in `file` behind which its bytes are new for the file at `to` of this size;
+/// `None` if it does not begin with that file's bytes. The agent may have added lines without
+/// messages behind the `known` ones.
+fn behind(file: &Path, to: &Path, (size, known): (u64, Option<u64>)) -> Result<Option<u64>> {
+    if begins_alike(file, to, size)? {
+        return Ok(Some(size));
+    }
+    match known.filter(|known| *known <= size) {
+        Some(known) if begins_alike(file, to, known)? => Ok(Some(known)),
+        _ => Ok(None),
+    }
+}
+
+/// Whether two files have the same contents.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let size = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
+    size(one) == size(other) && begins_alike(one, other, size(one)).unwrap_or(false)
 }
 
 /// Whether two files have the same first bytes.

@@ -14,16 +14,15 @@ mod size;
 use super::places::{SessionPlace, contains};
 use super::summary::{self, Summary};
 use super::survey::Listed;
-use super::writes::Writes;
 use crate::batch::{FileReport, Job, JobSource, Opened, ReadOptions};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts};
 use crate::formats::{self, Spec};
 use crate::record::Kind;
-use crate::store::origin_of;
+use crate::store::{Fingerprint, Writes, lock, origin_of};
 use compare::Sides;
-use made::Made;
+use made::{Base, Made};
 use other::Other;
 use serde::de::IgnoredAny;
 pub use size::{largest_of, tokens_of};
@@ -111,18 +110,23 @@ pub fn onward(session: &Listed, recipient: &Recipient<'_>) -> std::result::Resul
     let agent = format_of(&job)?;
     let made = Made { job: &job, format: agent, recipient, work: work.path() };
     let is_own = agent == recipient.to.format;
-    let other = match session.job.path() {
-        Some(path) if !is_own => other::find(path, agent, recipient),
-        _ => None,
-    };
+    let path = session.job.path().filter(|_| !is_own);
+    let others = path.map(|path| other::find(path, agent, recipient));
     let stays = is_own && contains(recipient.places, &session.path);
     let apart = "the agent keeps the session in its own folder, so this is a session of its own";
-    let mut onward = match other {
-        None => made.fresh(session, stays.then(|| apart.to_owned()))?,
-        Some(other) => match with(other, session, &made)? {
-            Ok(onward) => onward,
-            Err(note) => made.fresh(session, Some(note))?,
-        },
+    let (mut found, mut note) = (None, stays.then(|| apart.to_owned()));
+    for other in others.into_iter().flatten() {
+        match with(other, session, &made)? {
+            Ok(onward) => {
+                found = Some(onward);
+                break;
+            }
+            Err(why) => note = note.or(Some(why)),
+        }
+    }
+    let mut onward = match found {
+        Some(onward) => onward,
+        None => made.fresh(session, note)?,
     };
     if is_torn {
         let torn = "the last line is not complete, and is left out";
@@ -140,6 +144,9 @@ fn with(
     session: &Listed,
     made: &Made<'_>,
 ) -> std::result::Result<std::result::Result<Onward, String>, Failed> {
+    // No other run may be between the growth of the file and its new origin.
+    let lock = lock(&other.main)?;
+    let read = Fingerprint::of(&other.main)?;
     let mut sides = match Sides::of(&other, made.job, made.format)? {
         Ok(sides) => sides,
         Err(why) => return Ok(Err(why)),
@@ -156,11 +163,20 @@ fn with(
             writes: Writes::default(),
         }));
     }
-    if sides.others > 0 {
-        let why = "both agents went on since, so this is a session of its own".to_owned();
-        return Ok(Err(why));
+    let mut added = Err("both agents went on since, so this is a session of its own".to_owned());
+    if sides.others > 0 || complete(&other.main)?.is_some() {
+        // A run may have been killed after it had added messages, or some of them.
+        if let Ok(resumed) = made.added(session, &other, read, Base::Before(&mut sides))? {
+            added = Ok(resumed);
+        }
     }
-    made.added(session, &other, &mut sides)
+    if added.is_err() && sides.others == 0 {
+        added = made.added(session, &other, read, Base::Now(&mut sides))?;
+    }
+    Ok(added.map(|mut onward| {
+        onward.writes.hold(lock);
+        onward
+    }))
 }
 
 /// Returns a copy of a session without its last line, if that is not complete, because its agent is

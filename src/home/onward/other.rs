@@ -21,9 +21,11 @@ pub struct Other {
     pub is_original: bool,
 }
 
-/// Finds the file of the other agent, if it has one of the session in this file.
-pub fn find(path: &Path, format: &'static Format, recipient: &Recipient<'_>) -> Option<Other> {
-    original(path, format, recipient).or_else(|| copy(path, format, recipient))
+/// Finds the files of the other agent with the session in this file: the original, then copies, the
+/// newest first.
+pub fn find(path: &Path, format: &'static Format, recipient: &Recipient<'_>) -> Vec<Other> {
+    let original = original(path, format, recipient);
+    original.into_iter().chain(copies(path, format, recipient)).collect()
 }
 
 /// Finds the file from which this one was made.
@@ -43,9 +45,9 @@ fn original(path: &Path, format: &'static Format, recipient: &Recipient<'_>) -> 
     Some(Other { main, format: recipient.to.format, origin, is_original: true })
 }
 
-/// Finds the file that was made from this one; the newest, if there are several.
-fn copy(path: &Path, format: &'static Format, recipient: &Recipient<'_>) -> Option<Other> {
-    let name = plain_of(path)?;
+/// Finds the files that were made from this one, the newest first.
+fn copies(path: &Path, format: &'static Format, recipient: &Recipient<'_>) -> Vec<Other> {
+    let Some(name) = plain_of(path) else { return Vec::new() };
     let is_its = |header: &Header| {
         is_of(&header.source, format)
             && is_of(&header.target, recipient.to.format)
@@ -58,8 +60,11 @@ fn copy(path: &Path, format: &'static Format, recipient: &Recipient<'_>) -> Opti
         let time = main.metadata().ok()?.modified().ok();
         (origin_of(&main) == origin).then_some((time, main, origin))
     });
-    let (_, main, origin) = made.max()?;
-    Some(Other { main, format: recipient.to.format, origin, is_original: false })
+    let mut made: Vec<_> = made.collect();
+    made.sort_by(|a, b| b.cmp(a));
+    let format = recipient.to.format;
+    let other = |(_, main, origin)| Other { main, format, origin, is_original: false };
+    made.into_iter().map(other).collect()
 }
 
 /// Returns the header of an origin.

@@ -54,6 +54,7 @@ pub fn moves(
             if let Some(clash) = clash {
                 let why = format!("{} is there already", clash.display());
                 all.push((main.clone(), Err(why)));
+                taken.extend(own);
                 continue;
             }
             for file in own {
@@ -78,7 +79,7 @@ pub fn moves(
 }
 
 /// Whether a file belongs to the session in this main file.
-fn is_of(file: &Path, main: &Path) -> bool {
+pub fn is_of(file: &Path, main: &Path) -> bool {
     let stem = main.with_extension("");
     file == main || file.starts_with(&stem) || (is_origin(file) && file.with_extension("") == main)
 }

@@ -9,14 +9,13 @@ mod origins;
 mod text;
 
 use super::places::SessionPlace;
-use super::writes::{Write, Writes};
 use crate::error::{Error, Result};
 use crate::format::{Format, Map};
-use crate::store::{Packing, is_origin, origin_of};
+use crate::store::{Edit, Held, Packing, Redo, Write, Writes, is_origin, origin_of};
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write as _};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 use text::Paths;
@@ -28,6 +27,8 @@ pub struct Relocation {
     pub rows: Vec<Row>,
     /// Files with the old path that stay as they are, each with the reason.
     pub unchanged: Vec<(PathBuf, String)>,
+    /// Whether sessions are among them.
+    pub leaves_sessions: bool,
     /// The files that are to be written.
     pub writes: Writes,
 }
@@ -55,11 +56,14 @@ pub fn relocation(places: &[SessionPlace], old: &str, new: &str) -> Result<Reloc
         found.sessions(place, format)?;
         found.lists(place, format)?;
     }
+    found.leave_held();
     found.origins()?;
-    let Found { moves, edits, unchanged, .. } = found;
+    let Found { moves, mut edits, mut unchanged, others, .. } = found;
+    let leaves_sessions = !unchanged.is_empty();
+    unchanged.extend(others);
     let mut rows = BTreeMap::new();
-    for (path, edit) in &edits {
-        let (agent, paths) = (edit.agent, edit.paths);
+    for (path, edited) in &edits {
+        let (agent, paths) = (edited.agent, edited.paths);
         rows.insert(path.clone(), Row { agent, path: path.clone(), to: None, paths });
     }
     for (path, (agent, to)) in &moves {
@@ -67,21 +71,21 @@ pub fn relocation(places: &[SessionPlace], old: &str, new: &str) -> Result<Reloc
         rows.entry(path.clone()).or_insert(row).to = Some(to.clone());
     }
     let write = |row: &Row| {
-        let from = edits.get(&row.path).map(|edit| edit.contents.clone());
-        match (&row.to, from) {
-            (Some(to), from) => Write::Move { old: row.path.clone(), from, to: to.clone() },
-            (None, from) => Write::Replace { from: from.unwrap_or_default(), to: row.path.clone() },
+        let edit = edits.remove(&row.path).map(|edited| edited.edit);
+        match (&row.to, edit) {
+            (Some(to), edit) => Some(Write::Move { old: row.path.clone(), edit, to: to.clone() }),
+            (None, edit) => Some(Write::Replace { edit: edit?, to: row.path.clone() }),
         }
     };
-    let mut writes = Writes::of(rows.values().map(write).collect());
+    let mut writes = Writes::of(rows.values().filter_map(write).collect());
     writes.keep(work);
-    Ok(Relocation { rows: rows.into_values().collect(), unchanged, writes })
+    Ok(Relocation { rows: rows.into_values().collect(), unchanged, leaves_sessions, writes })
 }
 
 /// New contents of a file.
-struct Edit {
+struct Edited {
     agent: &'static str,
-    contents: PathBuf,
+    edit: Edit,
     paths: u64,
 }
 
@@ -91,10 +95,13 @@ struct Found<'f> {
     /// A piece of the old path that every spelling of the path contains.
     word: Vec<u8>,
     work: &'f TempDir,
-    edits: BTreeMap<PathBuf, Edit>,
+    edits: BTreeMap<PathBuf, Edited>,
     moves: BTreeMap<PathBuf, (&'static str, PathBuf)>,
     origins: BTreeSet<(PathBuf, &'static str)>,
+    /// Sessions that stay, each with the reason.
     unchanged: Vec<(PathBuf, String)>,
+    /// Other files that stay, each with the reason.
+    others: Vec<(PathBuf, String)>,
 }
 
 impl<'f> Found<'f> {
@@ -107,19 +114,29 @@ impl<'f> Found<'f> {
             moves: BTreeMap::new(),
             origins: BTreeSet::new(),
             unchanged: Vec::new(),
+            others: Vec::new(),
         }
     }
 
     /// Looks at all files of an agent's folder.
     fn sessions(&mut self, place: &SessionPlace, format: &'static Format) -> Result<()> {
         let files = files(&place.path);
+        self.links(&place.path);
+        let mut staying = Vec::new();
         for (from, to) in folders::moves(place, format, self.maps, &files) {
             match to {
                 Ok(to) => drop(self.moves.insert(from, (format.name, to))),
-                Err(why) => self.unchanged.push((from, why)),
+                Err(why) => {
+                    staying.push(from.clone());
+                    self.unchanged.push((from, why));
+                }
             }
         }
         for path in files {
+            // What stays is found again by the next run.
+            if staying.iter().any(|main| folders::is_of(&path, main)) {
+                continue;
+            }
             if is_origin(&path) {
                 self.origins.insert((path, format.name));
                 continue;
@@ -127,12 +144,8 @@ impl<'f> Found<'f> {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let is_text = name.ends_with(".jsonl") || name.ends_with(".json");
             if is_text {
-                self.edit(
-                    &path,
-                    format.name,
-                    &Paths::of(format, self.maps),
-                    name.ends_with(".json"),
-                )?;
+                let redo = redo(Paths::of(format, self.maps), name.ends_with(".json"));
+                self.edit(&path, format.name, &redo)?;
             } else if (Packing::of_file(&path).is_some() || is_database(&name))
                 && self.mentions(&path)
             {
@@ -141,6 +154,22 @@ impl<'f> Found<'f> {
             }
         }
         Ok(())
+    }
+
+    /// Names the links that lead to files with the old path: the files may belong to another folder,
+    /// too.
+    fn links(&mut self, folder: &Path) {
+        let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(|e| e.ok());
+        let links = entries.filter(|entry| entry.path_is_symlink() && entry.path() != folder);
+        for link in links.map(walkdir::DirEntry::into_path) {
+            let behind = WalkDir::new(&link).follow_links(true).into_iter().filter_map(|e| e.ok());
+            let mut behind = behind.filter(|entry| entry.file_type().is_file());
+            if behind.any(|entry| !is_kept(entry.path()) && self.mentions(entry.path())) {
+                let real = link.canonicalize().unwrap_or_else(|_| link.clone());
+                let why = format!("it is a link to {}, where nothing is changed", real.display());
+                self.unchanged.push((link, why));
+            }
+        }
     }
 
     /// Looks at the agent's lists of projects, and at other files beside its sessions.
@@ -153,7 +182,7 @@ impl<'f> Found<'f> {
             };
             if known.insert(path.clone()) {
                 let whole = !path.to_string_lossy().ends_with(".jsonl");
-                self.edit(&path, format.name, &Paths::of_list(list, self.maps), whole)?;
+                self.edit(&path, format.name, &redo(Paths::of_list(list, self.maps), whole))?;
             }
         }
         if format.files.home.is_none() || place.project.is_some() {
@@ -164,7 +193,7 @@ impl<'f> Found<'f> {
         for other in others.map(|entry| entry.path()).filter(|path| path.is_file()) {
             let real = other.canonicalize().unwrap_or_else(|_| other.clone());
             let is_known =
-                known.contains(&real) || self.unchanged.iter().any(|(path, _)| *path == other);
+                known.contains(&real) || self.others.iter().any(|(path, _)| *path == other);
             if !is_known && !is_kept(&other) && self.mentions(&other) {
                 let name = other.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let why = match is_database(&name) {
@@ -173,30 +202,38 @@ impl<'f> Found<'f> {
                     }
                     false => "the user's own settings",
                 };
-                self.unchanged.push((other, why.to_owned()));
+                self.others.push((other, why.to_owned()));
             }
         }
         Ok(())
     }
 
     /// Changes the paths in a file.
-    fn edit(
-        &mut self,
-        path: &Path,
-        agent: &'static str,
-        paths: &Paths<'_>,
-        is_whole: bool,
-    ) -> Result<()> {
+    fn edit(&mut self, path: &Path, agent: &'static str, redo: &Redo) -> Result<()> {
         if !self.mentions(path) {
             return Ok(());
         }
-        let contents = self.fresh("edit");
-        let changed = changed(path, &contents, paths, is_whole)?;
-        if changed > 0 {
-            let edit = Edit { agent, contents, paths: changed };
-            self.edits.insert(path.to_owned(), edit);
+        let (edit, paths) = redo.edit(path, self.fresh("edit"))?;
+        if paths > 0 {
+            self.edits.insert(path.to_owned(), Edited { agent, edit, paths });
         }
         Ok(())
+    }
+
+    /// Leaves the sessions and lists alone that other programs have open: such a program would go on
+    /// in the old file.
+    fn leave_held(&mut self) {
+        let all: BTreeSet<_> = self.edits.keys().chain(self.moves.keys()).cloned().collect();
+        let held = Held::among(all.iter().map(PathBuf::as_path));
+        for path in &all {
+            let Some(why) = held.why(path) else { continue };
+            let main = all.iter().find(|main| *main != path && folders::is_of(path, main));
+            let main = main.unwrap_or(path);
+            self.edits.retain(|file, _| !folders::is_of(file, main));
+            self.moves.retain(|file, _| !folders::is_of(file, main));
+            self.origins.retain(|(file, _)| !folders::is_of(file, main));
+            self.unchanged.push((main.clone(), why));
+        }
     }
 
     /// Returns the path of a new temporary file.
@@ -211,19 +248,17 @@ impl<'f> Found<'f> {
     }
 }
 
-/// Writes a file with its paths changed; returns their number.
-fn changed(path: &Path, to: &Path, paths: &Paths<'_>, is_whole: bool) -> Result<u64> {
-    let failed = |error| Error::io(format!("cannot read {}", path.display()), error);
-    let mut from = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
-    let mut to = BufWriter::with_capacity(1 << 20, File::create(to).map_err(failed)?);
-    let count = if is_whole {
+/// Returns the work that changes the paths in a file: in a `whole` text, or in each line.
+fn redo(paths: Paths, whole: bool) -> Redo {
+    let work = move |from: &mut dyn BufRead, to: &mut dyn io::Write| {
+        if !whole {
+            return paths.copy_lines(from, to);
+        }
         let mut text = Vec::new();
-        from.read_to_end(&mut text).map_err(failed)?;
-        paths.copy(&Bytes::from(text), &mut to)
-    } else {
-        paths.copy_lines(&mut from, &mut to)
+        from.read_to_end(&mut text)?;
+        paths.copy(&Bytes::from(text), to)
     };
-    count.and_then(|count| to.flush().map(|()| count)).map_err(failed)
+    Redo::new(work, !whole)
 }
 
 /// Whether a file contains some bytes.

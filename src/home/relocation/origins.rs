@@ -2,14 +2,14 @@
 //! as they are then.
 
 use super::text::Paths;
-use super::{Edit, Found, changed, main_of};
+use super::{Edited, Found, main_of, redo};
 use crate::batch::{Job, JobSource, Opened, ReadOptions};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Options, Parts};
 use crate::formats::Spec;
 use crate::origin::{Origin, pair};
-use crate::store::{Destination, Output, Policy};
+use crate::store::{Destination, Edit, Fingerprint, Output, Policy};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,9 +21,11 @@ impl Found<'_> {
     pub(super) fn origins(&mut self) -> Result<()> {
         for (origin, agent) in std::mem::take(&mut self.origins) {
             let Some(main) = main_of(&origin) else { continue };
+            let read = Fingerprint::of(&origin)?;
             match self.origin(&origin, &main) {
                 Ok(Some((contents, paths))) => {
-                    self.edits.insert(origin, Edit { agent, contents, paths });
+                    let edit = Edit::once(contents, read);
+                    self.edits.insert(origin, Edited { agent, edit, paths });
                 }
                 Ok(None) => {}
                 Err(error) => self.unchanged.push((origin, error.message().to_owned())),
@@ -64,7 +66,8 @@ impl Found<'_> {
             let mut to = File::create(&before).map_err(failed)?;
             io::copy(&mut source.parts.open(&part)?, &mut to).map_err(failed)?;
             let is_whole = file.extension().is_some_and(|ending| ending == "json");
-            paths += changed(&before, &file, &Paths::of(source.format, self.maps), is_whole)?;
+            let redo = redo(Paths::of(source.format, self.maps), is_whole);
+            paths += redo.edit(&before, file)?.1;
         }
         if paths == 0 && !self.edits.contains_key(main) {
             return Ok(None);
@@ -97,7 +100,7 @@ impl Found<'_> {
         for file in files {
             let to = folder.join(file.strip_prefix(above).unwrap_or(&file));
             std::fs::create_dir_all(to.parent().unwrap_or(&folder)).map_err(failed)?;
-            let from = self.edits.get(&file).map_or(&file, |edit| &edit.contents);
+            let from = self.edits.get(&file).map_or(&*file, |edited| edited.edit.contents());
             std::fs::copy(from, &to).map_err(failed)?;
         }
         Ok(folder.join(main.file_name().unwrap_or_default()))

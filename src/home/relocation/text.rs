@@ -10,21 +10,23 @@ use std::io::{self, BufRead, Write};
 const DEEPEST: usize = 32;
 
 /// Places of paths in a file, and how the paths move.
-pub struct Paths<'p> {
-    maps: &'p [Map],
-    members: &'p [&'static str],
-    messages: &'p [&'static str],
-    keyed: &'p [&'static str],
+pub struct Paths {
+    maps: Vec<Map>,
+    members: &'static [&'static str],
+    messages: &'static [&'static str],
+    keyed: &'static [&'static str],
 }
 
-impl<'p> Paths<'p> {
+impl Paths {
     /// Returns the places in the sessions of a format.
-    pub fn of(format: &'p Format, maps: &'p [Map]) -> Self {
+    pub fn of(format: &'static Format, maps: &[Map]) -> Self {
+        let maps = maps.to_vec();
         Self { maps, members: format.files.folders, messages: format.files.messages, keyed: &[] }
     }
 
     /// Returns the places in a list of projects.
-    pub fn of_list(list: &'p List, maps: &'p [Map]) -> Self {
+    pub fn of_list(list: &'static List, maps: &[Map]) -> Self {
+        let maps = maps.to_vec();
         Self { maps, members: list.members, messages: &[], keyed: list.keyed }
     }
 
@@ -69,7 +71,7 @@ impl<'p> Paths<'p> {
         edits: &mut Vec<(Span, Json)>,
     ) {
         let mut path = |spelled: &Json| {
-            let new = spelled.text().and_then(|old| moved_path(&old, self.maps));
+            let new = spelled.text().and_then(|old| moved_path(&old, &self.maps));
             edits.extend(new.map(|new| (whole.place_of(spelled), Json::string(&new))));
         };
         match value.as_bytes().first() {
@@ -77,7 +79,7 @@ impl<'p> Paths<'p> {
             Some(b'{') if depth < DEEPEST => {
                 for (key, member) in value.pairs() {
                     if meaning == Meaning::Keyed {
-                        let new = key.text().and_then(|old| moved_path(&old, self.maps));
+                        let new = key.text().and_then(|old| moved_path(&old, &self.maps));
                         edits.extend(new.map(|new| (whole.place_of(&key), Json::string(&new))));
                     }
                     let is =
@@ -119,8 +121,8 @@ mod tests {
         keyed: &'static [&'static str],
         text: &str,
     ) -> String {
-        let maps = [Map::new("/w/foo", "/w/bar")];
-        let paths = Paths { maps: &maps, members, messages: &["message"], keyed };
+        let maps = vec![Map::new("/w/foo", "/w/bar")];
+        let paths = Paths { maps, members, messages: &["message"], keyed };
         let mut out = Vec::new();
         let count = if keyed.is_empty() {
             paths.copy_lines(&mut text.as_bytes(), &mut out)
