@@ -78,7 +78,8 @@ struct Pairs {
     open: HashMap<u64, usize>,
     /// Whether a result was left out since the last message that was sent.
     omitted: bool,
-    /// Whether the last message that was sent is an answer.
+    /// Whether a message was sent, and whether the last one is an answer.
+    begun: bool,
     after_answer: bool,
 }
 
@@ -117,8 +118,11 @@ impl Pairs {
         if !same || !self.behind.is_empty() {
             self.settle(false, out);
         }
-        if self.answer.is_empty() && std::mem::take(&mut self.omitted) && self.after_answer {
-            out.push(message("user", vec![block::text(Json::constant("\"(no content)\""))]));
+        if self.answer.is_empty() && std::mem::take(&mut self.omitted) {
+            let words = if self.begun { NO_CONTENT } else { ORPHANED };
+            if self.after_answer || !self.begun {
+                out.push(message("user", vec![block::text(Json::string(words))]));
+            }
         }
         self.forget_used(&mut node);
         self.answer.push(node);
@@ -177,6 +181,7 @@ impl Pairs {
         }
         self.open.clear();
         for list in [&mut self.answer, &mut self.results, &mut self.behind] {
+            self.begun |= !list.is_empty();
             self.after_answer = list.last().map_or(self.after_answer, is_answer);
             self.omitted &= list.is_empty();
             out.append(list);
@@ -214,6 +219,10 @@ fn no_result(call: &Json, words: &str) -> Node {
 
 /// Result of a call that was running when the session ended.
 const INTERRUPTED: &str = "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. Check whether it took effect before relying on it or running it again.]";
+
+/// Text in the place of a result without a call, between answers and before the first one.
+const NO_CONTENT: &str = "(no content)";
+const ORPHANED: &str = "[Orphaned tool result removed due to conversation resume]";
 
 /// Result of a call whose result is in another place.
 const MISSING: &str = "[Tool result missing due to internal error]";

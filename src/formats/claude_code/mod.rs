@@ -34,6 +34,7 @@ mod chain;
 mod context;
 mod files;
 mod foreign;
+mod gaps;
 mod line;
 mod lineage;
 mod links;
