@@ -4,6 +4,8 @@
 //! out of order.
 
 use super::additions::NO_RESPONSE;
+use super::line::is_set;
+use super::wire;
 use crate::dialect::anthropic::context;
 use crate::error::Result;
 use crate::format::{Context, Corrections};
@@ -24,6 +26,8 @@ pub fn open(_session: &Record) -> Box<dyn Context> {
 struct Messages {
     /// Calls with a result on the path.
     answered: HashSet<u64>,
+    /// Whether the messages are those of a sub-agent, at which no session continues.
+    agent: bool,
 }
 
 /// Returns the keys of the calls that the results in a message answer.
@@ -40,6 +44,7 @@ fn counts(record: &Record) -> bool {
 impl Context for Messages {
     fn look(&mut self, _position: u32, record: &Located<Record>) -> Result<()> {
         if counts(&record.value) {
+            self.agent |= is_set(&record.value.node, wire::SIDE);
             self.answered.extend(answers(&record.value.node));
         }
         Ok(())
@@ -55,6 +60,10 @@ impl Context for Messages {
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {
         context::own(message, out);
+    }
+
+    fn begins_with_question(&self) -> bool {
+        !self.agent
     }
 
     fn corrections(&self) -> Option<Box<dyn Corrections>> {
@@ -98,6 +107,9 @@ impl Corrections for Pairs {
     }
 
     fn finish(&mut self, out: &mut Vec<Node>) {
+        if self.omitted && !self.begun && self.answer.is_empty() && self.behind.is_empty() {
+            self.behind.push(message("user", vec![block::text(Json::constant(ORPHANED))]));
+        }
         let unanswered = !self.results.is_empty() || !self.open.is_empty();
         let answered = unanswered && self.behind.is_empty();
         self.settle(true, out);
@@ -121,7 +133,7 @@ impl Pairs {
         if self.answer.is_empty() && std::mem::take(&mut self.omitted) {
             let words = if self.begun { NO_CONTENT } else { ORPHANED };
             if self.after_answer || !self.begun {
-                out.push(message("user", vec![block::text(Json::string(words))]));
+                out.push(message("user", vec![block::text(Json::constant(words))]));
             }
         }
         self.forget_used(&mut node);
@@ -221,8 +233,8 @@ fn no_result(call: &Json, words: &str) -> Node {
 const INTERRUPTED: &str = "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. Check whether it took effect before relying on it or running it again.]";
 
 /// Text in the place of a result without a call, between answers and before the first one.
-const NO_CONTENT: &str = "(no content)";
-const ORPHANED: &str = "[Orphaned tool result removed due to conversation resume]";
+const NO_CONTENT: &str = "\"(no content)\"";
+const ORPHANED: &str = "\"[Orphaned tool result removed due to conversation resume]\"";
 
 /// Result of a call whose result is in another place.
 const MISSING: &str = "[Tool result missing due to internal error]";
