@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn keep() -> Options {
+/// Options that keep what is damaged.
+pub fn keep() -> Options {
     options(OnError::Keep, Choice::Derived)
 }
 

@@ -259,7 +259,8 @@ impl<'l> Deciding<'l> {
         }
         let behind = |at: &u32| !self.link(*at).is_message && !above_messages.contains(*at);
         for at in lost.iter().copied().filter(behind).collect::<Vec<_>>() {
-            let counts = |at: &u32| self.link(*at).sort != Sort::Aside && !self.copies.contains(*at);
+            let counts =
+                |at: &u32| self.link(*at).sort != Sort::Aside && !self.copies.contains(*at);
             let before = (0..at).rev().find(counts);
             before.map(|before| self.link_unless_cycle(at, before));
         }

@@ -2,6 +2,7 @@
 
 use super::members::{Members, NONE, key};
 use super::preserved::Segments;
+use super::queued::{ATTACHMENT, is_queued};
 use super::wire;
 use crate::ids::{fingerprint, hash};
 use crate::json::{Cursor, Json};
@@ -56,6 +57,8 @@ pub struct Link {
     pub sort: Sort,
     /// Whether the line is a message of the user or the model, also one that is not sent.
     pub is_message: bool,
+    /// Whether the line contains what the user wrote while the program worked.
+    pub is_queued: bool,
     /// Whether the line has more than one block, as no line of an answer in several lines has.
     pub is_whole: bool,
 }
@@ -223,6 +226,7 @@ impl Lines {
             content: content as u32,
             sort,
             is_message: ["user", "assistant"].contains(&&*kind),
+            is_queued: kind == ATTACHMENT && is_queued(line),
             is_whole: facts.blocks > 1,
         });
     }

@@ -42,6 +42,7 @@ mod members;
 mod older;
 mod opening;
 mod preserved;
+mod queued;
 mod read;
 mod repair;
 mod runs;

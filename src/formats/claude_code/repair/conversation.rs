@@ -87,7 +87,7 @@ impl Conversation {
         let is_message = |at: &u32| {
             let link = self.lines.links().get(*at as usize);
             link.is_some_and(|link| {
-                [Sort::Answer, Sort::Result, Sort::Text, Sort::Prompt].contains(&link.sort)
+                link.is_queued || ![Sort::Aside, Sort::Other, Sort::Progress].contains(&link.sort)
             })
         };
         let is_new = |at: u32| whole.contains(at) && !sent.contains(at);
