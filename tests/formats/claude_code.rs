@@ -162,6 +162,10 @@ pub fn context_of(text: &[u8]) -> Option<Value> {
 const OTHERWISE: &[(&str, &str)] = &[
     ("killed_in_tool", "calls that a kill left open are answered by the program when it resumes"),
     ("killed_and_resumed", "the same"),
+    (
+        "many_prompts",
+        "words of the user that waited are in a reminder, which the corpus leaves out",
+    ),
 ];
 
 #[test]

@@ -10,7 +10,7 @@ use crate::common::{Dir, read, returned};
 const PAUSE: &str = "90:0 x; 91:0 x; 92:0 x; 93:0 x; 94:0 x; 95:0 x; 96:0 x";
 
 #[test]
-fn a_line_whose_parent_is_lost_follows_the_newest_of_five_seconds() {
+fn lost_lines_count_as_the_program_counts_them() {
     let begin = "1:0 u q1; 2:1 a A a1";
     for (case, lines, sent, repaired) in [
         ("near", format!("{begin}; 3:99 u q2; 4:3 a B a2"), "u[q1] a[a1] u[q2] a[a2]", None),
@@ -31,6 +31,12 @@ fn a_line_whose_parent_is_lost_follows_the_newest_of_five_seconds() {
             format!("{begin}; {PAUSE}; 3:99 r z gone; 4:3 a B a2"),
             "u[[Orphaned tool result removed due to conversation resume]] a[a2]",
             Some("u[q1] a[a1] u[(no content)] a[a2]"),
+        ),
+        (
+            "a message on two lines",
+            "1:0 u q1; 2:1 a A one; 2:1 a A two; 3:2 u q2; 4:3 a B a2".to_owned(),
+            "u[q1] a[two] u[q2] a[a2]",
+            Some("u[q1] a[one two] u[q2] a[a2]"),
         ),
         ("a system line at the end", format!("{begin}; {PAUSE}; 3:99 s"), "u[q1] a[a1]", None),
         (

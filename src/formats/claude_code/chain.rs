@@ -3,7 +3,7 @@
 //! Source: what release 2.1.332 sends of transcripts with one thing after the other changed.
 //!
 //! * Lines with one identifier and the same message are one: the first one's place, the last one's
-//!   parent.
+//!   parent. Of lines with one identifier and different messages, the last one counts.
 //! * A line whose parent is not in the chain follows the line with the newest time up to its own,
 //!   if that is at most five seconds older (`gaps`); otherwise the conversation begins at it. Of
 //!   lines with one time, it follows the first. Behind the last message, times do not count.
@@ -191,7 +191,10 @@ impl<'l> Deciding<'l> {
                     self.copies.insert(at);
                     named.push((own, link.parent));
                 }
-                Some(_) => {}
+                Some(own) => {
+                    self.copies.insert(own);
+                    first.insert(link.id, at);
+                }
             }
         }
         let preserved = self.lines.segments().kept(&|id| first.contains_key(id));

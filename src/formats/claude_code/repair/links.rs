@@ -322,8 +322,9 @@ impl Plan {
                 }
                 continue;
             }
-            match self.find(link.parent, at) {
-                Some(found) if self.is_renamed(found) => {
+            let before = self.first_part(at, link);
+            match before.or_else(|| self.find(link.parent, at)) {
+                Some(found) if before.is_some() || self.is_renamed(found) => {
                     self.parents.insert(at, (Some(found), Code::IdChanged));
                 }
                 Some(_) => {}
@@ -337,6 +338,13 @@ impl Plan {
                 }
             }
         }
+    }
+
+    /// Returns the last line before with the same identifier and parent, which has another part of
+    /// the message.
+    fn first_part(&self, at: u32, link: Link) -> Option<u32> {
+        let before = self.find(link.id, at).filter(|before| self.is_renamed(at) && *before < at)?;
+        self.get(before).filter(|first| first.parent == link.parent).map(|_| before)
     }
 
     /// Returns the nearest line before this one above a torn line.
