@@ -1,4 +1,4 @@
-//! What the user wrote while the program worked: a line of the type `attachment`, whose prompt the
+//! Words that the user wrote while the program worked: a line of the type `attachment`, whose prompt the
 //! program sends to the model as words of the user.
 //!
 //! Source: what releases 2.1.251 to 2.1.332 write, and what 2.1.332 sends of it.
