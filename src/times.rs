@@ -20,6 +20,13 @@ pub fn read(time: &Json) -> Option<Timestamp> {
     text.parse().ok().or_else(|| plain().map(|plain| plain.timestamp()))
 }
 
+/// Returns the milliseconds since 1970 of a time in its JSON spelling.
+pub fn millis(spelling: &[u8]) -> Option<i64> {
+    let text = spelling.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    let time: Timestamp = std::str::from_utf8(text).ok()?.parse().ok()?;
+    Some(time.as_millisecond())
+}
+
 /// Returns the time that a number names, in milliseconds or in seconds since 1970. Seconds have
 /// fewer than twelve digits until the year 5138.
 ///

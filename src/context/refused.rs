@@ -35,6 +35,7 @@ pub fn check(opened: Opened<'_>, cx: &Cx<'_>) -> Result<Option<u64>> {
     let mut sending = Sending::new(Some(api), messages.context.as_ref(), format);
     let mut checking = Checking::new(cx, format.agent.mends, interface);
     let omits = messages.context.corrections().is_some();
+    checking.question = messages.context.begins_with_question();
     let (mut ready, mut count) = (Vec::new(), 0);
     while let Some(message) = messages.next() {
         let message = message?;
@@ -63,6 +64,8 @@ struct Checking<'a> {
     cx: &'a Cx<'a>,
     mends: Mends,
     interface: Interface,
+    /// Whether the first message must be the user's.
+    question: bool,
     /// Places of the calls of the last answer; `None` for those with a result.
     calls: Vec<Option<Position>>,
     /// The calls that have no result yet, by their identifiers, in their order.
@@ -83,6 +86,7 @@ impl<'a> Checking<'a> {
             cx,
             mends,
             interface,
+            question: false,
             calls: Vec::new(),
             open: HashMap::new(),
             names: HashSet::new(),
@@ -142,6 +146,10 @@ impl<'a> Checking<'a> {
         let sent = &whole.node;
         if sent.is(Field::Role, "system") {
             return;
+        }
+        // Source: Anthropic, Messages: "first message must use the \"user\" role".
+        if std::mem::take(&mut self.question) && sent.is(Field::Role, "assistant") {
+            refuse(self.cx, "the first message is not the user's", whole.place(0));
         }
         let blocks = sent.nodes(Field::Content).unwrap_or_default();
         let is = |block: &&Node, kind| block.is(Field::Type, kind);

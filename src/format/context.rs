@@ -87,6 +87,11 @@ pub trait Context {
         None
     }
 
+    /// Whether the interface refuses the messages if the first is an answer.
+    fn begins_with_question(&self) -> bool {
+        false
+    }
+
     /// Returns members behind the messages.
     fn settings(&self) -> Vec<(&'static str, Vec<u8>)> {
         Vec::new()

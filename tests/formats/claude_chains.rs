@@ -40,7 +40,8 @@ fn brief(messages: &Value) -> String {
     out.iter().map(message).collect::<Vec<_>>().join(" ")
 }
 
-fn context(text: &str) -> String {
+/// The context of a transcript, in the short notation.
+pub fn context(text: &str) -> String {
     brief(&context_of(text.as_bytes()).unwrap_or_else(|| panic!("no context: {text}")))
 }
 

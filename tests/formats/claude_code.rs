@@ -13,7 +13,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-fn keep() -> Options {
+/// Options that keep what is damaged.
+pub fn keep() -> Options {
     options(OnError::Keep, Choice::Derived)
 }
 
@@ -161,6 +162,10 @@ pub fn context_of(text: &[u8]) -> Option<Value> {
 const OTHERWISE: &[(&str, &str)] = &[
     ("killed_in_tool", "calls that a kill left open are answered by the program when it resumes"),
     ("killed_and_resumed", "the same"),
+    (
+        "many_prompts",
+        "words of the user that waited are in a reminder, which the corpus leaves out",
+    ),
 ];
 
 #[test]

@@ -5,6 +5,7 @@ mod ahead;
 mod claude_chains;
 mod claude_code;
 mod claude_eras;
+mod claude_gaps;
 mod claude_made;
 mod codelia;
 mod codex;

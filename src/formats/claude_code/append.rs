@@ -43,7 +43,11 @@ impl Appender for Transcript {
             self.leaf = record.node.json(Field::Leaf).cloned().or(self.leaf.take());
             return true;
         }
-        record.node.json(Field::Data).iter().for_each(|line| self.segments.note(line.as_bytes()));
+        record
+            .node
+            .json(Field::Data)
+            .iter()
+            .for_each(|line| self.segments.note(line.as_bytes(), 0));
         match files::begun(record) {
             Some(part) => self.is_main = part.name.is_empty(),
             None => {

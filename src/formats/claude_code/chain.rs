@@ -3,8 +3,10 @@
 //! Source: what release 2.1.332 sends of transcripts with one thing after the other changed.
 //!
 //! * Lines with one identifier and the same message are one: the first one's place, the last one's
-//!   parent.
-//! * A line whose parent is not in the chain follows the line before it.
+//!   parent. Of lines with one identifier and different messages, the last one counts.
+//! * A line whose parent is not in the chain follows the line with the newest time up to its own,
+//!   if that is at most five seconds older (`gaps`); otherwise the conversation begins at it. Of
+//!   lines with one time, it follows the first. Behind the last message, times do not count.
 //! * The lines of one answer follow each other, then the results of its calls, whichever lines are
 //!   their parents; what follows any of these lines follows all of them.
 //!   Lines beside a line with the whole answer are copies that release 2.0 wrote, and another branch:
@@ -17,6 +19,7 @@
 //! line follows its parent; a context puts results behind all calls of an answer, as it does with
 //! results that come late, behind a message of the user.
 
+use super::gaps::ByTime;
 use super::links::{Lines, Link, NO_KEY, Sort};
 use super::members::NONE;
 use super::runs::{Children, NO, Runs, at_place, put};
@@ -31,6 +34,8 @@ const UNSENT: usize = 64;
 #[derive(Debug, Default)]
 pub struct Chain {
     copies: Bits,
+    /// Lines whose own parent is not in the file.
+    lost: Bits,
     /// New parents, by the ordinals of the lines; `None` for a line that becomes the first.
     parents: HashMap<u32, Option<Json>>,
     /// Leaf of the session, where the last line is a copy.
@@ -50,6 +55,12 @@ impl Chain {
         self.copies.contains(ordinal)
     }
 
+    /// Whether the line's own parent is not in the file.
+    #[must_use]
+    pub fn has_lost_parent(&self, ordinal: u32) -> bool {
+        self.lost.contains(ordinal)
+    }
+
     /// Returns the new parent of a line, if it has one.
     #[must_use]
     pub fn parent(&self, ordinal: u32) -> Option<Option<&Json>> {
@@ -61,6 +72,7 @@ impl Chain {
 #[derive(Debug, Default)]
 pub struct Places {
     pub copies: Bits,
+    lost: Bits,
     parents: Vec<u32>,
     /// The lines whose parent is another than they name.
     changed: Bits,
@@ -97,7 +109,7 @@ impl Places {
         let parent = |at| (at, self.parent(at).map(|parent| lines.name(parent)));
         let parents = changed.map(parent).collect();
         let leaf = self.leaf.map(|leaf| lines.name(self.end(leaf)));
-        Chain { copies: self.copies, parents, leaf }
+        Chain { copies: self.copies, lost: self.lost, parents, leaf }
     }
 }
 
@@ -122,6 +134,7 @@ struct Deciding<'l> {
     links: &'l [Link],
     moves: bool,
     copies: Bits,
+    lost: Bits,
     kept: Bits,
     /// Whether all parents so far come before their children.
     backward: bool,
@@ -142,6 +155,7 @@ impl<'l> Deciding<'l> {
             links,
             moves,
             copies: Bits::default(),
+            lost: Bits::default(),
             kept: Bits::default(),
             backward: true,
             parents: vec![NO; links.len()],
@@ -177,11 +191,14 @@ impl<'l> Deciding<'l> {
                     self.copies.insert(at);
                     named.push((own, link.parent));
                 }
-                Some(_) => {}
+                Some(own) => {
+                    self.copies.insert(own);
+                    first.insert(link.id, at);
+                }
             }
         }
         let preserved = self.lines.segments().kept(&|id| first.contains_key(id));
-        let (mut before, mut lost) = (None, Vec::new());
+        let mut lost = Vec::new();
         for (at, link) in (0..).zip(self.links).filter(|(_, link)| counts(link)) {
             if self.copies.contains(at) {
                 continue;
@@ -191,24 +208,20 @@ impl<'l> Deciding<'l> {
                 self.kept.insert(at);
             }
             let wanted = kept.unwrap_or(link.parent);
-            let parent = first.get(&wanted).copied().filter(|_| wanted != NONE);
+            let mut parent = first.get(&wanted).copied().filter(|_| wanted != NONE);
+            // The program passes over lines about progress when it reads them.
+            let over = parent.filter(|parent| self.link(*parent).sort == Sort::Progress);
+            if over.is_some_and(|over| self.lost.contains(over)) {
+                parent = None;
+            }
             if parent.is_none() && wanted != NONE {
-                lost.push((at, before));
+                self.lost.insert(at);
+                lost.push(at);
             }
             self.set_parent(at, parent);
             self.backward &= parent.is_none_or(|parent| parent < at);
-            before = Some(at);
         }
-        for (at, before) in lost {
-            let mut before = before;
-            for _ in 0..UNSENT {
-                let Some(line) = before.filter(|line| !self.link_unless_cycle(at, *line)) else {
-                    break;
-                };
-                let counted = |at: &u32| counts(&self.link(*at)) && !self.copies.contains(*at);
-                before = (0..line).rev().find(counted);
-            }
-        }
+        self.bridge(&lost);
         // The last copy's parent counts, unless the line would be its own ancestor.
         for (own, parent) in named {
             if parent == NONE {
@@ -227,11 +240,43 @@ impl<'l> Deciding<'l> {
         }
     }
 
+    /// Links lines whose parent is lost.
+    fn bridge(&mut self, lost: &[u32]) {
+        if lost.is_empty() {
+            return;
+        }
+        let left_out = |at| {
+            let begun = self.lines.segments().begin() > at && !self.kept.contains(at);
+            begun || self.copies.contains(at)
+        };
+        let by_time = ByTime::of(self.links, &left_out);
+        for at in lost.iter().copied() {
+            let time = self.link(at).time;
+            by_time.before(time).any(|before| self.link_unless_cycle(at, before));
+        }
+        let mut above_messages = Bits::default();
+        for at in (0..self.links.len() as u32).rev() {
+            if self.link(at).is_message || above_messages.contains(at) {
+                self.parent(at).map(|parent| above_messages.insert(parent));
+            }
+        }
+        let behind = |at: &u32| !self.link(*at).is_message && !above_messages.contains(*at);
+        for at in lost.iter().copied().filter(behind).collect::<Vec<_>>() {
+            let counts =
+                |at: &u32| self.link(*at).sort != Sort::Aside && !self.copies.contains(*at);
+            let before = (0..at).rev().find(counts);
+            before.map(|before| self.link_unless_cycle(at, before));
+        }
+    }
+
     /// Gives a line a parent, and returns true, unless it would be its own ancestor.
     fn link_unless_cycle(&mut self, at: u32, parent: u32) -> bool {
         let old = self.parent(at);
         if old == Some(parent) {
             return true;
+        }
+        if at == parent {
+            return false;
         }
         self.set_parent(at, Some(parent));
         self.backward &= parent < at;
@@ -365,8 +410,8 @@ impl<'l> Deciding<'l> {
         }
         let ends = self.runs.each().map(|run| run.last().copied().unwrap_or(NO)).collect();
         let leaf = self.leaf_of_copy();
-        let Self { copies, kept, found: changed, runs, .. } = self;
-        Places { copies, parents: new, changed, kept, runs: runs.of, ends, leaf }
+        let Self { copies, lost, kept, found: changed, runs, .. } = self;
+        Places { copies, lost, parents: new, changed, kept, runs: runs.of, ends, leaf }
     }
 
     /// Returns the newest line behind the last one, if that is a copy.

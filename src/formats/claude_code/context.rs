@@ -4,6 +4,8 @@
 //! out of order.
 
 use super::additions::NO_RESPONSE;
+use super::line::is_set;
+use super::wire;
 use crate::dialect::anthropic::context;
 use crate::error::Result;
 use crate::format::{Context, Corrections};
@@ -24,6 +26,8 @@ pub fn open(_session: &Record) -> Box<dyn Context> {
 struct Messages {
     /// Calls with a result on the path.
     answered: HashSet<u64>,
+    /// Whether the messages are those of a sub-agent, at which no session continues.
+    agent: bool,
 }
 
 /// Returns the keys of the calls that the results in a message answer.
@@ -40,6 +44,7 @@ fn counts(record: &Record) -> bool {
 impl Context for Messages {
     fn look(&mut self, _position: u32, record: &Located<Record>) -> Result<()> {
         if counts(&record.value) {
+            self.agent |= is_set(&record.value.node, wire::SIDE);
             self.answered.extend(answers(&record.value.node));
         }
         Ok(())
@@ -55,6 +60,10 @@ impl Context for Messages {
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {
         context::own(message, out);
+    }
+
+    fn begins_with_question(&self) -> bool {
+        !self.agent
     }
 
     fn corrections(&self) -> Option<Box<dyn Corrections>> {
@@ -78,7 +87,8 @@ struct Pairs {
     open: HashMap<u64, usize>,
     /// Whether a result was left out since the last message that was sent.
     omitted: bool,
-    /// Whether the last message that was sent is an answer.
+    /// Whether a message was sent, and whether the last one is an answer.
+    begun: bool,
     after_answer: bool,
 }
 
@@ -97,6 +107,9 @@ impl Corrections for Pairs {
     }
 
     fn finish(&mut self, out: &mut Vec<Node>) {
+        if self.omitted && !self.begun && self.answer.is_empty() && self.behind.is_empty() {
+            self.behind.push(message("user", vec![block::text(Json::constant(ORPHANED))]));
+        }
         let unanswered = !self.results.is_empty() || !self.open.is_empty();
         let answered = unanswered && self.behind.is_empty();
         self.settle(true, out);
@@ -117,8 +130,11 @@ impl Pairs {
         if !same || !self.behind.is_empty() {
             self.settle(false, out);
         }
-        if self.answer.is_empty() && std::mem::take(&mut self.omitted) && self.after_answer {
-            out.push(message("user", vec![block::text(Json::constant("\"(no content)\""))]));
+        if self.answer.is_empty() && std::mem::take(&mut self.omitted) {
+            let words = if self.begun { NO_CONTENT } else { ORPHANED };
+            if self.after_answer || !self.begun {
+                out.push(message("user", vec![block::text(Json::constant(words))]));
+            }
         }
         self.forget_used(&mut node);
         self.answer.push(node);
@@ -177,6 +193,7 @@ impl Pairs {
         }
         self.open.clear();
         for list in [&mut self.answer, &mut self.results, &mut self.behind] {
+            self.begun |= !list.is_empty();
             self.after_answer = list.last().map_or(self.after_answer, is_answer);
             self.omitted &= list.is_empty();
             out.append(list);
@@ -214,6 +231,10 @@ fn no_result(call: &Json, words: &str) -> Node {
 
 /// Result of a call that was running when the session ended.
 const INTERRUPTED: &str = "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. Check whether it took effect before relying on it or running it again.]";
+
+/// Text in the place of a result without a call, between answers and before the first one.
+const NO_CONTENT: &str = "\"(no content)\"";
+const ORPHANED: &str = "\"[Orphaned tool result removed due to conversation resume]\"";
 
 /// Result of a call whose result is in another place.
 const MISSING: &str = "[Tool result missing due to internal error]";

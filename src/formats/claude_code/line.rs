@@ -1,6 +1,7 @@
 //! Conversion of one line to records, and back.
 
 use super::members::Members;
+use super::queued::{self, ATTACHMENT, PROMPT};
 use super::wire;
 use crate::dialect::anthropic::block::{self, Types};
 use crate::dialect::anthropic::context::COMPACT_SUMMARY;
@@ -30,6 +31,10 @@ pub fn read(line: &Bytes) -> Result<Vec<Record>, Fault> {
         Some("assistant") if has_message && !members.is_failed(line) => {
             Ok(vec![spoken(line, "assistant")?.0])
         }
+        Some(ATTACHMENT) if queued::is_queued(line) => match queued::read(line)? {
+            Some(record) => Ok(vec![record]),
+            None => Ok(vec![whole(line, Some(ATTACHMENT))?]),
+        },
         wire => Ok(vec![whole(line, wire)?]),
     }
 }
@@ -271,6 +276,19 @@ fn write_message(node: &Node, records: &[Record], template: &Json, out: &mut Vec
                 let mut message = Object::open(object.key(key));
                 write_inner(node, records, &inner, role, &mut message);
                 message.close();
+            }
+            ATTACHMENT if value.starts_with(b"{") => {
+                let inner = Json::trusted(template.bytes().slice_ref(value));
+                let mut attachment = Object::open(object.key(key));
+                let put = &mut |key: &str, value: &[u8], attachment: &mut Object<'_>| {
+                    let is_prompt = key == PROMPT && value == template::PLACE;
+                    if is_prompt {
+                        content(records, attachment.key(key));
+                    }
+                    is_prompt
+                };
+                template::write(&[], &Node::default(), &inner, &mut attachment, put);
+                attachment.close();
             }
             _ => return false,
         }

@@ -10,6 +10,7 @@ use super::line::{is_set, reparent};
 use super::wire;
 use crate::ids::hash;
 use crate::json::Json;
+use crate::mapping::template;
 use crate::record::{Field, Kind, Node, Record, block};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,7 +26,8 @@ pub struct Lineage {
     chain: Arc<Chain>,
     /// Ordinal of the next line of the chain.
     next: u32,
-    /// Hashes of the identifiers of the conversation's lines, each with that of its parent.
+    /// Hashes of the identifiers of the conversation's lines, each with that of its parent, if that
+    /// is in the file: the program looks for the leaf before it goes by times.
     nodes: Vec<(u64, u64)>,
     /// Hashes of parents that did not come before their children.
     awaited: HashSet<u64>,
@@ -103,7 +105,7 @@ impl Lineage {
             reparent(&mut first.node, parent.cloned().unwrap_or(Json::constant("null")));
         }
         let parent = first.node.json(Field::Parent).filter(|parent| !parent.is_null());
-        let parent = parent.map_or(0, key);
+        let parent = parent.filter(|_| !self.chain.has_lost_parent(ordinal)).map_or(0, key);
         let counts = !is_progress(first);
         records.iter().for_each(|record| self.note_calls(&record.node));
         self.add(id, parent, counts);
@@ -140,8 +142,14 @@ impl Lineage {
         self.newest = Some(id.clone());
         if self.agent || !is_side(&record.node) {
             let parent = record.node.json(Field::Parent).filter(|parent| !parent.is_null());
+            let parent = parent.filter(|parent| !self.is_lost(own_parent(record), parent));
             self.add(id.clone(), parent.map_or(0, key), !is_progress(record));
         }
+    }
+
+    /// Whether the parent that a line itself names is not in the file, unlike this one.
+    fn is_lost(&self, own: Option<Json>, parent: &Json) -> bool {
+        own.is_some_and(|own| own != *parent && own.text().is_some() && !self.knows(&own))
     }
 
     /// Returns the leaf, if it is another than the lines give.
@@ -194,6 +202,12 @@ impl Lineage {
                 self.calls.push((hash(prompt.as_bytes()), id.clone()));
             }
         }
+    }
+
+    /// Gives a line of the conversation another parent. Both are named by their keys.
+    pub fn relink(&mut self, id: u64, parent: u64) {
+        let node = self.nodes.iter_mut().find(|(own, _)| *own == id);
+        node.into_iter().for_each(|node| node.1 = parent);
     }
 
     /// Whether all messages so far are those of sub-agents.
@@ -266,6 +280,13 @@ impl Lineage {
 fn is_side(node: &Node) -> bool {
     let data = || node.json(Field::Data).and_then(|data| data.member(wire::SIDE));
     is_set(node, wire::SIDE) || data().is_some_and(|side| side.as_bytes() == b"true")
+}
+
+/// Returns the parent that a line names, if the record has another one.
+fn own_parent(record: &Record) -> Option<Json> {
+    let line = if record.kind == Kind::Opaque { Field::Data } else { Field::Extra };
+    let own = record.node.json(line)?.member(wire::PARENT)?;
+    (own.as_bytes() != template::PLACE).then_some(own)
 }
 
 /// Whether a line is about the progress of a call.

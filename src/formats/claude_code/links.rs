@@ -2,14 +2,19 @@
 
 use super::members::{Members, NONE, key};
 use super::preserved::Segments;
+use super::queued::{ATTACHMENT, is_queued};
 use super::wire;
 use crate::ids::{fingerprint, hash};
 use crate::json::{Cursor, Json};
+use crate::times;
 use bytes::Bytes;
 use std::collections::HashMap;
 
 /// Half of the key of no identifier.
 pub const NO_KEY: u32 = 0;
+
+/// Time of a line that names none.
+pub const NO_TIME: i64 = i64::MIN;
 
 /// Returns half of the key of an identifier.
 fn half(spelling: &[u8]) -> u32 {
@@ -41,6 +46,8 @@ pub enum Sort {
 pub struct Link {
     pub id: u64,
     pub parent: u64,
+    /// Time in milliseconds, or [`NO_TIME`].
+    pub time: i64,
     /// Answer to which a block belongs, by half its key, which is enough for lines near each other.
     pub group: u32,
     /// First call of a block, or the call of a result, by half its key.
@@ -48,6 +55,10 @@ pub struct Link {
     /// Half a hash of the type and the message: it is compared for lines of one identifier.
     pub content: u32,
     pub sort: Sort,
+    /// Whether the line is a message of the user or the model, also one that is not sent.
+    pub is_message: bool,
+    /// Whether the line contains what the user wrote while the program worked.
+    pub is_queued: bool,
     /// Whether the line has more than one block, as no line of an answer in several lines has.
     pub is_whole: bool,
 }
@@ -155,6 +166,11 @@ impl Lines {
         self.calls.get(&at).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// Gives a line another parent, which is named by its key.
+    pub fn relink(&mut self, at: u32, parent: u64) {
+        self.links.get_mut(at as usize).into_iter().for_each(|link| link.parent = parent);
+    }
+
     /// Passes over a line of the chain that does not count.
     pub fn skip(&mut self) {
         self.links.push(Link::default());
@@ -170,7 +186,7 @@ impl Lines {
 
     /// Notes a line whose message has these facts, if it is in the chain.
     pub fn note_with(&mut self, line: &[u8], members: &Members, facts: Facts) {
-        self.segments.note(line);
+        self.segments.note(line, self.links.len() as u32);
         let kind = members.kind(line);
         let uuid = members.uuid(line).filter(|_| wire::CHAINED.contains(&&*kind));
         let Some(uuid) = uuid else { return };
@@ -200,8 +216,19 @@ impl Lines {
             self.others.insert(at, Json::trusted(Bytes::copy_from_slice(uuid)));
         }
         self.uuids.push(digits.unwrap_or_default());
-        let (id, group, is_whole) = (key(uuid), facts.group, facts.blocks > 1);
-        self.links.push(Link { id, parent, group, call, content: content as u32, sort, is_whole });
+        let time = members.time.and_then(|time| times::millis(time.of(line)));
+        self.links.push(Link {
+            id: key(uuid),
+            parent,
+            time: time.unwrap_or(NO_TIME),
+            group: facts.group,
+            call,
+            content: content as u32,
+            sort,
+            is_message: ["user", "assistant"].contains(&&*kind),
+            is_queued: kind == ATTACHMENT && is_queued(line),
+            is_whole: facts.blocks > 1,
+        });
     }
 
     /// Returns the identifier of a line.

@@ -1,5 +1,6 @@
 //! Members that show what a line is, found in one scan.
 
+use super::queued::{ATTACHMENT, is_queued};
 use super::wire;
 use crate::ids::hash;
 use crate::json::{Cursor, Span, text};
@@ -121,7 +122,8 @@ impl Members {
     pub fn is_chained(&self, line: &[u8]) -> bool {
         let kind = self.kind(line);
         let spoken = ["user", "assistant"].contains(&&*kind) && self.message.is_some();
-        wire::CHAINED.contains(&&*kind) && (spoken || self.uuid(line).is_some())
+        let queued = || kind == ATTACHMENT && is_queued(line);
+        wire::CHAINED.contains(&&*kind) && (spoken || self.uuid(line).is_some() || queued())
     }
 
     /// Whether the line is of a sub-agent.

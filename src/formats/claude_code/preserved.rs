@@ -53,29 +53,44 @@ impl Segment {
 
 /// Compactions of a transcript that keep messages.
 #[derive(Debug, Default)]
-pub struct Segments(Vec<Segment>);
+pub struct Segments {
+    list: Vec<Segment>,
+    /// Ordinal of the line at which the newest one begins.
+    begin: u32,
+}
 
 impl Segments {
     /// Notes a line, if it is about such a compaction.
-    pub fn note(&mut self, line: &[u8]) {
+    pub fn note(&mut self, line: &[u8], ordinal: u32) {
         static FINDER: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(MARK));
-        if FINDER.find(line).is_some() {
-            self.0.extend(object(line).and_then(Segment::of));
+        if FINDER.find(line).is_some()
+            && let Some(segment) = object(line).and_then(Segment::of)
+        {
+            self.list.push(segment);
+            self.begin = ordinal;
         }
+    }
+
+    /// Returns the ordinal of the line at which the newest compaction begins, of those that keep
+    /// messages. Of the lines before, the program knows those that are kept.
+    #[must_use]
+    pub fn begin(&self) -> u32 {
+        self.begin
     }
 
     /// Whether messages are kept behind this summary.
     #[must_use]
     pub fn keep_behind(&self, id: u64) -> bool {
-        self.0.iter().any(|segment| segment.anchor == id)
+        self.list.iter().any(|segment| segment.anchor == id)
     }
 
-    /// Returns the new parents of messages. Names of lines that are lost do not count.
+    /// Returns the new parents of messages. If one of the messages is lost, none of the compaction
+    /// is kept.
     #[must_use]
     pub fn kept(&self, is_there: &dyn Fn(&u64) -> bool) -> Preserved {
         let mut kept = Preserved::default();
-        let present = self.0.iter().filter(|segment| is_there(&segment.anchor));
-        present.for_each(|segment| kept.add(segment, is_there));
+        let whole = self.list.iter().filter(|segment| segment.listed.iter().all(is_there));
+        whole.for_each(|segment| kept.add(segment, is_there));
         kept
     }
 }
@@ -87,7 +102,7 @@ impl Preserved {
     fn add(&mut self, segment: &Segment, is_there: &dyn Fn(&u64) -> bool) {
         let Segment { anchor, listed, ends } = segment;
         let mut last = *anchor;
-        for id in listed.iter().filter(|id| is_there(id)) {
+        for id in listed {
             self.parents.insert(*id, std::mem::replace(&mut last, *id));
         }
         if let Some((head, tail)) = ends.filter(|(a, b)| is_there(a) && is_there(b)) {

@@ -83,9 +83,11 @@ fn there_and_back(source: &[u8], to: &str) -> Option<String> {
     }
 }
 
-/// A session's files; of one alone without its name, which is that of its place in a home.
+/// A session's files in the order of their names; of one alone without its name, which is that of
+/// its place in a home.
 fn contents(text: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut files = files_of(&alone(text));
+    files.sort();
     if let [(name, _)] = files.as_mut_slice() {
         name.clear();
     }

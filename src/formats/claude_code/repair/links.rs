@@ -46,6 +46,8 @@ pub struct Plan {
     copies: Bits,
     aside: Bits,
     renamed: Bits,
+    /// Lines whose lost parent stays, each with the line before.
+    lost: Vec<(u32, u32)>,
     /// New parents, each with the reason.
     parents: HashMap<u32, (Option<u32>, Code)>,
 }
@@ -93,8 +95,8 @@ impl Links {
 
     /// Decides about each line of a transcript, or of the `agent` whose conversation the file is.
     ///
-    /// The newest release reads a line whose parent is lost as the successor of the line before it,
-    /// and copies of a line as one message, so that these are mended only for older ones, with
+    /// The newest release mostly finds the line that one whose parent is lost followed, and reads
+    /// copies of a line as one message, so that these are mended only for older ones, with
     /// `resumable`. In a transcript, lines of sub-agents are always mended.
     pub fn decide(&mut self, agent: bool, resumable: bool) -> Plan {
         let list = std::mem::take(&mut self.list);
@@ -161,6 +163,18 @@ impl Plan {
         }
         self.parents.insert(entry, (Some(parent), Code::ParentLinked));
         true
+    }
+
+    /// Returns the lines whose lost parent stays, each with the line before.
+    pub fn lost(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.lost.iter().copied()
+    }
+
+    /// Links lines whose parent is lost to the lines before them.
+    pub fn close(&mut self, gaps: &[u32]) {
+        let closed = self.lost.iter().filter(|(at, _)| gaps.contains(at));
+        self.parents.extend(closed.map(|(at, last)| (*at, (Some(*last), Code::ParentLinked))));
+        self.break_cycles();
     }
 
     /// Returns the new parent of a line, and the reason for it.
@@ -308,8 +322,9 @@ impl Plan {
                 }
                 continue;
             }
-            match self.find(link.parent, at) {
-                Some(found) if self.is_renamed(found) => {
+            let before = self.first_part(at, link);
+            match before.or_else(|| self.find(link.parent, at)) {
+                Some(found) if before.is_some() || self.is_renamed(found) => {
                     self.parents.insert(at, (Some(found), Code::IdChanged));
                 }
                 Some(_) => {}
@@ -317,10 +332,19 @@ impl Plan {
                     let through = self.through_torn(link.parent, at, torn);
                     if through.is_some() || mends(&link) {
                         self.parents.insert(at, (through.or(last), Code::ParentLinked));
+                    } else {
+                        self.lost.extend(last.map(|last| (at, last)));
                     }
                 }
             }
         }
+    }
+
+    /// Returns the last line before with the same identifier and parent, which has another part of
+    /// the message.
+    fn first_part(&self, at: u32, link: Link) -> Option<u32> {
+        let before = self.find(link.id, at).filter(|before| self.is_renamed(at) && *before < at)?;
+        self.get(before).filter(|first| first.parent == link.parent).map(|_| before)
     }
 
     /// Returns the nearest line before this one above a torn line.

@@ -1,11 +1,13 @@
 //! Repair of a transcript.
 //!
 //! Whole lines stay, also those out of glued ones. Lines that occur twice, and lines whose parent is
-//! lost, stay as they are where release 2.1.332 sends the whole conversation in spite of them. What
+//! lost, stay as they are where release 2.1.332 sends the whole conversation in spite of them; where
+//! it does not, a line whose parent is lost is linked to the line before it. What
 //! only hides messages from other releases, or makes a model's interface refuse the session, is
 //! `--resumable`'s (`resume`).
 
 mod added;
+mod conversation;
 pub mod line;
 mod links;
 mod names;
@@ -28,6 +30,7 @@ use crate::repair::{Fixes, Walk, not_linked, nothing_back, write_marked};
 use crate::times;
 use added::Last;
 use bytes::Bytes;
+use conversation::Conversation;
 use jiff::Timestamp;
 use links::{Links, Plan, key};
 use resume::{Parent, Resume};
@@ -44,6 +47,7 @@ static RECORDS: Records =
 pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let agent = About::of(&head(&mut *bench.parts().main()?)?).agent;
     let mut mend = Lines::new(agent, wanted, cx);
+    mend.is_main = true;
     mend.resume = wanted.resumable.then(|| Resume::new(agent));
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut mend)?;
@@ -80,12 +84,15 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
 struct Lines<'a> {
     cx: &'a Cx<'a>,
     wanted: &'a RepairOptions,
-    /// Whether all lines are those of one sub-agent.
+    /// Whether all lines are those of one sub-agent, and whether the session continues here.
     agent: bool,
+    is_main: bool,
     reaches: Reaches,
     links: Links,
     plan: Option<Plan>,
     resume: Option<Resume>,
+    /// The conversation, if parents are lost whose lines may hide messages.
+    conversation: Option<Conversation>,
     /// Showings that ended, and the ordinal of the next line of the chain.
     shown: u32,
     next: u32,
@@ -107,10 +114,12 @@ impl<'a> Lines<'a> {
             cx,
             wanted,
             agent,
+            is_main: false,
             reaches: Reaches::default(),
             links: Links::default(),
             plan: None,
             resume: None,
+            conversation: None,
             shown: 0,
             next: 0,
             needed: HashSet::new(),
@@ -214,6 +223,8 @@ impl<'a> Lines<'a> {
             }
         }
         self.needed.extend(plan.new_parents());
+        let lost = self.is_main && plan.lost().next().is_some();
+        self.conversation = lost.then(|| Conversation::new(self.agent));
         self.plan = Some(plan);
     }
 
@@ -358,6 +369,16 @@ impl LineRepair for Lines<'_> {
         let Some(members) = Members::of(record.bytes.trim_ascii()) else { return false };
         // A replaced byte in the name of a member makes another member of it.
         let chained = members.is_chained(record.bytes);
+        let line = || Bytes::copy_from_slice(record.bytes.trim_ascii());
+        if let Some(conversation) = &mut self.conversation {
+            if chained {
+                conversation.look(self.next, &line());
+                self.next += 1;
+            } else {
+                conversation.beside(&line());
+            }
+            return true;
+        }
         match (&mut self.resume, self.shown) {
             (_, 0) => {
                 self.reaches.count(false, record.read);
@@ -366,7 +387,7 @@ impl LineRepair for Lines<'_> {
                 }
             }
             (Some(_), _) if chained => self.look_again(record, &members),
-            (Some(resume), _) => resume.beside(Bytes::copy_from_slice(record.bytes.trim_ascii())),
+            (Some(resume), _) => resume.beside(&line()),
             (None, _) => {}
         }
         true
@@ -385,7 +406,12 @@ impl LineRepair for Lines<'_> {
         self.shown += 1;
         if self.shown == 1 {
             self.decide();
-            return self.resume.is_some();
+            return self.resume.is_some() || self.conversation.is_some();
+        }
+        if let (Some(conversation), Some(plan)) = (self.conversation.take(), &mut self.plan) {
+            plan.close(&conversation.gaps(plan));
+            self.needed.extend(plan.new_parents());
+            return false;
         }
         let (Some(resume), Some(plan)) = (&mut self.resume, &self.plan) else { return false };
         if self.shown == 2 {

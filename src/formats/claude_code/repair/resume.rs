@@ -5,30 +5,25 @@
 //! Source: what releases 2.0.53, 2.1.81 and 2.1.332 send of damaged transcripts.
 
 use super::super::chain::Places;
-use super::super::line;
-use super::super::lineage::Lineage;
-use super::super::links::Lines;
-use super::links::{Plan, key};
+use super::super::links::Sort;
+use super::conversation::{Conversation, Way};
+use super::links::Plan;
 use super::names::Names;
 use super::refused::is_unsigned;
 use super::spoken::{Spoken, Unusable, kind_of};
 use crate::diagnostic::Code;
-use crate::formats::claude_code::members::Members;
 use crate::json::{Json, text};
-use crate::record::Field;
 use crate::repair::{Added, OUTCOME_UNKNOWN, Pairing, Rules};
 use crate::times;
 use crate::tree::Bits;
 use bytes::Bytes;
 use jiff::Timestamp;
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// Decisions about a session, made in two showings of its lines.
 #[derive(Debug)]
 pub struct Resume {
-    lineage: Lineage,
-    lines: Lines,
+    conversation: Conversation,
     /// Links by which the newest release goes.
     places: Places,
     /// Lines that report progress.
@@ -91,8 +86,7 @@ impl Resume {
     pub fn new(agent: bool) -> Self {
         let rules = Rules { early: true, ..Rules::default() };
         Self {
-            lineage: Lineage::of(agent, Arc::default()),
-            lines: Lines::new(agent),
+            conversation: Conversation::new(agent),
             places: Places::default(),
             progress: Bits::default(),
             path: None,
@@ -106,18 +100,16 @@ impl Resume {
     }
 
     /// Looks at a line beside the chain.
-    pub fn beside(&mut self, line: Bytes) {
-        if self.path.is_none()
-            && let Ok(mut records) = line::read(&line)
-        {
-            self.lineage.link(&mut records);
+    pub fn beside(&mut self, line: &Bytes) {
+        if self.path.is_none() {
+            self.conversation.beside(line);
         }
     }
 
     /// Looks at a line of the chain.
     pub fn look(&mut self, ordinal: u32, line: &Bytes) {
         let Some(path) = &self.path else {
-            return self.link(ordinal, line);
+            return self.conversation.look(ordinal, line);
         };
         let active = path.contains(ordinal);
         let message = match Spoken::of(line) {
@@ -141,37 +133,15 @@ impl Resume {
         self.newest = self.newest.max(other);
     }
 
-    fn link(&mut self, ordinal: u32, line: &Bytes) {
-        let Ok(mut records) = line::read(line) else { return };
-        let Some(first) = records.first() else { return };
-        if first.node.is(Field::Type, "progress") {
-            self.progress.insert(ordinal);
-        }
-        self.lineage.link(&mut records);
-        while self.lines.links().len() < ordinal as usize {
-            self.lines.skip();
-        }
-        let line = line.trim_ascii();
-        Members::of(line).into_iter().for_each(|members| self.lines.note(line, &members));
-    }
-
     /// Ends the first showing: finds the conversation. Returns false if its lines are not in order.
     pub fn find_path(&mut self, plan: &Plan) -> bool {
-        let mut path = Bits::default();
-        self.places = std::mem::take(&mut self.lines).decide(false);
-        let behind_copy = self.places.leaf.filter(|_| self.lineage.wanted().is_none());
-        let leaf = self.lineage.given_leaf();
-        let leaf = || leaf.and_then(|leaf| plan.find(key(leaf.as_bytes()), u32::MAX));
-        self.leaf = behind_copy.or_else(leaf);
-        let mut here = self.leaf.map(|leaf| self.places.end(leaf));
-        let mut in_order = true;
-        while let Some(at) = here.filter(|at| path.insert(*at)) {
-            here = self.parent_of(at);
-            in_order &= here.is_none_or(|parent| {
-                parent < at || self.places.kept.contains(at) || self.places.are_together(parent, at)
-            });
+        let Way { places, leaf, path, in_order } = self.conversation.way(plan);
+        let links = std::mem::replace(&mut self.conversation, Conversation::new(false)).lines;
+        let of_progress = (0..).zip(links.links()).filter(|(_, link)| link.sort == Sort::Progress);
+        for (at, _) in of_progress {
+            self.progress.insert(at);
         }
-        self.path = Some(path);
+        (self.places, self.leaf, self.path) = (places, leaf, Some(path));
         in_order
     }
 

@@ -1,0 +1,99 @@
+//! The conversation of a transcript: the lines from its beginning to its leaf, as the newest release
+//! finds them.
+
+use super::super::chain::Places;
+use super::super::line;
+use super::super::lineage::Lineage;
+use super::super::links::{Lines, Sort};
+use super::links::{Plan, key};
+use crate::formats::claude_code::members::Members;
+use crate::tree::Bits;
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// Links of the lines, as they are shown.
+#[derive(Debug)]
+pub struct Conversation {
+    pub lineage: Lineage,
+    pub lines: Lines,
+}
+
+/// Lines that are sent.
+#[derive(Debug)]
+pub struct Way {
+    /// Links by which the newest release goes.
+    pub places: Places,
+    /// The line that the file gives as the end of the conversation.
+    pub leaf: Option<u32>,
+    pub path: Bits,
+    /// Whether parents precede their children.
+    pub in_order: bool,
+}
+
+impl Conversation {
+    /// Begins for the lines of a session, or of one sub-agent.
+    pub fn new(agent: bool) -> Self {
+        Self { lineage: Lineage::of(agent, Arc::default()), lines: Lines::new(agent) }
+    }
+
+    /// Looks at a line beside the chain.
+    pub fn beside(&mut self, line: &Bytes) {
+        if let Ok(mut records) = line::read(line) {
+            self.lineage.link(&mut records);
+        }
+    }
+
+    /// Looks at a line of the chain.
+    pub fn look(&mut self, ordinal: u32, line: &Bytes) {
+        let Ok(mut records) = line::read(line) else { return };
+        self.lineage.link(&mut records);
+        while self.lines.links().len() < ordinal as usize {
+            self.lines.skip();
+        }
+        let line = line.trim_ascii();
+        Members::of(line).into_iter().for_each(|members| self.lines.note(line, &members));
+    }
+
+    /// Finds the lines that are sent.
+    pub fn way(&self, plan: &Plan) -> Way {
+        let places = self.lines.decide(false);
+        let behind_copy = places.leaf.filter(|_| self.lineage.wanted().is_none());
+        let leaf = self.lineage.given_leaf();
+        let leaf = || leaf.and_then(|leaf| plan.find(key(leaf.as_bytes()), u32::MAX));
+        let leaf = behind_copy.or_else(leaf);
+        let (mut path, mut in_order) = (Bits::default(), true);
+        let mut here = leaf.map(|leaf| places.end(leaf));
+        while let Some(at) = here.filter(|at| path.insert(*at)) {
+            here = places.parent(at);
+            in_order &= here.is_none_or(|parent| {
+                parent < at || places.kept.contains(at) || places.are_together(parent, at)
+            });
+        }
+        Way { places, leaf, path, in_order }
+    }
+
+    /// Returns the lines with a lost parent behind which messages are not sent, but would be if
+    /// each followed the line before it.
+    pub fn gaps(mut self, plan: &Plan) -> Vec<u32> {
+        let sent = self.way(plan).path;
+        for (at, before) in plan.lost() {
+            let id = |at: u32| self.lines.links().get(at as usize).map(|link| link.id);
+            if let (Some(id), Some(parent)) = (id(at), id(before)) {
+                self.lines.relink(at, parent);
+                self.lineage.relink(id, parent);
+            }
+        }
+        let whole = self.way(plan).path;
+        let is_message = |at: &u32| {
+            let link = self.lines.links().get(*at as usize);
+            link.is_some_and(|link| {
+                link.is_queued || ![Sort::Aside, Sort::Other, Sort::Progress].contains(&link.sort)
+            })
+        };
+        let is_new = |at: u32| whole.contains(at) && !sent.contains(at);
+        if !(0..plan.len()).filter(is_message).any(is_new) {
+            return Vec::new();
+        }
+        plan.lost().map(|(at, _)| at).filter(|at| whole.contains(*at)).collect()
+    }
+}

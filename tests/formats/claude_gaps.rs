@@ -1,0 +1,125 @@
+//! Lost lines in Claude Code's transcripts, and what the user wrote while the program worked. The
+//! expected contexts are what release 2.1.332 sent of such transcripts.
+
+use crate::claude_chains::context;
+use crate::claude_code::keep;
+use crate::claude_made::{SESSION, transcript};
+use crate::common::{Dir, read, returned};
+
+/// Lines of an unknown type, which the program does not keep: seven seconds.
+const PAUSE: &str = "90:0 x; 91:0 x; 92:0 x; 93:0 x; 94:0 x; 95:0 x; 96:0 x";
+
+#[test]
+fn lost_lines_count_as_the_program_counts_them() {
+    let begin = "1:0 u q1; 2:1 a A a1";
+    for (case, lines, sent, repaired) in [
+        ("near", format!("{begin}; 3:99 u q2; 4:3 a B a2"), "u[q1] a[a1] u[q2] a[a2]", None),
+        (
+            "behind a pause",
+            format!("{begin}; {PAUSE}; 3:99 u q2; 4:3 a B a2"),
+            "u[q2] a[a2]",
+            Some("u[q1] a[a1] u[q2] a[a2]"),
+        ),
+        (
+            "an answer behind a pause",
+            format!("{begin}; {PAUSE}; 4:99 a B a2"),
+            "a[a2]",
+            Some("u[q1] a[a1 a2]"),
+        ),
+        (
+            "a result behind a pause",
+            format!("{begin}; {PAUSE}; 3:99 r z gone; 4:3 a B a2"),
+            "u[[Orphaned tool result removed due to conversation resume]] a[a2]",
+            Some("u[q1] a[a1] u[(no content)] a[a2]"),
+        ),
+        (
+            "a message on two lines",
+            "1:0 u q1; 2:1 a A one; 2:1 a A two; 3:2 u q2; 4:3 a B a2".to_owned(),
+            "u[q1] a[two] u[q2] a[a2]",
+            Some("u[q1] a[one two] u[q2] a[a2]"),
+        ),
+        ("a system line at the end", format!("{begin}; {PAUSE}; 3:99 s"), "u[q1] a[a1]", None),
+        (
+            "another branch",
+            format!("{begin}; {PAUSE}; 3:99 u other; 4:2 u q2; 5:4 a B a2"),
+            "u[q1] a[a1] u[q2] a[a2]",
+            None,
+        ),
+    ] {
+        let text = transcript(&lines);
+        assert_eq!(context(&text), sent, "{case}");
+        let (dir, file) = (Dir::new(), format!("{SESSION}.jsonl"));
+        dir.write(&file, text.as_bytes());
+        let (code, said) = dir.exit(&["validate", &file]);
+        assert_eq!(code == 0, repaired.is_none(), "{case}: {said}");
+        let (code, said) = dir.exit(&["repair", "-q", "-o", "out.jsonl", &file]);
+        assert_eq!(code, 0, "{case}: {said}");
+        let out = String::from_utf8(read(&dir.path("out.jsonl"))).expect("UTF-8");
+        assert_eq!(context(&out), repaired.unwrap_or(sent), "{case}, repaired");
+        assert_eq!(out == text, repaired.is_none(), "{case}");
+        assert_eq!(returned(text.as_bytes(), &keep()), text.as_bytes(), "{case}");
+    }
+}
+
+#[test]
+fn a_leaf_that_is_named_counts_if_a_lost_line_follows() {
+    let mark = |leaf: u32| {
+        format!(
+            r#"{{"type":"last-prompt","lastPrompt":"q1","leafUuid":"00000000-0000-4000-8000-{leaf:012}","sessionId":"{SESSION}"}}"#
+        ) + "\n"
+    };
+    let text = transcript("1:0 u q1; 2:1 a A a1; 4:3 a B a2; 5:4 u q3; 6:5 a C a3") + &mark(2);
+    assert_eq!(context(&text), "u[q1] a[a1]");
+    let (dir, file) = (Dir::new(), format!("{SESSION}.jsonl"));
+    dir.write(&file, text.as_bytes());
+    assert_ne!(dir.exit(&["validate", &file]).0, 0);
+    assert_eq!(dir.exit(&["repair", "-q", "-o", "out.jsonl", &file]).0, 0);
+    let out = String::from_utf8(read(&dir.path("out.jsonl"))).expect("UTF-8");
+    assert_eq!(context(&out), "u[q1] a[a1 a2] u[q3] a[a3]");
+    assert_eq!(returned(text.as_bytes(), &keep()), text.as_bytes());
+}
+
+#[test]
+fn a_transcript_without_its_beginning_is_refused() {
+    let (dir, file) = (Dir::new(), format!("{SESSION}.jsonl"));
+    dir.write(&file, transcript("2:1 a A a1; 3:2 u q2; 4:3 a B a2").as_bytes());
+    let (code, said) = dir.exit(&["validate", &file]);
+    assert!(code != 0 && said.contains("the first message is not the user's"), "{said}");
+}
+
+#[test]
+fn words_that_waited_are_the_users() {
+    let queued = |prompt: &str, more: &str| {
+        let line = transcript("1:0 u q1; 2:1 c A a; 3:2 r a ra; 4:3 x; 5:4 a B fin");
+        let attachment = format!(r#"{{"type":"queued_command","prompt":{prompt}{more}}}"#);
+        line.replace(
+            r#""saved_hook_context","#,
+            &format!(r#""attachment","attachment":{attachment},"#),
+        )
+    };
+    let blocks = r#"[{"type":"text","text":"also x"}]"#;
+    for (prompt, more) in [
+        (r#""also x""#, r#","commandMode":"prompt""#),
+        (blocks, r#","commandMode":"prompt","origin":{"kind":"human"},"hostsOwnTurn":true"#),
+    ] {
+        let text = queued(prompt, more);
+        assert_eq!(context(&text), "u[q1] a[a] u[a=ra also x] a[fin]");
+        assert_eq!(returned(text.as_bytes(), &keep()), text.as_bytes());
+        let (dir, file) = (Dir::new(), format!("{SESSION}.jsonl"));
+        dir.write(&file, text.as_bytes());
+        let shown = dir.run(&["show", &file]).stdout;
+        assert!(String::from_utf8_lossy(&shown).contains("also x"));
+        for format in ["codex", "pi", "connectonion", "canonical"] {
+            let out = format!("{format}.out");
+            assert_eq!(dir.exit(&["convert", "-q", "-t", format, "-o", &out, &file]).0, 0);
+            assert!(String::from_utf8_lossy(&read(&dir.path(&out))).contains("also x"), "{format}");
+            let back = format!("{format}.jsonl");
+            assert_eq!(dir.exit(&["convert", "-q", "-t", "claude-code", "-o", &back, &out]).0, 0);
+            assert_eq!(read(&dir.path(&back)), text.as_bytes(), "{format}");
+        }
+    }
+    for more in [r#","commandMode":"task-notification""#, r#","origin":{"kind":"peer"}"#] {
+        let text = queued(r#""also x""#, more);
+        assert_eq!(context(&text), "u[q1] a[a] u[a=ra] a[fin]");
+    }
+}
