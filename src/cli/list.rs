@@ -10,6 +10,7 @@ use super::text::aside;
 use super::text::printable;
 use super::{Stop, names, print};
 use crate::batch::ReportedPath;
+use crate::format::Map;
 use crate::formats::{NAMED, Spec};
 use crate::home::{Listed, Mention, Selection, SessionPlace, Sort, State, Summary, in_projects};
 use crate::times;
@@ -190,6 +191,11 @@ impl From<By> for Sort {
 
 /// Returns the paths by which sessions may name a folder: as the user does, and without links.
 pub fn folders_of(folder: &Path) -> Vec<PathBuf> {
+    if super::relocate::is_foreign(folder) {
+        let path = folder.to_string_lossy();
+        let maps = Map::new(path.clone(), path).with_twin();
+        return maps.into_iter().map(|map| map.old.into()).collect();
+    }
     std::path::absolute(folder).into_iter().chain(folder.canonicalize()).collect()
 }
 
