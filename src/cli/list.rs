@@ -191,12 +191,15 @@ impl From<By> for Sort {
 
 /// Returns the paths by which sessions may name a folder: as the user does, and without links.
 pub fn folders_of(folder: &Path) -> Vec<PathBuf> {
-    if super::relocate::is_foreign(folder) {
-        let path = folder.to_string_lossy();
-        let maps = Map::new(path.clone(), path).with_twin();
-        return maps.into_iter().map(|map| map.old.into()).collect();
-    }
-    std::path::absolute(folder).into_iter().chain(folder.canonicalize()).collect()
+    let paths: Vec<PathBuf> = match super::relocate::is_foreign(folder) {
+        true => vec![folder.to_owned()],
+        false => std::path::absolute(folder).into_iter().chain(folder.canonicalize()).collect(),
+    };
+    let maps = paths.iter().flat_map(|path| {
+        let path = path.to_string_lossy();
+        Map::new(path.clone(), path).with_twin()
+    });
+    maps.map(|map| map.old.into()).collect()
 }
 
 /// Returns the message for an empty list.

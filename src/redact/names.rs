@@ -31,6 +31,7 @@ pub const WORDS: &[Word] = &[
     weak("pass", PASSWORD),
     weak("pw", PASSWORD),
     word("secret", SECRET),
+    word("secretkey", SECRET),
     word("token", TOKEN),
     word("credential", SECRET),
     word("api_key", API_KEY),

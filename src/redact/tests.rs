@@ -86,7 +86,7 @@ fn values_are_masked_by_their_names() {
             "aws_secret_access_key = [masked AWS secret key 1]",
         ),
         ("AccountKey=Zm9vYmFyMTIzNDU2Nzg5MA==;End=x", "AccountKey=[masked API key 1];End=x"),
-        ("postgres://ada:pw1@db/x", "postgres://[masked credentials 1]@db/x"),
+        ("postgres://ada:pw1@db/x", "postgres://[masked credential 1]@db/x"),
     ] {
         assert_eq!(masked(text), expected);
     }
