@@ -40,7 +40,7 @@ fn home() -> Dir {
 
 fn run(home: &Dir, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_copyist"));
-    command.current_dir(home.path("project")).env_clear().env("HOME", home.root());
+    command.current_dir(home.path("project")).env_clear().env("HOME", home.root()).env("TZ", "UTC");
     command.args(args).output().expect("the program runs")
 }
 
