@@ -64,8 +64,10 @@ fn values(line: &str) -> impl Iterator<Item = (usize, &str)> {
     pairs.filter_map(|(at, pair)| {
         let (name, value) = pair.split_once('=')?;
         let value = value.split(' ').next().unwrap_or_default();
-        let code = value.bytes().any(|b| b"(){}[]$*,".contains(&b)) || value.len() < 6;
-        (is_cookie(name.trim()) && !code).then_some((at + name.len() + 1, value))
+        let code = value.bytes().any(|b| b"(){}[]$*,".contains(&b));
+        let digits = value.bytes().any(|byte| byte.is_ascii_digit());
+        let random = value.len() >= if digits { 6 } else { 16 };
+        (is_cookie(name.trim()) && random && !code).then_some((at + name.len() + 1, value))
     })
 }
 

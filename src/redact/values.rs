@@ -134,7 +134,11 @@ pub(super) fn is_secret(value: &str, word: Word, sense: Sense, way: Way) -> bool
     match way {
         Way::Environment if !sense.weak => true,
         Way::Environment if password => length >= 5,
-        Way::Environment => length >= 8 && mixed || length >= 20,
+        // Constants such as `CRAM-MD5` are no secrets.
+        Way::Environment => {
+            let small_letters = value.bytes().any(|byte| byte.is_ascii_lowercase());
+            mixed && (length >= 16 || length >= 8 && small_letters)
+        }
         Way::Quoted if password && !sense.weak => {
             length >= 4 && (mixed || !own && !is_label(value))
         }

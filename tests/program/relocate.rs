@@ -224,9 +224,12 @@ fn moved_session_with_an_origin_still_comes_back() {
 #[test]
 fn a_path_of_windows_moves_on_any_system_in_each_of_its_spellings() {
     let home = Dir::new();
-    let header = |cwd: &str| json!({"type": "session", "version": 3, "id": "0a1b2c3d",
-        "timestamp": "2026-01-03T08:20:55.301Z", "cwd": cwd});
-    let place = |n: u32| format!(".pi/agent/sessions/other/2026-01-0{n}T08-20-55-301Z_0a1b2c3d.jsonl");
+    let header = |cwd: &str| {
+        json!({"type": "session", "version": 3, "id": "0a1b2c3d",
+        "timestamp": "2026-01-03T08:20:55.301Z", "cwd": cwd})
+    };
+    let place =
+        |n: u32| format!(".pi/agent/sessions/other/2026-01-0{n}T08-20-55-301Z_0a1b2c3d.jsonl");
     for (n, old, new) in [
         (1, r"C:\Users\ada\quay", r"D:\work\quay"),
         (2, "c:/users/ada/quay/docs", "D:/work/quay/docs"),

@@ -6,7 +6,7 @@ use crate::common::{self, Dir, own, read};
 const OLD: &str = "pi/v1/feature-work";
 
 /// Runs it with a journal, twice: the second time it goes on.
-fn twice(dir: &Dir, args: &[&str], between: impl Fn()) -> (i32, String) {
+fn twice(dir: &Dir, args: &[&str], between: impl FnOnce()) -> (i32, String) {
     let first = [args, &["--journal", "j"]].concat();
     let (code, said) = dir.exit(&first);
     assert_eq!(code, 0, "{said}");
