@@ -1,6 +1,7 @@
 //! Passwords in options of commands: `curl -u ada:…`, `sshpass -p …`.
 
-use super::values::{PASSWORD, is_given};
+use super::names::PASSWORD;
+use super::values::is_given;
 use super::{Found, Search};
 
 /// Form of the argument of an option.

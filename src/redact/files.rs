@@ -1,6 +1,7 @@
 //! Passwords in the files of programs that log in: `.netrc` and `.pgpass`.
 
-use super::values::{PASSWORD, is_given};
+use super::names::PASSWORD;
+use super::values::is_given;
 use super::{Found, Search};
 
 /// Words before the entries of `.netrc`.

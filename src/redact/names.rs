@@ -1,7 +1,6 @@
 //! Names whose values are secret: `DB_PASSWORD`, `clientSecret`, `X-Api-Key`.
 
 use super::shapes::API_KEY;
-use super::values::PASSWORD;
 
 /// Word of names whose values are secret.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +59,8 @@ pub const WORDS: &[Word] = &[
 /// Last word of names in capital letters.
 const KEY: &str = "_key";
 
+/// Kind of values that are passwords.
+pub const PASSWORD: &str = "password";
 const SECRET: &str = "secret";
 /// Kind of tokens that only their names show.
 pub const TOKEN: &str = "token";

@@ -235,6 +235,12 @@ fn has_digit(token: &[u8]) -> bool {
     token.iter().any(u8::is_ascii_digit)
 }
 
+/// Whether a text has digits, capital and small letters.
+fn is_mixed(text: &[u8]) -> bool {
+    let letters = [u8::is_ascii_uppercase, u8::is_ascii_lowercase];
+    has_digit(text) && letters.iter().all(|test| text.iter().any(test))
+}
+
 /// Whether one of the parts between hyphens is long and random; names of classes have only short
 /// words.
 fn has_long_part(token: &[u8]) -> bool {
@@ -272,9 +278,8 @@ impl Shape {
             let next = rest.get(end + gap..)?;
             let part = self.set.run(next.get(..next.len().min(2 * self.usual))?);
             let whole = length + part == self.usual;
-            let digits =
-                has_digit(next.get(..part)?) && part >= 4 && part > self.usual - length / 2;
-            if lines != 1 || part == 0 || !(whole || digits) {
+            let random = part >= 8 && is_mixed(next.get(..part)?);
+            if lines != 1 || part == 0 || !(whole || random) {
                 break;
             }
             (end, length) = (end + gap + part, length + part);

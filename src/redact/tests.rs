@@ -252,7 +252,7 @@ fn records_keep_their_identifiers() {
 }
 
 #[test]
-fn words_of_names_are_found_wherever_they_stand() {
+fn words_of_names_are_found_at_any_place_of_them() {
     for (text, expected) in [
         ("SECRET_KEY=x9y8z7w6", "SECRET_KEY=[masked secret 1]"),
         ("DJANGO_SECRET_KEY='x9y8-z7w6'", "DJANGO_SECRET_KEY='[masked secret 1]'"),

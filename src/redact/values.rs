@@ -1,10 +1,7 @@
 //! Judgement of values with secret names: a secret, or a reference to one, code, a word.
 
-use super::names::{Sense, Word};
+use super::names::{PASSWORD, Sense, Word};
 use super::shapes::API_KEY;
-
-/// Kind of values that are passwords.
-pub(super) const PASSWORD: &str = "password";
 
 /// Values that describe a secret, or its type, in small letters.
 const DESCRIPTIONS: &[&str] = &[
@@ -246,7 +243,7 @@ fn is_phrase(value: &str) -> bool {
 const PATHS: [&str; 5] = ["/", "./", "~", "http:", "https:"];
 
 /// Whether the argument of an option that accepts a password is one, and not a reference or a word
-/// that stands for one.
+/// such as `password`.
 pub(super) fn is_given(value: &str) -> bool {
     let small = value.to_ascii_lowercase();
     let word = DESCRIPTIONS.contains(&small.as_str()) || small.starts_with("your");
