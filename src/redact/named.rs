@@ -29,7 +29,11 @@ pub fn find(search: &mut Search<'_, '_>, at: usize, word: Word) {
     let line = begins_line(search.text, start);
     let open = begins.tight && (line || is_environment(name));
     let (from, to, quoted) = value_at(bytes, begins.value, open);
-    let value = search.text.get(from..to).unwrap_or_default();
+    let mut value = search.text.get(from..to).unwrap_or_default();
+    if begins.sentence {
+        value = value.trim_end_matches(['.', ',', ':', ';', '!', '?']);
+    }
+    let to = from + value.len();
     let line = line && ends_line(bytes, to);
     let way = match quoted {
         _ if begins.sentence => Way::Sentence,
