@@ -26,7 +26,7 @@ pub use context::{Api, Context, Corrections, Interface, Mends, Prompt, Resent};
 pub use files::{Files, HomeFn, MainFn, MemberFn, NativeFn, RosterFn, Shared, SideFn};
 pub use head::{Confidence, Head, Sniffed};
 pub use list::List;
-pub use map::Map;
+pub use map::{Map, below, is_of_windows};
 pub use member::Member;
 pub use named::Named;
 pub use options::{Cx, OnError, Options};

@@ -1,9 +1,9 @@
-//! Times in the spellings of the formats, all in UTC.
+//! Times in the spellings of the formats, all in UTC, and for people in the zone of the machine.
 
 use crate::json::Json;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, Zoned};
 
 /// Returns the time that a string names; a time without a zone is read as UTC.
 ///
@@ -66,6 +66,32 @@ pub fn with_seconds(time: Timestamp) -> String {
 /// Spells a time to the second, with a space before the time of day.
 pub fn in_seconds(time: Timestamp) -> String {
     civil(time).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// Returns a time in the zone of the machine, which `TZ` or its settings name.
+pub fn local(time: Timestamp) -> Zoned {
+    time.to_zoned(TimeZone::try_system().unwrap_or(TimeZone::UTC))
+}
+
+/// Spells a time to the minute in the zone of the machine.
+pub fn local_minute(time: Timestamp) -> String {
+    local(time).strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// Spells the day of a time in the zone of the machine.
+pub fn local_day(time: Timestamp) -> String {
+    local(time).strftime("%Y-%m-%d").to_string()
+}
+
+/// Returns the name of the machine's zone at a time, as `CET`, `UTC` or `+03`.
+pub fn local_zone(time: Timestamp) -> String {
+    local(time).strftime("%Z").to_string()
+}
+
+/// Returns the name of the machine's zone, such as `Europe/Berlin`, or else its distance from UTC.
+pub fn zone() -> String {
+    let now = local(Timestamp::now());
+    now.time_zone().iana_name().map_or_else(|| now.offset().to_string(), ToOwned::to_owned)
 }
 
 fn civil(time: Timestamp) -> DateTime {

@@ -25,7 +25,7 @@ pub struct Usage {
     pub cost: f64,
 }
 
-/// Tokens and cost of one model on one day.
+/// Tokens and cost of one model on one day of the zone of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
     /// The date in UTC, such as `2026-01-03`; empty if it is not known.
@@ -140,7 +140,7 @@ impl Tally {
         let time = node.json(Field::Time).or(node.json(Field::Created));
         let time = time.and_then(|time| times::read(time).or_else(|| times::of_number(time)));
         if let Some(time) = time {
-            self.now.0 = times::in_seconds(time).chars().take(10).collect();
+            self.now.0 = times::local_day(time);
         }
         if let Some(model) = node.text(Field::Model).filter(|model| !model.is_empty()) {
             self.now.1 = model;

@@ -328,7 +328,8 @@ impl Task {
             Err(error) if error.is_recoverable() => output.unchanged().and(Err(error)),
             done => done,
         }?;
-        if matches!(self.action, Action::Convert(_)) && !done.restored {
+        let converts = matches!(self.action, Action::Convert(_)) && !done.restored;
+        if converts || migrates && !in_place {
             richer::check(&output, to.format)?;
         }
         report.records = done.records;

@@ -47,7 +47,8 @@ impl Task {
             return Ok((Outcome::Shown, Sealed::default()));
         }
         let destination = self.destination(name, files, input.home());
-        let mut output = self.output(destination, files, input.sources(), None, report)?;
+        let output = self.output(destination, files, input.sources(), None, report)?;
+        let mut output = output.dated_now();
         let mut part = output.create("")?;
         report.records = show::run(found.format, &mut input, request, cx, &mut part)?;
         drop(part);

@@ -10,6 +10,7 @@ use super::text::aside;
 use super::text::printable;
 use super::{Stop, names, print};
 use crate::batch::ReportedPath;
+use crate::format::Map;
 use crate::formats::{NAMED, Spec};
 use crate::home::{Listed, Mention, Selection, SessionPlace, Sort, State, Summary, in_projects};
 use crate::times;
@@ -190,7 +191,15 @@ impl From<By> for Sort {
 
 /// Returns the paths by which sessions may name a folder: as the user does, and without links.
 pub fn folders_of(folder: &Path) -> Vec<PathBuf> {
-    std::path::absolute(folder).into_iter().chain(folder.canonicalize()).collect()
+    let paths: Vec<PathBuf> = match super::relocate::is_foreign(folder) {
+        true => vec![folder.to_owned()],
+        false => std::path::absolute(folder).into_iter().chain(folder.canonicalize()).collect(),
+    };
+    let maps = paths.iter().flat_map(|path| {
+        let path = path.to_string_lossy();
+        Map::new(path.clone(), path).with_twin()
+    });
+    maps.map(|map| map.old.into()).collect()
 }
 
 /// Returns the message for an empty list.

@@ -209,7 +209,7 @@ fn age(time: Timestamp, now: Timestamp) -> String {
         1..60 => format!("{minutes}m ago"),
         60..1440 => format!("{}h ago", minutes / 60),
         1440..10080 => format!("{}d ago", minutes / 1440),
-        _ => times::in_seconds(time).chars().take(10).collect(),
+        _ => times::local_day(time),
     }
 }
 

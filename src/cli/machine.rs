@@ -250,5 +250,5 @@ pub fn surveyed(
 
 /// Parses a value of `--since`.
 pub fn at(text: &str) -> Result<Timestamp, String> {
-    since(text, Timestamp::now())
+    since(text, &times::local(Timestamp::now()))
 }

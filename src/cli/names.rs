@@ -62,7 +62,18 @@ fn with_similar(text: &str, why: String, others: &[&'static str]) -> String {
     let best = names.chain(others).max_by(|(a, _), (b, _)| a.total_cmp(b));
     match best.filter(|(similarity, _)| (SIMILAR..1.0).contains(similarity)) {
         Some((_, name)) => format!("{why}; did you mean `{name}`?"),
-        None => why,
+        None => with_ending(&given, why),
+    }
+}
+
+/// Adds the formats whose files have this ending, if the user gave one in the place of a format.
+fn with_ending(given: &str, why: String) -> String {
+    let ending = format!(".{}", given.trim_start_matches('.'));
+    let has = |format: &&&Format| format.extensions.contains(&&*ending);
+    let names: Vec<_> = FORMATS.iter().filter(has).map(|it| format!("`{}`", it.name)).collect();
+    match names.is_empty() {
+        true => why,
+        false => format!("{why}; files with the ending {ending} are of {}", names.join(", ")),
     }
 }
 

@@ -6,6 +6,7 @@ use super::text::printable;
 use super::{Stop, config};
 use crate::batch::ReportedPath;
 use crate::diagnostic::plural;
+use crate::format::is_of_windows;
 use crate::formats::FORMATS;
 use crate::home::{Relocation, Row, places, relocation};
 use crate::store::Undertaking;
@@ -84,7 +85,8 @@ impl Args {
         };
         out.push_str(&printable(&total));
         out.push('\n');
-        if !Path::new(new).is_dir() && !found.rows.is_empty() {
+        let foreign = is_foreign(Path::new(new));
+        if !foreign && !Path::new(new).is_dir() && !found.rows.is_empty() {
             out.push_str(&printable(&format!("note: there is no folder {new} on this machine")));
             out.push('\n');
         }
@@ -92,9 +94,19 @@ impl Args {
     }
 }
 
+/// Whether a path is an absolute one of another system, as in sessions that were made there.
+pub fn is_foreign(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    let of_linux = text.starts_with('/') && !text.starts_with("//");
+    if cfg!(windows) { of_linux } else { is_of_windows(&text) }
+}
+
 /// Returns the absolute path of a folder, which need not exist, without links in the part that
-/// exists.
+/// exists; that of another system as it is written.
 fn absolute(path: &Path) -> Result<String, Stop> {
+    if is_foreign(path) {
+        return Ok(path.to_string_lossy().trim_end_matches(['/', '\\']).to_owned());
+    }
     let full = std::path::absolute(path).map_err(|error| Stop::usage(error.to_string()))?;
     let text = full.to_str().ok_or_else(|| Stop::usage("a path is not UTF-8"))?;
     let plain = text.trim_end_matches('/');

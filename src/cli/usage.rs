@@ -7,7 +7,7 @@ use super::text::{aside, cropped, printable, width};
 use super::{Stop, names, print};
 use crate::diagnostic::plural;
 use crate::formats::Spec;
-use crate::home::{By, Group, Prices, SessionPlace, count_once, spending};
+use crate::home::{By, Days, Group, Prices, SessionPlace, count_once, spending};
 use crate::times;
 use clap::ValueEnum;
 use jiff::Timestamp;
@@ -19,15 +19,15 @@ use textwrap::core::display_width;
 /// Add up the tokens and cost of sessions
 ///
 /// Counted are the tokens that sessions contain, each answer once, and the cost where the agent
-/// stores it. With prices, a cost is estimated for all tokens. Days are those of UTC.
+/// stores it. With prices, a cost is estimated for all tokens. Days are those of the machine's zone.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Files and folders with sessions; the default is the folders of all agents
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
-    /// Choose the groups
-    #[arg(long, value_name = "WHAT", value_enum, default_value = "day")]
-    by: Groups,
+    /// Choose the groups; of several, each divides the one before it: `project,model`
+    #[arg(long, value_name = "WHAT", value_enum, value_delimiter = ',', default_value = "day")]
+    by: Vec<Groups>,
     /// Count only sessions of this agent, which is the name of a format
     #[arg(long, value_name = "NAME", value_parser = names::format(), hide_possible_values = true)]
     agent: Option<Spec>,
@@ -37,6 +37,9 @@ pub struct Args {
     /// Count only days since then: an age such as 12h, 7d or 2w, or a date
     #[arg(long, value_name = "WHEN", value_parser = at)]
     since: Option<Timestamp>,
+    /// Count only days until then, and that day: an age or a date
+    #[arg(long, value_name = "WHEN", value_parser = at)]
+    until: Option<Timestamp>,
     /// Estimate the cost with the prices in this file of JSON or YAML
     ///
     /// Its members are names of models, or beginnings of names; each has `input`, `output`,
@@ -53,6 +56,8 @@ pub struct Args {
 enum Groups {
     /// Day
     Day,
+    /// Month
+    Month,
     /// Model
     Model,
     /// Folder of the project
@@ -80,20 +85,20 @@ impl Args {
         };
         let mut sessions = selection.of(sessions);
         count_once(&mut sessions);
-        let by = self.by.into();
-        let day =
-            self.since.map(|since| times::in_seconds(since).chars().take(10).collect::<String>());
-        let groups = spending(&sessions, by, day.as_deref(), prices.as_ref());
+        let by: Vec<By> = self.by.iter().map(|by| (*by).into()).collect();
+        let day = |time: Option<Timestamp>| time.map(times::local_day);
+        let days = Days { first: day(self.since), last: day(self.until) };
+        let groups = spending(&sessions, &by, &days, prices.as_ref());
         if self.json {
             let lines: String =
-                groups.iter().map(|group| format!("{}\n", object(group, by))).collect();
+                groups.iter().map(|group| format!("{}\n", object(group, &by))).collect();
             return print(lines.as_bytes());
         }
         if groups.is_empty() {
             aside("the sessions contain no counts of tokens");
             return Ok(0);
         }
-        page(&table(&groups, by, std::io::stdout().is_terminal()))
+        page(&table(&groups, &by, std::io::stdout().is_terminal()))
     }
 }
 
@@ -101,6 +106,7 @@ impl From<Groups> for By {
     fn from(by: Groups) -> Self {
         match by {
             Groups::Day => Self::Day,
+            Groups::Month => Self::Month,
             Groups::Model => Self::Model,
             Groups::Project => Self::Project,
             Groups::Agent => Self::Agent,
@@ -120,6 +126,7 @@ fn read(path: &Path) -> Result<Prices, Stop> {
 fn title(by: By) -> &'static str {
     match by {
         By::Day => "day",
+        By::Month => "month",
         By::Model => "model",
         By::Project => "project",
         By::Agent => "agent",
@@ -127,11 +134,15 @@ fn title(by: By) -> &'static str {
     }
 }
 
-fn object(group: &Group, by: By) -> serde_json::Value {
+fn object(group: &Group, by: &[By]) -> serde_json::Value {
     let usage = &group.usage;
     let whole = |number: f64| number as u64;
-    json!({
-        title(by): group.name,
+    let mut object: serde_json::Map<_, _> = by
+        .iter()
+        .zip(&group.names)
+        .map(|(by, name)| (title(*by).to_owned(), json!(name)))
+        .collect();
+    let numbers = json!({
         "sessions": group.sessions,
         "input": whole(usage.input),
         "output": whole(usage.output),
@@ -140,7 +151,9 @@ fn object(group: &Group, by: By) -> serde_json::Value {
         "total": whole(usage.all()),
         "cost": Some(usage.cost).filter(|cost| *cost > 0.0),
         "estimate": group.estimate,
-    })
+    });
+    object.extend(numbers.as_object().cloned().unwrap_or_default());
+    object.into()
 }
 
 /// Longest name of a group in a table.
@@ -149,9 +162,9 @@ const LONGEST: usize = 40;
 /// Longest bar.
 const BAR: usize = 30;
 
-fn table(groups: &[Group], by: By, bars: bool) -> String {
+fn table(groups: &[Group], by: &[By], bars: bool) -> String {
     let names = ["input", "output", "cache read", "cache write", "total", "cost", "estimate"];
-    let mut sum = Group { name: "total".to_owned(), ..Group::default() };
+    let mut sum = Group { names: vec!["total".to_owned()], ..Group::default() };
     for group in groups {
         sum.usage.join(group.usage);
         if let Some(estimate) = group.estimate {
@@ -159,30 +172,25 @@ fn table(groups: &[Group], by: By, bars: bool) -> String {
         }
         sum.unpriced += group.unpriced;
     }
-    let name = |group: &Group| {
-        let name = if group.name.is_empty() { "(not known)" } else { &group.name };
-        cropped(&printable(name), LONGEST)
-    };
-    let all: Vec<_> =
-        groups.iter().chain([&sum]).map(|group| (name(group), cells(group))).collect();
-    let used = |column: usize| all.iter().any(|(_, cells)| !cells[column].is_empty());
+    let all: Vec<_> = groups.iter().chain([&sum]).collect();
+    let titles = by.iter().map(|by| title(*by).to_owned()).collect();
+    let labels = labels(titles, &all);
+    let all: Vec<_> = all.into_iter().map(cells).collect();
+    let used = |column: usize| all.iter().any(|cells| !cells[column].is_empty());
     let columns: Vec<usize> = (0..names.len()).filter(|column| used(*column)).collect();
     let wide = |column: usize| {
-        let cells = all.iter().map(|(_, cells)| display_width(&cells[column]));
+        let cells = all.iter().map(|cells| display_width(&cells[column]));
         cells.max().unwrap_or(0).max(names[column].len())
     };
-    let first =
-        all.iter().map(|(name, _)| display_width(name)).max().unwrap_or(0).max(title(by).len());
-    let mut out = format!("{:<first$}", title(by));
+    let mut out = labels[0].clone();
     columns
         .iter()
         .for_each(|column| out.push_str(&format!("  {:>1$}", names[*column], wide(*column))));
     out.push('\n');
     let most = groups.iter().map(|group| group.usage.all()).fold(0.0, f64::max);
     let room = width(None).saturating_sub(display_width(out.trim_end()) + 2).min(BAR);
-    for (place, (name, cells)) in all.iter().enumerate() {
-        out.push_str(name);
-        out.push_str(&" ".repeat(first.saturating_sub(display_width(name))));
+    for (place, (label, cells)) in labels[1..].iter().zip(&all).enumerate() {
+        out.push_str(label);
         for column in &columns {
             out.push_str(&format!("  {:>1$}", cells[*column], wide(*column)));
         }
@@ -199,6 +207,29 @@ fn table(groups: &[Group], by: By, bars: bool) -> String {
         out.push_str(&format!("the estimate lacks {tokens} of models without a price\n"));
     }
     out
+}
+
+/// Returns the titles and the names of groups as columns of the same width, line by line.
+fn labels(titles: Vec<String>, groups: &[&Group]) -> Vec<String> {
+    let columns = titles.len();
+    let shown = |name: &String| {
+        let name = if name.is_empty() { "(not known)" } else { name };
+        cropped(&printable(name), LONGEST)
+    };
+    let names = groups.iter().map(|group| group.names.iter().map(shown).collect());
+    let lines: Vec<Vec<String>> = std::iter::once(titles).chain(names).collect();
+    let wide = |column: usize| {
+        lines.iter().filter_map(|line| Some(display_width(line.get(column)?))).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(wide).collect();
+    let label = |line: &Vec<String>| {
+        let cell = |(column, width): (usize, &usize)| {
+            let name = line.get(column).map_or("", String::as_str);
+            format!("{name}{}", " ".repeat(width - display_width(name)))
+        };
+        widths.iter().enumerate().map(cell).collect::<Vec<_>>().join("  ")
+    };
+    lines.iter().map(label).collect()
 }
 
 fn cells(group: &Group) -> [String; 7] {

@@ -123,14 +123,7 @@ fn renamed(path: &str, old: &str, new: &str) -> Option<String> {
 /// counts.
 #[must_use]
 pub fn moved(path: &str, maps: &[Map]) -> Option<String> {
-    maps.iter().find_map(|map| {
-        let rest = path.strip_prefix(map.old.trim_end_matches(['/', '\\']))?;
-        let whole = rest.is_empty() || rest.starts_with(['/', '\\']);
-        whole.then(|| {
-            map.meet();
-            format!("{}{rest}", map.new.trim_end_matches(['/', '\\']))
-        })
-    })
+    maps.iter().find_map(|map| map.moved(path))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 use super::summary::Summary;
 use crate::ids::hash;
+use crate::times;
 use jiff::Timestamp;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// The first line of the file. Another release may count differently.
-const HEAD: &str = concat!("copyist sessions 4, ", env!("CARGO_PKG_VERSION"));
+/// Returns the first line of the file. Another release may count differently, and another zone has
+/// other days.
+fn head() -> String {
+    format!("copyist sessions 5, {}, {}", env!("CARGO_PKG_VERSION"), times::zone())
+}
 
 /// Size of a file in bytes that is not read as a cache.
 const LARGEST: u64 = 1 << 30;
@@ -84,7 +88,7 @@ impl Cache {
         let text = path.as_deref().and_then(text).unwrap_or_default();
         let mut lines = text.split(|byte| *byte == b'\n');
         let lines: Vec<_> = match lines.next() {
-            Some(head) if head == HEAD.as_bytes() => lines.collect(),
+            Some(first) if first == head().as_bytes() => lines.collect(),
             _ => Vec::new(),
         };
         let entries: Vec<_> = lines.into_par_iter().filter_map(entry).collect();
@@ -127,7 +131,7 @@ impl Cache {
         std::fs::create_dir_all(folder)?;
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         let mut out = io::BufWriter::new(file.as_file_mut());
-        writeln!(out, "{HEAD}")?;
+        writeln!(out, "{}", head())?;
         let there = |entry: &&Entry| {
             entry.is_seen || entry.files.first().is_some_and(|stamp| stamp.path.exists())
         };

@@ -21,6 +21,6 @@ pub use onward::{Failed, Onward, Recipient, Way, beginning_at, largest_of, onwar
 pub use places::{SessionPlace, contains, in_projects, places};
 pub use relocation::{Relocation, Row, relocation};
 pub use selection::{Selection, Sort, since};
-pub use spending::{By, Group, Price, Prices, spending};
+pub use spending::{By, Days, Group, Price, Prices, spending};
 pub use summary::{State, Summary};
 pub use survey::{Listed, survey, survey_projects};

@@ -3,13 +3,12 @@
 use super::mention::Mention;
 use super::summary::State;
 use super::survey::Listed;
-use crate::format::Format;
-use crate::json::Json;
-use crate::times;
-use jiff::{SignedDuration, Timestamp};
+use crate::format::{Format, below};
+use jiff::civil::DateTime;
+use jiff::{SignedDuration, Timestamp, Zoned};
 use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 use std::cmp::Ordering;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Order of sessions, each with the highest value first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,12 +75,13 @@ impl Selection {
 
     fn takes(&self, session: &Listed) -> bool {
         let summary = &session.summary;
-        let project = || summary.project.as_deref().map(Path::new);
         self.format.is_none_or(|format| summary.agent == format.name)
             && self.state.is_none_or(|state| summary.state == state)
             && self.since.is_none_or(|since| session.updated.is_some_and(|at| at >= since))
             && (self.projects.is_empty()
-                || project().is_some_and(|own| self.projects.iter().any(|of| own.starts_with(of))))
+                || summary.project.as_deref().is_some_and(|own| {
+                    self.projects.iter().any(|of| below(own, &of.to_string_lossy()).is_some())
+                }))
     }
 
     fn order(&self, a: &Listed, b: &Listed) -> Ordering {
@@ -98,17 +98,18 @@ impl Selection {
     }
 }
 
-/// Returns the time that the user names: an age such as `7d`, or a date.
+/// Returns the time that the user names: an age such as `7d`, or a date in the zone of `now`.
 ///
 /// ```
 /// use copyist::home::since;
-/// let now = "2026-01-08T12:00:00Z".parse().unwrap();
-/// assert_eq!(since("7d", now).unwrap().to_string(), "2026-01-01T12:00:00Z");
-/// assert_eq!(since("90m", now).unwrap().to_string(), "2026-01-08T10:30:00Z");
-/// assert_eq!(since("2026-01-02", now).unwrap().to_string(), "2026-01-02T00:00:00Z");
-/// assert!(since("soon", now).is_err());
+/// let now = "2026-01-08T21:00:00+09:00[+09:00]".parse().unwrap();
+/// assert_eq!(since("7d", &now).unwrap().to_string(), "2026-01-01T12:00:00Z");
+/// assert_eq!(since("90m", &now).unwrap().to_string(), "2026-01-08T10:30:00Z");
+/// assert_eq!(since("2026-01-02", &now).unwrap().to_string(), "2026-01-01T15:00:00Z");
+/// assert_eq!(since("2026-01-02T00:00Z", &now).unwrap().to_string(), "2026-01-02T00:00:00Z");
+/// assert!(since("soon", &now).is_err());
 /// ```
-pub fn since(text: &str, now: Timestamp) -> Result<Timestamp, String> {
+pub fn since(text: &str, now: &Zoned) -> Result<Timestamp, String> {
     let wrong = || {
         format!(
             "`{text}` is neither an age such as 90m, 12h, 7d or 2w, nor a date such as 2026-01-31"
@@ -117,15 +118,17 @@ pub fn since(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     let unit = |minutes: i64| {
         let count: i64 = text.get(..text.len() - 1)?.parse().ok().filter(|count| *count >= 0)?;
         let age = SignedDuration::from_secs(count.checked_mul(minutes)?.checked_mul(60)?);
-        now.checked_sub(age).ok()
+        now.timestamp().checked_sub(age).ok()
     };
     let age = match text.bytes().last() {
         Some(b'm') => unit(1),
         Some(b'h') => unit(60),
         Some(b'd') => unit(24 * 60),
         Some(b'w') => unit(7 * 24 * 60),
-        _ => times::read(&Json::string(&format!("{text}T00:00:00Z")))
-            .or_else(|| times::read(&Json::string(text))),
+        _ => text.parse().ok().or_else(|| {
+            let local: DateTime = text.parse().ok()?;
+            Some(local.to_zoned(now.time_zone().clone()).ok()?.timestamp())
+        }),
     };
     age.ok_or_else(wrong)
 }

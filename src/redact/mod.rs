@@ -17,12 +17,19 @@
 //! function for each shape checks what is there. Each looks at a limited part of the text, so the
 //! time is in proportion to its length.
 
+mod assigned;
+mod commands;
+mod encoded;
+mod files;
+mod headers;
 mod named;
+mod names;
 mod places;
 mod private_keys;
 mod records;
 mod rules;
 mod shapes;
+mod spelled;
 mod values;
 
 pub use rules::{Custom, Pattern, Rules};
@@ -51,8 +58,8 @@ struct Found<'r> {
 struct Search<'t, 'r> {
     text: &'t str,
     found: Vec<Found<'r>>,
-    /// End of the last found secret.
-    end: usize,
+    /// Ends of the found secret that goes on longest.
+    last: (usize, usize),
     /// End of the last long run of characters that was no token, and how often one was tried.
     failed: (usize, u32),
 }
@@ -62,17 +69,20 @@ const TRIES: u32 = 16;
 
 impl<'t, 'r> Search<'t, 'r> {
     fn new(text: &'t str) -> Self {
-        Self { text, found: Vec::new(), end: 0, failed: (0, 0) }
+        Self { text, found: Vec::new(), last: (0, 0), failed: (0, 0) }
     }
 
     fn add(&mut self, found: Found<'r>) {
-        self.end = self.end.max(found.end);
+        if found.end > self.last.1 {
+            self.last = (found.start, found.end);
+        }
         self.found.push(found);
     }
 
-    /// Whether this place is in a secret that was found, or in a run that was tried often enough.
+    /// Whether this place is inside a secret that was found, or in a run that was tried often enough.
     fn is_done(&self, at: usize) -> bool {
-        at < self.end || at < self.failed.0 && self.failed.1 > TRIES
+        let (start, end) = self.last;
+        start < at && at < end || at < self.failed.0 && self.failed.1 > TRIES
     }
 
     /// Notes that a run of characters from `at` to `end` is no token.
@@ -147,6 +157,7 @@ impl<'r> Redactor<'r> {
         self.rules.search(&mut search);
         for user in &self.state.borrow().users {
             rules::word(&mut search, user, USER);
+            rules::word(&mut search, &user.to_uppercase(), USER);
         }
         match search.found.is_empty() {
             true => Cow::Borrowed(text),
@@ -221,7 +232,9 @@ impl<'r> Redactor<'r> {
                 Some(last) => {
                     let same = one.start == last.start && one.end == last.end;
                     let weak = same || rank(last.kind) <= rank(HOME);
-                    if weak && rank(one.kind) > rank(last.kind) {
+                    // Of two shapes, the later one has the longer beginning.
+                    let shaped = rank(one.kind) == SHAPED && rank(last.kind) == SHAPED;
+                    if weak && (shaped || rank(one.kind) > rank(last.kind)) {
                         last.kind = one.kind;
                     }
                     last.end = last.end.max(one.end);
@@ -254,6 +267,9 @@ impl<'r> Redactor<'r> {
     }
 }
 
+/// Rank of a kind that the shape of a secret shows.
+const SHAPED: u8 = 3;
+
 /// Rank of a kind where two were found at one place: names, paths, values that only their names
 /// show, and then what its shape shows.
 fn rank(kind: &str) -> u8 {
@@ -261,7 +277,7 @@ fn rank(kind: &str) -> u8 {
         USER => 0,
         HOME => 1,
         "password" | "secret" | "token" | shapes::API_KEY => 2,
-        _ => 3,
+        _ => SHAPED,
     }
 }
 

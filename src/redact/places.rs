@@ -7,7 +7,7 @@ pub const EMAIL: &str = "e-mail";
 /// Kind of a user's folder.
 pub const HOME: &str = "home path";
 /// Kind of a user name and a password in an address.
-const CREDENTIALS: &str = "credentials";
+const CREDENTIALS: &str = "credential";
 
 /// Maximum length of the part of an address before the `@`, as mail programs accept it.
 const LONGEST_LOCAL: usize = 64;

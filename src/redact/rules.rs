@@ -1,11 +1,15 @@
 //! The rules by which secrets are found: those of the program, and those of the user.
 
+use super::commands::{COMMANDS, Command};
+use super::names::{WORDS, Word};
 use super::places::FOLDERS;
 use super::shapes::{SHAPES, Shape};
-use super::{Found, Search, named, places, private_keys, shapes};
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use super::spelled::{Read, SIGNS};
+use super::{Found, Search, encoded, files, headers, named, names, places, private_keys, shapes};
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use memchr::{memchr3_iter, memmem};
 use regex::Regex;
+use std::borrow::Cow;
 
 /// A pattern of the user.
 #[derive(Clone, Debug)]
@@ -31,13 +35,20 @@ pub struct Custom {
 #[derive(Clone, Copy, Debug)]
 enum Anchor {
     Shape(&'static Shape),
-    Named(&'static (&'static str, &'static str)),
+    /// The beginning of a token as base64 spells it, with its place in a group.
+    Encoded(usize),
+    Named(Word),
     Authorization(&'static str),
+    Cookie,
+    Command(&'static Command),
+    Netrc(&'static str),
     KeyBegin,
     KeyEnd,
     Home(&'static str),
     /// An `@` as an escape.
     At(usize),
+    /// A sign by which the text can be read in another way.
+    Sign,
 }
 
 /// Rules by which secrets are found, ready for many sessions.
@@ -119,26 +130,33 @@ pub(super) fn is_distinct(name: &str) -> bool {
 impl Rules {
     /// Prepares the rules of the program and of the user.
     pub fn of(custom: &Custom) -> Result<Self, String> {
-        let mut beginnings: Vec<&'static str> = Vec::new();
+        let mut beginnings: Vec<Cow<'static, str>> = Vec::new();
         let mut anchors = Vec::new();
-        let mut add = |text, anchor| {
-            beginnings.push(text);
+        let mut add = |text: &'static str, anchor| {
+            beginnings.push(text.into());
             anchors.push(anchor);
         };
         SHAPES.iter().for_each(|shape| add(shape.prefix, Anchor::Shape(shape)));
-        named::WORDS.iter().for_each(|word| add(word.0, Anchor::Named(word)));
-        for word in [named::BEARER, named::AUTHORIZATION] {
+        WORDS.iter().for_each(|word| add(word.text, Anchor::Named(*word)));
+        for word in [headers::BEARER, headers::AUTHORIZATION] {
             add(word, Anchor::Authorization(word));
         }
+        add(headers::COOKIE, Anchor::Cookie);
+        COMMANDS.iter().for_each(|command| add(command.name, Anchor::Command(command)));
+        files::ENTRIES.iter().for_each(|entry| add(entry, Anchor::Netrc(entry)));
+        SIGNS.iter().for_each(|sign| add(sign, Anchor::Sign));
         add(private_keys::BEGIN, Anchor::KeyBegin);
         add(private_keys::END, Anchor::KeyEnd);
         FOLDERS.iter().for_each(|folder| add(folder, Anchor::Home(folder)));
         ESCAPED_AT.iter().for_each(|at| add(at, Anchor::At(at.len())));
+        for (text, place) in SHAPES.iter().flat_map(|shape| encoded::spellings(shape.prefix)) {
+            beginnings.push(text.into());
+            anchors.push(Anchor::Encoded(place));
+        }
         let beginnings = AhoCorasick::builder()
             .ascii_case_insensitive(true)
-            .match_kind(MatchKind::LeftmostLongest)
             .kind(Some(AhoCorasickKind::DFA))
-            .build(beginnings)
+            .build(beginnings.iter().map(|text| text.as_bytes()))
             .map_err(|error| error.to_string())?;
         let patterns = custom.patterns.iter().map(pattern).collect::<Result<_, _>>()?;
         let filled = |list: &[String]| list.iter().filter(|w| !w.is_empty()).cloned().collect();
@@ -154,14 +172,25 @@ impl Rules {
     /// Whether marks have this kind.
     pub(super) fn knows(&self, kind: &str) -> bool {
         let own = |known: &str| known == kind;
-        shapes::kinds().chain(named::kinds()).chain(places::kinds()).any(own)
+        let known = shapes::kinds().chain(names::kinds()).chain(headers::kinds());
+        known.chain(places::kinds()).any(own)
             || kind == WORD
             || self.patterns.iter().any(|(name, _)| name == kind)
     }
 
     /// Searches a text for everything but the names of users.
     pub(super) fn search<'r>(&'r self, search: &mut Search<'_, 'r>) {
-        self.beginnings(search, |_| true);
+        if self.search_as_spelled(search) {
+            let read = Read::of(search.text);
+            let mut inner = Search::new(&read.text);
+            self.search_as_spelled(&mut inner);
+            inner.found.iter().for_each(|one| search.add(read.original(*one)));
+        }
+    }
+
+    /// Searches a text as it is spelled, and returns whether it can be read in another way.
+    fn search_as_spelled<'r>(&'r self, search: &mut Search<'_, 'r>) -> bool {
+        let signs = self.beginnings(search, |_| true);
         let text = search.text;
         for at in memchr3_iter(b'@', b':', b'.', text.as_bytes()) {
             match text.as_bytes().get(at) {
@@ -169,6 +198,7 @@ impl Rules {
                 Some(b':') => {
                     places::credentials(search, at);
                     shapes::around_colon(search, at);
+                    files::pgpass(search, at);
                 }
                 _ => shapes::around_dot(search, at),
             }
@@ -179,30 +209,51 @@ impl Rules {
             found.for_each(|one| search.add(Found { start: one.start(), end: one.end(), kind }));
         }
         self.words.iter().for_each(|own| word(search, own, WORD));
+        signs
     }
 
     /// Searches a text only for keys and tokens that their shapes show.
-    pub(super) fn search_shapes(&self, search: &mut Search<'_, '_>) {
+    pub(super) fn search_shapes<'r>(&'r self, search: &mut Search<'_, 'r>) {
         self.beginnings(search, |anchor| {
             matches!(anchor, Anchor::Shape(_) | Anchor::KeyBegin | Anchor::Authorization(_))
         });
     }
 
-    fn beginnings(&self, search: &mut Search<'_, '_>, wanted: impl Fn(&Anchor) -> bool) {
-        for one in self.beginnings.find_iter(search.text) {
+    /// Searches a text only for tokens that have beginnings.
+    pub(super) fn search_tokens<'r>(&'r self, search: &mut Search<'_, 'r>) {
+        self.beginnings(search, |anchor| matches!(anchor, Anchor::Shape(_)));
+    }
+
+    /// Searches a text for what the wanted beginnings introduce, and returns whether it contains a
+    /// sign by which it can be read in another way. One beginning may be a part of another.
+    fn beginnings<'r>(
+        &'r self,
+        search: &mut Search<'_, 'r>,
+        wanted: impl Fn(&Anchor) -> bool,
+    ) -> bool {
+        let mut signs = false;
+        for one in self.beginnings.find_overlapping_iter(search.text) {
             let anchor = self.anchors.get(one.pattern().as_usize());
             let Some(anchor) = anchor.filter(|anchor| wanted(anchor)) else { continue };
             let at = one.start();
             match *anchor {
                 Anchor::Shape(shape) => shape.find(search, at),
-                Anchor::Named(word) => named::find(search, at, *word),
-                Anchor::Authorization(word) => named::authorization(search, at, word),
+                Anchor::Encoded(place) => {
+                    encoded::find(search, at, place, |inner| self.search_tokens(inner));
+                }
+                Anchor::Named(word) => named::find(search, at, word),
+                Anchor::Authorization(word) => headers::authorization(search, at, word),
+                Anchor::Cookie => headers::cookies(search, at),
+                Anchor::Command(command) => command.find(search, at),
+                Anchor::Netrc(entry) => files::netrc(search, at, entry),
                 Anchor::KeyBegin => private_keys::from_begin(search, at),
                 Anchor::KeyEnd => private_keys::from_end(search, at),
                 Anchor::Home(folder) => places::home(search, at, folder),
                 Anchor::At(length) => places::email(search, at, length),
+                Anchor::Sign => signs = true,
             }
         }
+        signs
     }
 }
 

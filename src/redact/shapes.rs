@@ -53,6 +53,9 @@ pub struct Shape {
     least: usize,
     /// Whether a letter or digit before the beginning makes it another word.
     bounded: bool,
+    /// Number of these characters that the token usually has; one with fewer can go on in the next
+    /// line.
+    usual: usize,
     /// Further condition for what follows the beginning.
     test: fn(&[u8]) -> bool,
     /// Kind of the token.
@@ -61,7 +64,7 @@ pub struct Shape {
 
 /// A shape whose beginning occurs in nothing else.
 const fn shape(prefix: &'static str, set: Set, least: usize, kind: &'static str) -> Shape {
-    Shape { prefix, set, least, bounded: false, test: any, kind }
+    Shape { prefix, set, least, bounded: false, usual: 0, test: any, kind }
 }
 
 /// A shape whose beginning can be the end of a word.
@@ -72,7 +75,7 @@ const fn bounded(
     test: fn(&[u8]) -> bool,
     kind: &'static str,
 ) -> Shape {
-    Shape { prefix, set, least, bounded: true, test, kind }
+    Shape { prefix, set, least, bounded: true, usual: 0, test, kind }
 }
 
 const AWS: &str = "AWS access key";
@@ -87,24 +90,24 @@ pub const API_KEY: &str = "API key";
 pub const SHAPES: &[Shape] = {
     use Set::{Alphanumeric, Capitals, Dotted, Encoded, Hexadecimal, Path, Word};
     &[
-        bounded("AKIA", Capitals, 16, is_sixteen, AWS),
-        bounded("ASIA", Capitals, 16, is_sixteen, AWS),
+        bounded("AKIA", Capitals, 16, is_sixteen, AWS).usual(16),
+        bounded("ASIA", Capitals, 16, is_sixteen, AWS).usual(16),
         bounded("ABIA", Capitals, 16, is_sixteen, AWS),
         bounded("ACCA", Capitals, 16, is_sixteen, AWS),
-        shape("ghp_", Alphanumeric, 16, GITHUB),
-        shape("gho_", Alphanumeric, 16, GITHUB),
-        shape("ghu_", Alphanumeric, 16, GITHUB),
-        shape("ghs_", Alphanumeric, 16, GITHUB),
-        shape("ghr_", Alphanumeric, 16, GITHUB),
-        shape("github_pat_", Word, 16, GITHUB),
-        shape("glpat-", Word, 16, GITLAB),
+        shape("ghp_", Alphanumeric, 16, GITHUB).usual(36),
+        shape("gho_", Alphanumeric, 16, GITHUB).usual(36),
+        shape("ghu_", Alphanumeric, 16, GITHUB).usual(36),
+        shape("ghs_", Alphanumeric, 16, GITHUB).usual(36),
+        shape("ghr_", Alphanumeric, 16, GITHUB).usual(36),
+        shape("github_pat_", Word, 16, GITHUB).usual(82),
+        shape("glpat-", Word, 16, GITLAB).usual(20),
         shape("gldt-", Word, 16, GITLAB),
         shape("glrt-", Word, 16, GITLAB),
         shape("glptt-", Word, 16, GITLAB),
         shape("glcbt-", Word, 16, GITLAB),
         shape("GR1348941", Word, 16, GITLAB),
-        shape("xoxb-", Word, 10, SLACK),
-        shape("xoxp-", Word, 10, SLACK),
+        shape("xoxb-", Word, 10, SLACK).usual(50),
+        shape("xoxp-", Word, 10, SLACK).usual(70),
         shape("xoxa-", Word, 10, SLACK),
         shape("xoxr-", Word, 10, SLACK),
         shape("xoxs-", Word, 10, SLACK),
@@ -115,26 +118,26 @@ pub const SHAPES: &[Shape] = {
         shape("hooks.slack.com/workflows/", Path, 16, SLACK),
         shape("discord.com/api/webhooks/", Path, 30, "Discord token"),
         shape("discordapp.com/api/webhooks/", Path, 30, "Discord token"),
-        shape("sk-ant-", Word, 12, "Anthropic key"),
-        shape("sk-proj-", Word, 16, "OpenAI key"),
+        shape("sk-ant-", Word, 12, "Anthropic key").usual(101),
+        shape("sk-proj-", Word, 16, "OpenAI key").usual(156),
         shape("sk-svcacct-", Word, 16, "OpenAI key"),
         shape("sk-admin-", Word, 16, "OpenAI key"),
         shape("sk-or-v1-", Word, 16, API_KEY),
-        bounded("sk-", Word, 20, has_long_part, "OpenAI key"),
-        shape("AIza", Word, 30, "Google key"),
+        bounded("sk-", Word, 20, has_long_part, "OpenAI key").usual(48),
+        shape("AIza", Word, 30, "Google key").usual(35),
         shape("GOCSPX-", Word, 16, "Google key"),
         bounded("ya29.", Dotted, 20, any, "Google key"),
-        shape("sk_live_", Alphanumeric, 10, STRIPE),
+        shape("sk_live_", Alphanumeric, 10, STRIPE).usual(24),
         shape("sk_test_", Alphanumeric, 10, STRIPE),
-        shape("rk_live_", Alphanumeric, 10, STRIPE),
+        shape("rk_live_", Alphanumeric, 10, STRIPE).usual(24),
         shape("rk_test_", Alphanumeric, 10, STRIPE),
         bounded("whsec_", Alphanumeric, 16, any, STRIPE),
-        bounded("npm_", Alphanumeric, 30, any, "npm token"),
+        bounded("npm_", Alphanumeric, 30, any, "npm token").usual(36),
         bounded("pypi-Ag", Word, 16, any, "PyPI token"),
-        bounded("hf_", Alphanumeric, 30, any, "Hugging Face token"),
+        bounded("hf_", Alphanumeric, 30, any, "Hugging Face token").usual(34),
         bounded("SG.", Dotted, 34, has_two_parts, "SendGrid key"),
         bounded("eyJ", Dotted, 20, is_web_token, "JSON web token"),
-        shape("dop_v1_", Hexadecimal, 32, API_KEY),
+        shape("dop_v1_", Hexadecimal, 32, API_KEY).usual(64),
         shape("shpat_", Alphanumeric, 20, API_KEY),
         shape("shpss_", Alphanumeric, 20, API_KEY),
         shape("lin_api_", Alphanumeric, 20, API_KEY),
@@ -147,14 +150,14 @@ pub const SHAPES: &[Shape] = {
         shape("NRAK-", Capitals, 20, API_KEY),
         shape("sntrys_", Word, 20, API_KEY),
         shape("PMAK-", Word, 20, API_KEY),
-        bounded("gsk_", Alphanumeric, 30, has_digit, API_KEY),
+        bounded("gsk_", Alphanumeric, 30, has_digit, API_KEY).usual(52),
         bounded("xai-", Alphanumeric, 30, has_digit, API_KEY),
         bounded("pplx-", Alphanumeric, 30, any, API_KEY),
         bounded("r8_", Alphanumeric, 30, has_digit, API_KEY),
         bounded("sbp_", Hexadecimal, 32, any, API_KEY),
         shape("pscale_tkn_", Word, 20, API_KEY),
         shape("pscale_pw_", Word, 20, API_KEY),
-        shape("dckr_pat_", Word, 16, API_KEY),
+        shape("dckr_pat_", Word, 16, API_KEY).usual(27),
         shape("ATATT3", Word, 20, API_KEY),
         shape("rubygems_", Hexadecimal, 32, API_KEY),
         shape("figd_", Word, 20, API_KEY),
@@ -163,6 +166,56 @@ pub const SHAPES: &[Shape] = {
         bounded("sq0atp-", Word, 16, any, API_KEY),
         bounded("sq0csp-", Word, 16, any, API_KEY),
         bounded("sig=", Encoded, 40, has_digit, "Azure key"),
+        shape("glsoat-", Word, 16, GITLAB),
+        shape("glft-", Word, 16, GITLAB),
+        shape("glimt-", Word, 16, GITLAB),
+        shape("glagent-", Word, 16, GITLAB),
+        shape("gloas-", Word, 16, GITLAB),
+        shape("glffct-", Word, 16, GITLAB),
+        bounded("LTAI", Alphanumeric, 17, has_digit, API_KEY),
+        bounded("AKCp", Alphanumeric, 60, any, API_KEY),
+        shape("CLOJARS_", Alphanumeric, 40, API_KEY),
+        bounded("dnkey-", Word, 40, any, API_KEY),
+        shape("doo_v1_", Hexadecimal, 32, API_KEY),
+        shape("dor_v1_", Hexadecimal, 32, API_KEY),
+        shape("dp.pt.", Alphanumeric, 40, API_KEY),
+        bounded("duffel_live_", Word, 40, any, API_KEY),
+        bounded("duffel_test_", Word, 40, any, API_KEY),
+        shape("dt0c01.", Dotted, 60, API_KEY),
+        bounded("EZAK", Alphanumeric, 54, any, API_KEY),
+        bounded("EZTK", Alphanumeric, 54, any, API_KEY),
+        shape("FLWSECK_TEST-", Word, 12, API_KEY),
+        bounded("fo1_", Word, 40, any, API_KEY),
+        bounded("fm2_", Encoded, 60, any, API_KEY),
+        bounded("fio-u-", Word, 40, any, API_KEY),
+        shape("glc_", Encoded, 32, API_KEY),
+        shape("HRKU-AA", Word, 40, API_KEY),
+        shape("api_org_", Alphanumeric, 30, API_KEY),
+        bounded("ico-", Alphanumeric, 32, has_digit, API_KEY),
+        shape("NRII-", Word, 30, API_KEY),
+        shape("NRJS-", Hexadecimal, 19, API_KEY),
+        bounded("API-26", Capitals, 20, any, API_KEY),
+        shape("sha256~", Word, 40, API_KEY),
+        shape("pscale_oauth_", Word, 20, API_KEY),
+        bounded("pnu_", Alphanumeric, 36, any, API_KEY),
+        bounded("pul-", Hexadecimal, 40, any, API_KEY),
+        shape("rdme_", Alphanumeric, 60, API_KEY),
+        shape("xkeysib-", Word, 60, API_KEY),
+        shape("sntryu_", Hexadecimal, 60, API_KEY),
+        shape("shippo_live_", Hexadecimal, 40, API_KEY),
+        shape("shippo_test_", Hexadecimal, 40, API_KEY),
+        shape("shpca_", Hexadecimal, 32, API_KEY),
+        shape("shppa_", Hexadecimal, 32, API_KEY),
+        bounded("squ_", Hexadecimal, 40, any, API_KEY),
+        bounded("sqp_", Hexadecimal, 40, any, API_KEY),
+        bounded("sqa_", Hexadecimal, 40, any, API_KEY),
+        shape("sgp_", Word, 40, API_KEY),
+        bounded("EAAA", Word, 60, has_digit, API_KEY),
+        shape("tfp_", Word, 59, API_KEY),
+        bounded("ABSK", Encoded, 100, has_digit, AWS),
+        bounded("llx-", Alphanumeric, 40, has_digit, API_KEY),
+        shape("lsv2_pt_", Word, 30, API_KEY),
+        shape("lsv2_sk_", Word, 30, API_KEY),
     ]
 };
 
@@ -180,6 +233,12 @@ fn is_sixteen(token: &[u8]) -> bool {
 
 fn has_digit(token: &[u8]) -> bool {
     token.iter().any(u8::is_ascii_digit)
+}
+
+/// Whether a text has digits, capital and small letters.
+fn is_mixed(text: &[u8]) -> bool {
+    let letters = [u8::is_ascii_uppercase, u8::is_ascii_lowercase];
+    has_digit(text) && letters.iter().all(|test| text.iter().any(test))
 }
 
 /// Whether one of the parts between hyphens is long and random; names of classes have only short
@@ -203,6 +262,31 @@ fn is_web_token(token: &[u8]) -> bool {
 }
 
 impl Shape {
+    /// Sets the usual number of characters behind the beginning.
+    const fn usual(self, usual: usize) -> Self {
+        Self { usual, ..self }
+    }
+
+    /// Returns the end of a token whose first line has `run` characters, if it goes on in the next
+    /// lines.
+    fn next_lines(&self, rest: &[u8], run: usize) -> Option<usize> {
+        let (mut end, mut length) = (run, run);
+        while length < self.usual {
+            let blank = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+            let gap = rest.get(end..)?.iter().take(16).take_while(blank).count();
+            let lines = memchr::memchr_iter(b'\n', rest.get(end..end + gap)?).count();
+            let next = rest.get(end + gap..)?;
+            let part = self.set.run(next.get(..next.len().min(2 * self.usual))?);
+            let whole = length + part == self.usual;
+            let random = part >= 8 && is_mixed(next.get(..part)?);
+            if lines != 1 || part == 0 || !(whole || random) {
+                break;
+            }
+            (end, length) = (end + gap + part, length + part);
+        }
+        (end > run && length >= self.least).then_some(end)
+    }
+
     /// Searches for the token whose beginning is at this place.
     pub fn find(&self, search: &mut Search<'_, '_>, at: usize) {
         let bytes = search.text.as_bytes();
@@ -213,6 +297,9 @@ impl Shape {
             return;
         };
         let run = self.set.run(rest);
+        if let Some(end) = self.next_lines(rest, run) {
+            return search.add(Found { start: at, end: start + end, kind: self.kind });
+        }
         let mut length = run;
         // A dot or a slash at the end belongs to the sentence.
         while length > 0 && matches!(rest.get(length - 1), Some(b'.' | b'/')) {
@@ -242,11 +329,19 @@ pub fn others(search: &mut Search<'_, '_>) {
     }
 }
 
-/// Searches for a token of Discord around a dot: an identifier, six characters of a time, and a
-/// code, with dots between them.
+/// Searches for a token around a dot. One of Discord has an identifier, six characters of a time,
+/// and a code, with dots between them; one of Ollama two codes.
 pub fn around_dot(search: &mut Search<'_, '_>, dot: usize) {
     const TIME: usize = 6;
     let bytes = search.text.as_bytes();
+    let before = bytes.get(..dot).unwrap_or_default().iter().rev();
+    if before.take(33).take_while(|byte| Set::Hexadecimal.contains(**byte)).count() == 32 {
+        let code = bytes.get(dot + 1..).unwrap_or_default().iter().take(25);
+        let code = code.take_while(|byte| Set::Word.contains(**byte)).count();
+        if code == 24 && search.is_boundary(dot - 32) {
+            search.add(Found { start: dot - 32, end: dot + 25, kind: API_KEY });
+        }
+    }
     if bytes.get(dot + TIME + 1) != Some(&b'.') {
         return;
     }

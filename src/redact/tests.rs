@@ -85,8 +85,8 @@ fn values_are_masked_by_their_names() {
             "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
             "aws_secret_access_key = [masked AWS secret key 1]",
         ),
-        ("AccountKey=Zm9vYmFyMTIzNDU2Nzg5MA==;Endpoint", "AccountKey=[masked API key 1];Endpoint"),
-        ("postgres://ada:pw1@db/x", "postgres://[masked credentials 1]@db/x"),
+        ("AccountKey=Zm9vYmFyMTIzNDU2Nzg5MA==;End=x", "AccountKey=[masked API key 1];End=x"),
+        ("postgres://ada:pw1@db/x", "postgres://[masked credential 1]@db/x"),
     ] {
         assert_eq!(masked(text), expected);
     }
@@ -166,7 +166,7 @@ fn names_of_users_are_learned_from_folders() {
     let redactor = Redactor::new(&RULES);
     redactor.learn("/home/ada/tides");
     redactor.learn("/home/user/tides");
-    let text = "-home-ada-tides, ada:ada, adapter, /home/ada/x, user";
+    let text = "-home-ada-tides, ada:ADA, adapter, /home/ada/x, user";
     assert_eq!(redactor.text(text), "-home-[user]-tides, [user]:[user], adapter, ~/x, user");
 }
 
@@ -249,4 +249,115 @@ fn records_keep_their_identifiers() {
     assert_eq!(text(Field::Id).as_deref(), Some("ada@example.org"));
     assert_eq!(text(Field::Cwd).as_deref(), Some("~/tides"));
     assert_eq!(text(Field::Name).as_deref(), Some("Mail of [user]"));
+}
+
+#[test]
+fn words_of_names_are_found_at_any_place_of_them() {
+    for (text, expected) in [
+        ("SECRET_KEY=x9y8z7w6", "SECRET_KEY=[masked secret 1]"),
+        ("DJANGO_SECRET_KEY='x9y8-z7w6'", "DJANGO_SECRET_KEY='[masked secret 1]'"),
+        ("\"secret_key\": \"x9y8z7w6\"", "\"secret_key\": \"[masked secret 1]\""),
+        ("AWS_SECRET_KEY=x9y8z7w6", "AWS_SECRET_KEY=[masked AWS secret key 1]"),
+        ("CLIENT_SECRET_PROD=x9y8z7w6", "CLIENT_SECRET_PROD=[masked secret 1]"),
+        ("SECRET_KEY_BASE=x9y8z7w6", "SECRET_KEY_BASE=[masked secret 1]"),
+        ("CREDENTIALS=x9y8z7w6v5", "CREDENTIALS=[masked secret 1]"),
+        ("DB_PASS=swordfish", "DB_PASS=[masked password 1]"),
+        ("ADMIN_PW=sword2fish", "ADMIN_PW=[masked password 1]"),
+        ("smtpPass: 'sword2fish'", "smtpPass: '[masked password 1]'"),
+        ("HUB_AUTH=x9y8z7w6v5", "HUB_AUTH=[masked secret 1]"),
+        ("{\"auth\": \"YWRhOlp4OVF3OEVyNw==\"}", "{\"auth\": \"[masked secret 1]\"}"),
+        ("client-key-data: LS0tLS1CRUdJTiBS", "client-key-data: [masked secret 1]"),
+        ("X-Api-Key: 98765432101234", "X-Api-Key: [masked API key 1]"),
+        ("The password is KestrelfEwg3.", "The password is [masked password 1]."),
+        ("Cookie: session=Zx9Qw8Er7; theme=dark", "Cookie: session=[masked cookie 1]; theme=dark"),
+        (
+            "Set-Cookie: sid=Zx9Qw8Er7; Path=/longer",
+            "Set-Cookie: sid=[masked cookie 1]; Path=/longer",
+        ),
+    ] {
+        assert_eq!(masked(text), expected);
+    }
+}
+
+#[test]
+fn values_are_masked_to_their_ends() {
+    for (text, expected) in [
+        ("DB_PASSWORD=Tr0ub4dor&3xyz", "DB_PASSWORD=[masked password 1]"),
+        ("DB_PASSWORD=Tr0u;b4,dor)3\n", "DB_PASSWORD=[masked password 1]\n"),
+        ("DB_PASSWORD=Tr0ub4dor; psql", "DB_PASSWORD=[masked password 1]; psql"),
+        ("DB_PASSWORD=Tr0ub4dor&&psql", "DB_PASSWORD=[masked password 1]&&psql"),
+        ("PASSWORD=Tr0ub4dor;Encrypt=True", "PASSWORD=[masked password 1];Encrypt=True"),
+        ("?password=Tr0ub4dor12&x=1", "?password=[masked password 1]&x=1"),
+        ("a: {PASSWORD: Tr0ub4dor12, b: 1}", "a: {PASSWORD: [masked password 1], b: 1}"),
+        (
+            "{\\\"password\\\": \\\"a1\\\\\\\"b2\\\"}",
+            "{\\\"password\\\": \\\"[masked password 1]\\\"}",
+        ),
+        ("password: \"correct horse battery\"", "password: \"[masked password 1]\""),
+        ("password:\n  Zx9Qw8Er7\nnext: 1", "password:\n  [masked password 1]\nnext: 1"),
+        ("password: >-\n  Hunter2x\n  Y9z8w7\nn: 1", "password: >-\n  [masked password 1]\nn: 1"),
+        ("x.yml:12:  password: swordfish", "x.yml:12:  password: [masked password 1]"),
+    ] {
+        assert_eq!(masked(text), expected);
+    }
+}
+
+#[test]
+fn options_and_files_of_programs_are_masked() {
+    for (text, expected) in [
+        ("curl -u ada:Zx9Qw8Er7 http://x", "curl -u ada:[masked password 1] http://x"),
+        ("curl -s --user 'ada:Zx9 Qw' x", "curl -s --user 'ada:[masked password 1]' x"),
+        ("mysql -u root -pZx9Qw8Er7 db", "mysql -u root -p[masked password 1] db"),
+        ("sshpass -p swordfish ssh x", "sshpass -p [masked password 1] ssh x"),
+        ("docker login -u ada -p Zx9Qw8Er7 r", "docker login -u ada -p [masked password 1] r"),
+        ("redis-cli -h x -a Zx9Qw8Er7 ping", "redis-cli -h x -a [masked password 1] ping"),
+        (
+            "machine h login ada password swordfish",
+            "machine h login ada password [masked password 1]",
+        ),
+        (
+            "machine h\n  login ada\n  password a1b2",
+            "machine h\n  login ada\n  password [masked password 1]",
+        ),
+        ("db.example:5432:q:ada:Zx9Qw8Er7\n", "db.example:5432:q:ada:[masked password 1]\n"),
+    ] {
+        assert_eq!(masked(text), expected);
+    }
+    for text in [
+        "curl -u user:password x",
+        "curl -u \"$USER:$TOKEN\" x",
+        "mysql -u root -p db",
+        "sshpass -p <password> ssh x; docker login -p $TOKEN",
+        "machine learning password policies",
+        "src/x.rs:1234:5:error:abc123",
+        "Cookie: none, cookie = getCookie(name)",
+        "tokens: enabled, bypass: step12345, first_pass = count2",
+        "password: \"Enter your password\"",
+        "password:\n  type: string\n",
+        "the token is base64-encoded, the password is sha256-hashed",
+    ] {
+        assert_eq!(masked(text), text);
+    }
+}
+
+#[test]
+fn tokens_are_masked_however_they_are_spelled() {
+    let whole = token(&["ghp_", LETTERS]);
+    let (head, tail) = whole.split_at(20);
+    let coded = crate::json::text::to_base64(format!("a token: {whole}").as_bytes());
+    for text in [
+        format!("{head}\n{tail}"),
+        format!("{head}\\\n{tail}"),
+        format!("{head}\u{200b}{tail}"),
+        whole.replace('_', "%5F"),
+        whole.replace('_', "&#95;"),
+        whole.replace('_', "\\u005f"),
+        coded,
+    ] {
+        assert_eq!(masked(&format!("x {text} y")), "x [masked GitHub token 1] y", "{text}");
+    }
+    assert_eq!(
+        masked(&format!("{whole}\nNext 12 words")),
+        "[masked GitHub token 1]\nNext 12 words"
+    );
 }

@@ -13,6 +13,7 @@ use crate::session::Session;
 use crate::times;
 use crate::tree::Bits;
 use crate::usage::{Tally, Usage};
+use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 
@@ -180,8 +181,9 @@ impl<'t, 'r> Survey<'t, 'r> {
     }
 
     fn turn(&mut self, record: &Record) {
-        // Names of users that a later record contains are masked in it, too.
-        let title = preview::text(record);
+        // A preview joins the lines of a token that a break cuts; names of users that a later record
+        // contains are masked in it afterwards.
+        let title = preview::text(&self.passage.masked(record));
         if self.title.is_none() && !title.is_empty() {
             self.title = Some(title.clone());
         }
@@ -248,14 +250,22 @@ pub(super) fn begins_turn(record: &Record) -> bool {
     record.is_question() && !record.is_aside()
 }
 
-/// Returns a time to the minute, in UTC, if it can be read; otherwise as it is written.
+/// Returns a time to the minute, in the zone of the machine, if it can be read; otherwise as it is
+/// written.
 pub(super) fn minute(time: &str) -> String {
+    read(time).map_or_else(|| one_line(time, 40), times::local_minute)
+}
+
+/// Returns the first and the last time of a session, with the zone.
+pub(super) fn span((first, last): &(String, String), between: &str) -> String {
+    let zone = read(last).map_or_else(String::new, |last| format!(" {}", times::local_zone(last)));
+    let (first, last) = (minute(first), minute(last));
+    if first == last { first + &zone } else { format!("{first}{between}{last}{zone}") }
+}
+
+fn read(time: &str) -> Option<Timestamp> {
     let json = Json::string(time);
-    let read = times::read(&json).or_else(|| times::of_number(&json.parsed()?));
-    match read {
-        Some(time) => times::in_seconds(time).chars().take(16).collect(),
-        None => one_line(time, 40),
-    }
+    times::read(&json).or_else(|| times::of_number(&json.parsed()?))
 }
 
 /// Returns a number of tokens or characters in at most five characters.

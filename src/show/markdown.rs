@@ -2,7 +2,7 @@
 
 use super::edits::edits;
 use super::entry::{Entry, MARKDOWN, address};
-use super::head::{Head, minute, spent};
+use super::head::{Head, minute, span, spent};
 use super::item::{Block, Call, Content, Item, Message, Note, Output};
 use super::lookup::{self, Change};
 use super::markup::safe;
@@ -135,10 +135,7 @@ impl Renderer for Markdown {
         to.extend_from_slice(MARKDOWN);
         paragraph(&format!(": {} -->", Entry::of(head).in_comment()), to);
         paragraph(&format!("# {}", inline(&head.title)), to);
-        let times = head.times.as_ref().map(|(first, last)| {
-            let (first, last) = (minute(first), minute(last));
-            if first == last { first } else { format!("{first} to {last}") }
-        });
+        let times = head.times.as_ref().map(|times| span(times, " to "));
         let rows = [
             ("Agent", Some(head.format.to_owned())),
             ("Session", head.id.clone()),

@@ -18,6 +18,12 @@ pub fn keep_attributes(meta: &Metadata, file: &File) -> Result<Metadata> {
         times = times.set_accessed(accessed);
     }
     file.set_times(times).map_err(failed)?;
+    keep_permissions(meta, file)
+}
+
+/// Gives the new file the permissions of the old one. Returns the new file's metadata after that.
+pub fn keep_permissions(meta: &Metadata, file: &File) -> Result<Metadata> {
+    let failed = |error| Error::io("cannot keep permissions", error);
     let made = file.metadata().map_err(failed)?;
     // Mostly the file was created with these permissions.
     if made.permissions() != meta.permissions() {

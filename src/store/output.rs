@@ -9,7 +9,7 @@ mod sink;
 
 pub use replaced::Replaced;
 
-use super::attributes::{keep_attributes, keep_owner};
+use super::attributes::{keep_attributes, keep_owner, keep_permissions};
 use super::check::{
     Existing, check_in_place, check_part, check_room, check_target, special, taken,
 };
@@ -39,6 +39,8 @@ pub struct Output {
     policy: Policy,
     /// Whether files that exist and have the contents to be written count as written.
     completes: bool,
+    /// Whether the files keep the times at which they were made.
+    is_dated_now: bool,
     /// Kind of file that existed at the place of the main part before the work.
     existing: Existing,
     /// The place of the quarantine, if the user named one.
@@ -84,6 +86,7 @@ impl Output {
             destination,
             policy,
             completes: false,
+            is_dated_now: false,
             existing: Existing::Nothing,
             quarantine: None,
             staged: Vec::new(),
@@ -110,6 +113,11 @@ impl Output {
             _ => {}
         }
         Ok(output)
+    }
+
+    /// Leaves the times of the files as they are made, for outputs that are no sessions.
+    pub fn dated_now(self) -> Self {
+        Self { is_dated_now: true, ..self }
     }
 
     /// Completes what a killed run began, if the session also `changes` a file that sessions share:
@@ -428,6 +436,9 @@ impl Output {
     fn finish(&self, Staged { file, target, .. }: &Staged) -> Result<Option<Metadata>> {
         let file = file.as_file();
         if let Some((first, before)) = self.sources.first() {
+            if self.is_dated_now {
+                return keep_permissions(before, file).map(Some);
+            }
             if !self.changes_inputs() {
                 let made = keep_attributes(before, file)?;
                 if !self.policy.current {

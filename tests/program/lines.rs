@@ -40,7 +40,7 @@ fn home() -> Dir {
 
 fn run(home: &Dir, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_copyist"));
-    command.current_dir(home.path("project")).env_clear().env("HOME", home.root());
+    command.current_dir(home.path("project")).env_clear().env("HOME", home.root()).env("TZ", "UTC");
     command.args(args).output().expect("the program runs")
 }
 
@@ -164,7 +164,7 @@ fn every_line_of_every_command_fits_the_schema_and_every_member_occurs() {
     }
     differences(&mut law, &home);
     named_sessions(&mut law, &home);
-    for by in ["day", "model", "project", "agent", "session"] {
+    for by in ["day", "month", "model", "project", "agent", "session"] {
         law.run(&home, &["usage", "--prices", "prices.json", "--by", by, "data"]);
     }
     law.run(&home, &["list", "data"]);

@@ -23,7 +23,7 @@ fn program(home: &Dir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_copyist"));
     let project = home.path("project");
     fs::create_dir_all(&project).expect("a folder");
-    command.current_dir(project).env_clear().env("HOME", home.root());
+    command.current_dir(project).env_clear().env("HOME", home.root()).env("TZ", "UTC");
     command
 }
 

@@ -17,7 +17,7 @@ pub fn run(home: &Dir, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_copyist"));
     let project = home.path("project");
     fs::create_dir_all(&project).expect("a folder");
-    command.current_dir(project).env_clear().env("HOME", home.root());
+    command.current_dir(project).env_clear().env("HOME", home.root()).env("TZ", "UTC");
     command.args(args).output().expect("the program runs")
 }
 

@@ -222,3 +222,31 @@ fn moved_session_with_an_origin_still_comes_back() {
     assert_eq!((&back["way"], &back["project"]), (&json!("added"), &json!(new)), "{back}");
     assert!(back["path"].as_str().is_some_and(|path| path.contains(&slug(&project.new))), "{back}");
 }
+
+#[test]
+fn a_path_of_windows_moves_on_any_system_in_each_of_its_spellings() {
+    let home = Dir::new();
+    let header = |cwd: &str| {
+        json!({"type": "session", "version": 3, "id": "0a1b2c3d",
+        "timestamp": "2026-01-03T08:20:55.301Z", "cwd": cwd})
+    };
+    let place =
+        |n: u32| format!(".pi/agent/sessions/other/2026-01-0{n}T08-20-55-301Z_0a1b2c3d.jsonl");
+    for (n, old, new) in [
+        (1, r"C:\Users\ada\quay", r"D:\work\quay"),
+        (2, "c:/users/ada/quay/docs", "D:/work/quay/docs"),
+        (3, r"\\?\C:\Users\ada\quay", r"\\?\D:\work\quay"),
+        (4, "/mnt/c/Users/ada/quay", "/mnt/d/work/quay"),
+        (5, r"C:\Users\ada\quay-two", r"C:\Users\ada\quay-two"),
+    ] {
+        home.write(&place(n), format!("{}\n", header(old)).as_bytes());
+        home.write(&format!("expected/{n}"), format!("{}\n", header(new)).as_bytes());
+    }
+    let listed = |dir| out(&home, &["list", "--json", "--project", dir]).lines().count();
+    assert_eq!((listed("C:/Users/ada/quay"), listed("/mnt/c/Users/ada/quay")), (4, 4));
+    let text = out(&home, &["move", r"C:\Users\ada\quay", r"D:\work\quay"]);
+    assert!(text.contains("4 paths changed in 4 files"), "{text}");
+    for n in 1..=5 {
+        assert_eq!(read(&home.path(&place(n))), read(&home.path(&format!("expected/{n}"))), "{n}");
+    }
+}

@@ -6,7 +6,7 @@ use crate::common::{self, Dir, own, read};
 const OLD: &str = "pi/v1/feature-work";
 
 /// Runs it with a journal, twice: the second time it goes on.
-fn twice(dir: &Dir, args: &[&str], between: impl Fn()) -> (i32, String) {
+fn twice(dir: &Dir, args: &[&str], between: impl FnOnce()) -> (i32, String) {
     let first = [args, &["--journal", "j"]].concat();
     let (code, said) = dir.exit(&first);
     assert_eq!(code, 0, "{said}");
@@ -180,4 +180,24 @@ fn inputs_that_no_run_did_take_no_longer_where_the_output_folder_is_there() {
     };
     let (new, there) = (took("new", "j"), took("there", "k"));
     assert!(there < 4 * new + std::time::Duration::from_secs(2), "{there:?}, {new:?}");
+}
+
+#[test]
+fn a_copy_stays_if_its_source_lost_messages() {
+    let dir = Dir::new();
+    dir.copy(OLD, "in/s.jsonl");
+    let text = String::from_utf8(own(OLD)).expect("UTF-8");
+    let first: String = text.split_inclusive('\n').take(3).collect();
+    let args = ["migrate", "--out-dir", "o", "in"];
+    let mut copy = Vec::new();
+    let (code, said) = twice(&dir, &args, || {
+        copy = read(&dir.path("o/s.jsonl"));
+        dir.write("in/s.jsonl", first.as_bytes());
+    });
+    assert!(code == 3 && said.contains("CY0730"), "{said}");
+    assert!(read(&dir.path("o/s.jsonl")) == copy, "the copy stays");
+    // The session is there again, with more.
+    dir.write("in/s.jsonl", text.as_bytes());
+    let (code, said) = dir.exit(&[&args[..], &["--journal", "j", "--resume"]].concat());
+    assert!(code == 0 && read(&dir.path("o/s.jsonl")) == copy, "{said}");
 }

@@ -5,8 +5,12 @@ use serde_json::{Value, json};
 use std::process::Command;
 
 fn lines(home: &Dir, args: &[&str]) -> Vec<Value> {
+    lines_in("UTC0", home, args)
+}
+
+fn lines_in(zone: &str, home: &Dir, args: &[&str]) -> Vec<Value> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_copyist"));
-    command.current_dir(home.root()).env_clear().env("HOME", home.root());
+    command.current_dir(home.root()).env_clear().env("HOME", home.root()).env("TZ", zone);
     let done = command.args(args).output().expect("the program runs");
     assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
     let text = String::from_utf8(done.stdout).expect("UTF-8");
@@ -119,6 +123,41 @@ fn tokens_are_counted_once_by_each_kind_of_group() {
     assert_eq!(lines(&home, &["usage", "--json", "--since", "2026-01-04"]), days[1..]);
     let listed = lines(&home, &["list", "--json", "--agent", "codex"]);
     assert_eq!(listed[0]["tokens"], 330, "the list has them, too");
+}
+
+#[test]
+fn groups_have_groups_and_days_have_a_last_one() {
+    let home = home();
+    let names = |args: &[&str]| -> Vec<Value> {
+        let groups = lines(&home, &[&["usage", "--json"], args].concat());
+        let name = |group: Value| json!([group["month"], group["project"], group["model"]]);
+        groups.into_iter().map(name).collect()
+    };
+    assert_eq!(names(&["--by", "month"]), [json!(["2026-01", null, null])]);
+    let (tides, harbour) = ("/w/tides", "/w/harbour");
+    assert_eq!(
+        names(&["--by", "project,model"]),
+        [json!([null, tides, "gpt-5.5"]), json!([null, harbour, "claude-sonnet-4-5"])]
+    );
+    let days = lines(&home, &["usage", "--json", "--until", "2026-01-03"]);
+    assert_eq!(days, lines(&home, &["usage", "--json"])[..1]);
+}
+
+#[test]
+fn days_are_those_of_the_zone() {
+    let home = home();
+    let days = |zone| -> Vec<Value> {
+        let days = lines_in(zone, &home, &["usage", "--json"]);
+        days.iter().map(|group| group["day"].clone()).collect()
+    };
+    assert_eq!(days("UTC0"), ["2026-01-03", "2026-01-04"]);
+    // The cache has the days of the other zone.
+    assert_eq!(days("EAST-20"), ["2026-01-04", "2026-01-05"]);
+    let since = ["list", "--json", "--since", "2026-01-05"];
+    assert_eq!(lines_in("UTC0", &home, &since).len(), 0);
+    let late = lines_in("EAST-20", &home, &since);
+    assert_eq!(late.len(), 2);
+    assert_eq!(late[0]["updated"], "2026-01-04T08:00:00.000Z", "JSON has UTC");
 }
 
 #[test]

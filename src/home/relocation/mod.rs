@@ -49,7 +49,7 @@ pub struct Row {
 /// Finds everything that names the folder `old`, in these folders of agents, for its new place.
 pub fn relocation(places: &[SessionPlace], old: &str, new: &str) -> Result<Relocation> {
     let work = tempfile::tempdir().map_err(|error| Error::io("cannot work", error))?;
-    let maps = [Map::new(old, new)];
+    let maps = Map::new(old, new).with_twin();
     let mut found = Found { word: word(old), ..Found::new(&maps, &work) };
     for place in places {
         let Some(format) = place.format else { continue };
@@ -261,7 +261,7 @@ fn redo(paths: Paths, whole: bool) -> Redo {
     Redo::new(work, !whole)
 }
 
-/// Whether a file contains some bytes.
+/// Whether a file contains some bytes, in capital or small letters.
 fn contains(path: &Path, word: &[u8]) -> std::io::Result<bool> {
     const PIECE: usize = 1 << 20;
     let mut file = File::open(path)?;
@@ -269,6 +269,7 @@ fn contains(path: &Path, word: &[u8]) -> std::io::Result<bool> {
     loop {
         let read = file.read(buffer.get_mut(kept..).unwrap_or_default())?;
         let end = kept + read;
+        buffer.get_mut(kept..end).unwrap_or_default().make_ascii_lowercase();
         let text = buffer.get(..end).unwrap_or_default();
         if memchr::memmem::find(text, word).is_some() {
             return Ok(true);
@@ -282,11 +283,11 @@ fn contains(path: &Path, word: &[u8]) -> std::io::Result<bool> {
     }
 }
 
-/// Returns the longest piece of a path that JSON never escapes.
+/// Returns the longest piece of a path that JSON never escapes, in small letters.
 fn word(path: &str) -> Vec<u8> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_. ".contains(c);
     let pieces = path.split(|c| !is_plain(c));
-    pieces.max_by_key(|piece| piece.len()).unwrap_or_default().as_bytes().to_vec()
+    pieces.max_by_key(|piece| piece.len()).unwrap_or_default().to_ascii_lowercase().into_bytes()
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {

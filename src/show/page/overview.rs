@@ -2,7 +2,7 @@
 
 use super::plot::plot;
 use super::prose::escaped;
-use crate::show::head::{Head, dollars, minute, short, spent};
+use crate::show::head::{Head, dollars, short, span, spent};
 use crate::show::lookup;
 use std::fmt::Write as _;
 
@@ -18,10 +18,7 @@ pub fn overview(head: &Head, out: &mut String) {
 }
 
 fn facts(head: &Head, out: &mut String) {
-    let times = head.times.as_ref().map(|(first, last)| {
-        let (first, last) = (minute(first), minute(last));
-        if first == last { first } else { format!("{first} – {last}") }
-    });
+    let times = head.times.as_ref().map(|times| span(times, " – "));
     let all = [
         ("Agent", Some(head.format.to_owned())),
         ("Model", Some(head.models.iter().cloned().collect::<Vec<_>>().join(", "))),

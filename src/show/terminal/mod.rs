@@ -5,7 +5,7 @@ mod table;
 mod wrap;
 
 use super::edits::edits;
-use super::head::{Head, minute, spent};
+use super::head::{Head, minute, span, spent};
 use super::item::{Block, Call, Content, Item, Message, Note, Output};
 use super::lookup::{self, Change};
 use super::summary::{main_argument, outcome};
@@ -208,10 +208,7 @@ pub fn pretty(json: &[u8]) -> String {
 impl Renderer for Terminal {
     fn begin(&mut self, head: &Head, to: &mut Vec<u8>) {
         self.line(Ink::TITLE, &clean(&head.title), to);
-        let times = head.times.as_ref().map(|(first, last)| {
-            let (first, last) = (minute(first), minute(last));
-            if first == last { first } else { format!("{first} to {last}") }
-        });
+        let times = head.times.as_ref().map(|times| span(times, " to "));
         let models = head.models.iter().cloned().collect::<Vec<_>>().join(", ");
         let messages = format!("{} messages", head.messages);
         let first = [Some(head.format.to_owned()), head.id.clone(), Some(models)];
