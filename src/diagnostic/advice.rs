@@ -53,6 +53,7 @@ impl Code {
                 Self::EscapeRead,
                 Self::LinesJoined,
                 Self::LineNumbered,
+                Self::Renumbered,
                 Self::Retyped,
                 Self::HistoryDetached,
                 Self::Straightened,
