@@ -54,6 +54,8 @@ impl Code {
                 Self::LinesJoined,
                 Self::LineNumbered,
                 Self::Renumbered,
+                Self::ServedReplaced,
+                Self::ResultMoved,
                 Self::Retyped,
                 Self::HistoryDetached,
                 Self::Straightened,

@@ -13,9 +13,10 @@ use super::names::Names;
 use super::refused::is_unsigned;
 use super::spoken::{Spoken, Unusable, kind_of};
 use crate::diagnostic::Code;
+use crate::dialect::refusal::{OfServer, of_server};
 use crate::formats::claude_code::members::Members;
 use crate::json::{Json, text};
-use crate::record::Field;
+use crate::record::{Field, Record, block};
 use crate::repair::{Added, OUTCOME_UNKNOWN, Pairing, Rules};
 use crate::times;
 use crate::tree::Bits;
@@ -33,6 +34,9 @@ pub struct Resume {
     places: Places,
     /// Lines that report progress.
     progress: Bits,
+    /// Lines with nothing but results; those that come behind what follows them.
+    results: Bits,
+    late_results: Bits,
     /// Lines of the conversation, up to its end.
     path: Option<Bits>,
     /// The line that the file gives as the end of the conversation.
@@ -79,6 +83,9 @@ struct Calls {
     group: Option<Json>,
     /// Blocks that are removed from lines.
     blocks: HashMap<u32, Vec<usize>>,
+    /// Calls of the provider's tools that wait, and blocks of such calls and results alone.
+    served: Vec<(String, (u32, usize))>,
+    alone: HashMap<u32, Vec<usize>>,
     names: Names,
     /// Lines of the last answer: those without content, and those whose thoughts have no text.
     silent: Vec<u32>,
@@ -95,6 +102,8 @@ impl Resume {
             lines: Lines::new(agent),
             places: Places::default(),
             progress: Bits::default(),
+            results: Bits::default(),
+            late_results: Bits::default(),
             path: None,
             leaf: None,
             marked_end: None,
@@ -131,7 +140,10 @@ impl Resume {
             }
         };
         let mut other = message.time.filter(|_| !message.side);
-        if active {
+        if self.late_results.contains(ordinal) {
+            message.blocks.iter().for_each(|block| self.calls.found_elsewhere(block));
+            self.calls.pairing.remove(ordinal, Code::ResultMoved);
+        } else if active {
             self.calls.look(ordinal, &message);
             let before = self.end.replace((ordinal, message.time));
             other = before.and_then(|(_, time)| time);
@@ -146,6 +158,13 @@ impl Resume {
         let Some(first) = records.first() else { return };
         if first.node.is(Field::Type, "progress") {
             self.progress.insert(ordinal);
+        }
+        let is_result = |record: &Record| {
+            let blocks = record.node.nodes(Field::Content).unwrap_or_default();
+            !blocks.is_empty() && blocks.iter().all(|it| it.is(Field::Type, block::TOOL_RESULT))
+        };
+        if records.iter().all(is_result) {
+            self.results.insert(ordinal);
         }
         self.lineage.link(&mut records);
         while self.lines.links().len() < ordinal as usize {
@@ -166,10 +185,19 @@ impl Resume {
         let mut here = self.leaf.map(|leaf| self.places.end(leaf));
         let mut in_order = true;
         while let Some(at) = here.filter(|at| path.insert(*at)) {
-            here = self.parent_of(at);
-            in_order &= here.is_none_or(|parent| {
+            let follows = |parent: u32| {
                 parent < at || self.places.kept.contains(at) || self.places.are_together(parent, at)
-            });
+            };
+            here = self.parent_of(at);
+            while let Some(late) = here.filter(|late| {
+                !follows(*late) && self.results.contains(*late) && !path.contains(*late)
+            }) {
+                if !self.late_results.insert(late) {
+                    return false;
+                }
+                here = self.places.parent(late);
+            }
+            in_order &= here.is_none_or(follows);
         }
         self.path = Some(path);
         in_order
@@ -262,6 +290,7 @@ impl Resume {
         !self.parents.is_empty()
             || calls.pairing.changes()
             || !calls.blocks.is_empty()
+            || !calls.alone.is_empty()
             || !calls.names.is_empty()
             || self.late().is_some()
             || self.marked_end.is_some()
@@ -280,6 +309,12 @@ impl Resume {
     /// Returns the places of the blocks that are removed from a line.
     pub fn removed_blocks(&self, ordinal: u32) -> &[usize] {
         self.calls.blocks.get(&ordinal).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the places of the calls and results of a provider's tools in a line that are not in
+    /// pairs.
+    pub fn alone(&self, ordinal: u32) -> &[usize] {
+        self.calls.alone.get(&ordinal).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Returns the new identifiers of calls in a line, by the places of their blocks.
@@ -332,6 +367,7 @@ impl Calls {
             self.group = message.group.clone();
         }
         for (at, block) in message.blocks.iter().enumerate() {
+            self.serve(block, (ordinal, at));
             let Some(call) = call_of(block, "tool_use", "id") else { continue };
             let call = self.names.call(call, (ordinal, at), &self.pairing);
             self.pairing.call(call.as_bytes(), ());
@@ -344,6 +380,24 @@ impl Calls {
             self.hollow.push(ordinal);
         }
         self.after = Some(ordinal);
+    }
+
+    /// Pairs calls and results of the provider's tools, which stand in one answer.
+    fn serve(&mut self, block: &Json, place: (u32, usize)) {
+        match of_server(block) {
+            Some(OfServer::Call(id)) => self.served.push((id, place)),
+            Some(OfServer::Result(id)) => {
+                match self.served.iter().position(|(call, _)| *call == id) {
+                    Some(call) => drop(self.served.remove(call)),
+                    None => self.leave_alone(place),
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn leave_alone(&mut self, (ordinal, at): (u32, usize)) {
+        self.alone.entry(ordinal).or_default().push(at);
     }
 
     fn user(&mut self, ordinal: u32, message: &Spoken) {
@@ -376,6 +430,8 @@ impl Calls {
             self.answered = true;
         } else {
             self.settle();
+            let served = std::mem::take(&mut self.served);
+            served.into_iter().for_each(|(_, place)| self.leave_alone(place));
         }
         self.forget_end();
         if answers == 0 {
