@@ -63,7 +63,9 @@ pub fn is_whole(data: &str) -> bool {
         "image/png" => png_ends(&bytes),
         "image/jpeg" => jpeg(&bytes).is_some() && ends(&[0xff, 0xd9]),
         "image/gif" => bytes.len() > 13 && ends(b";"),
-        _ => little(&bytes, 4, 4).is_some_and(|size| size as usize <= bytes.len().saturating_sub(8)),
+        _ => {
+            little(&bytes, 4, 4).is_some_and(|size| size as usize <= bytes.len().saturating_sub(8))
+        }
     }
 }
 

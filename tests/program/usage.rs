@@ -173,8 +173,10 @@ fn an_answer_that_several_sessions_have_is_counted_once() {
 /// Writes a rollout with these counts: the total, that of the last call, and the text before them.
 fn rollout(home: &Dir, id: u32, parent: Option<u32>, counts: &[(u32, Option<u32>, &str)]) {
     let thread = |id: u32| format!("019b8fa2-6a6d-7c31-9e5b-{id:012}");
-    let tokens = |count: u32| json!({"input_tokens": count, "cached_input_tokens": 0,
-        "output_tokens": 0, "total_tokens": count});
+    let tokens = |count: u32| {
+        json!({"input_tokens": count, "cached_input_tokens": 0,
+        "output_tokens": 0, "total_tokens": count})
+    };
     let meta = json!({"id": thread(id), "timestamp": "2026-01-05T08:00:00.000Z", "cwd": "/w/tides",
         "originator": "codex_cli_rs", "cli_version": "0.142.0", "source": "cli",
         "forked_from_id": parent.map(thread)});
@@ -182,8 +184,10 @@ fn rollout(home: &Dir, id: u32, parent: Option<u32>, counts: &[(u32, Option<u32>
         json!({"timestamp": format!("2026-01-05T08:{id:02}:{second:02}.000Z"), "type": kind,
             "payload": payload})
     };
-    let said = |role: &str, kind: &str, text: &str| json!({"type": "message", "role": role,
-        "content": [{"type": kind, "text": text}]});
+    let said = |role: &str, kind: &str, text: &str| {
+        json!({"type": "message", "role": role,
+        "content": [{"type": kind, "text": text}]})
+    };
     let mut lines = vec![line(0, "session_meta", meta)];
     for (n, (total, last, text)) in counts.iter().enumerate() {
         // A fork repeats its parent's lines at once.
@@ -198,7 +202,8 @@ fn rollout(home: &Dir, id: u32, parent: Option<u32>, counts: &[(u32, Option<u32>
                 "last_token_usage": last.map(tokens)}}),
         ));
     }
-    let name = format!(".codex/sessions/2026/01/05/rollout-2026-01-05T08-00-00-{}.jsonl", thread(id));
+    let name =
+        format!(".codex/sessions/2026/01/05/rollout-2026-01-05T08-00-00-{}.jsonl", thread(id));
     write(home, &name, &lines);
 }
 
@@ -240,9 +245,13 @@ fn equal_words_are_not_the_same_answer() {
     };
     let asked = |n: u32| line(n, "user", json!({"role": "user", "content": "Tides?"}));
     let answer = |n: u32, input: u32| {
-        line(n, "assistant", json!({"id": "gateway", "type": "message", "role": "assistant",
+        line(
+            n,
+            "assistant",
+            json!({"id": "gateway", "type": "message", "role": "assistant",
             "model": "claude-sonnet-4-5", "content": [{"type": "text", "text": format!("{n}")}],
-            "stop_reason": "end_turn", "usage": {"input_tokens": input, "output_tokens": 1}}))
+            "stop_reason": "end_turn", "usage": {"input_tokens": input, "output_tokens": 1}}),
+        )
     };
     write(
         &home,
@@ -267,4 +276,21 @@ fn a_compaction_in_a_new_file_counts_only_what_follows() {
         .collect();
     home.write(&format!(".claude/projects/-w-harbour/{session}.jsonl"), copied.as_bytes());
     assert_eq!(totals(&home).iter().sum::<u64>(), before);
+}
+
+#[test]
+fn sub_agents_whose_session_was_deleted_count() {
+    let home = home();
+    let before: u64 = totals(&home).iter().sum();
+    let (session, agent) = ("0a1b2c3d-0000-4000-8000-000000000004", "a77");
+    let line = json!({"parentUuid": null, "isSidechain": true, "agentId": agent,
+        "userType": "external", "cwd": "/w/harbour", "sessionId": session, "version": "2.1.332",
+        "type": "assistant", "timestamp": "2026-01-06T08:00:00.000Z",
+        "uuid": "0a1b2c3d-0000-4000-8000-000000000401", "message": {"id": "msg_7",
+        "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
+        "content": [{"type": "text", "text": "High water."}], "stop_reason": "end_turn",
+        "usage": {"input_tokens": 1000, "output_tokens": 500}}});
+    let name = format!(".claude/projects/-w-harbour/{session}/subagents/agent-{agent}.jsonl");
+    write(&home, &name, &[line]);
+    assert_eq!(totals(&home).iter().sum::<u64>(), before + 1500);
 }

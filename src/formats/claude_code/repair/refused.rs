@@ -204,7 +204,8 @@ mod tests {
             r#"[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgoA"}}]"#,
         );
         assert!(cut.contains("cut off") && !cut.contains("base64"), "{cut}");
-        let result = r#"[{"type":"advisor_tool_result","tool_use_id":"s","content":{"text":"Go."}}]"#;
+        let result =
+            r#"[{"type":"advisor_tool_result","tool_use_id":"s","content":{"text":"Go."}}]"#;
         let (said, _) = accepted(result.as_bytes(), &[], &[0]).expect("a change");
         let said = String::from_utf8(said).expect("UTF-8");
         assert_eq!(said, r#"[{"type":"text","text":"[A tool answered here: Go.]"}]"#);
