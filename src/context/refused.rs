@@ -82,8 +82,10 @@ struct Checking<'a> {
     large: Vec<Position>,
     /// Bytes of all texts and images.
     size: usize,
-    /// Calls of the provider's tools that have no result yet.
-    served: Vec<(String, Position)>,
+    /// Calls of the provider's tools that have no result yet, and the places of all blocks of such
+    /// tools.
+    served: Vec<String>,
+    places: HashMap<OfServer, Position>,
 }
 
 impl<'a> Checking<'a> {
@@ -101,6 +103,7 @@ impl<'a> Checking<'a> {
             large: Vec::new(),
             size: 0,
             served: Vec::new(),
+            places: HashMap::new(),
         }
     }
 
@@ -141,6 +144,10 @@ impl<'a> Checking<'a> {
     }
 
     fn block(&mut self, block: &Node, at: Position) {
+        let data = block.json(Field::Data).filter(|_| block.is(Field::Type, block::OPAQUE));
+        if let Some(part) = data.and_then(of_server) {
+            self.places.insert(part, at);
+        }
         const LARGE: [Field; 6] = [
             Field::Text,
             Field::Thinking,
@@ -172,13 +179,16 @@ impl<'a> Checking<'a> {
             if !sent.is(Field::Role, "assistant") {
                 let served = std::mem::take(&mut self.served);
                 let fault = "a call of a provider's tool has no result in its answer";
-                served.into_iter().for_each(|(_, at)| refuse(self.cx, fault, at));
+                for call in served {
+                    let at = self.places.get(&OfServer::Call(call)).copied();
+                    refuse(self.cx, fault, at.unwrap_or_default());
+                }
             }
         }
         for (number, block) in blocks.iter().enumerate() {
             let at = whole.place(number);
             if block.is(Field::Type, block::OPAQUE) {
-                self.of_server(block, at);
+                self.of_server(block);
             }
             if is(&block, block::TOOL_RESULT) {
                 self.result(block, at);
@@ -189,21 +199,20 @@ impl<'a> Checking<'a> {
     }
 
     /// Checks that a call of a provider's tool and its result are in one answer.
-    fn of_server(&mut self, block: &Node, at: Position) {
+    fn of_server(&mut self, block: &Node) {
         if self.interface != Interface::AnthropicMessages {
             return;
         }
         match block.json(Field::Data).and_then(of_server) {
-            Some(OfServer::Call(id)) => self.served.push((id, at)),
-            Some(OfServer::Result(id)) => {
-                match self.served.iter().position(|(call, _)| *call == id) {
-                    Some(place) => drop(self.served.remove(place)),
-                    None => {
-                        let fault = "a result of a provider's tool has no call in its answer";
-                        refuse(self.cx, fault, at);
-                    }
+            Some(OfServer::Call(id)) => self.served.push(id),
+            Some(OfServer::Result(id)) => match self.served.iter().position(|call| *call == id) {
+                Some(place) => drop(self.served.remove(place)),
+                None => {
+                    let at = self.places.get(&OfServer::Result(id)).copied();
+                    let fault = "a result of a provider's tool has no call in its answer";
+                    refuse(self.cx, fault, at.unwrap_or_default());
                 }
-            }
+            },
             None => {}
         }
     }

@@ -286,7 +286,7 @@ pub fn text_block(said: &str) -> Vec<u8> {
 }
 
 /// Part that a block has in the calls of tools which the provider runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum OfServer {
     /// A call with this identifier.
     Call(String),

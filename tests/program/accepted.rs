@@ -141,11 +141,19 @@ fn time_that_a_question_gets_is_reported() {
 fn images_that_are_too_large_are_refused() {
     let dir = Dir::new();
     let wide = |pixels: u32| {
+        let chunk = |said: &[&[u8]]| {
+            let said = said.concat();
+            let mut sum = flate2::Crc::new();
+            sum.update(&said);
+            let length = u32::try_from(said.len() - 4).expect("a short chunk");
+            [&length.to_be_bytes(), said.as_slice(), &sum.sum().to_be_bytes()].concat()
+        };
+        let size = [pixels.to_be_bytes(), 8_u32.to_be_bytes()].concat();
         let head = [
-            b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(),
-            &pixels.to_be_bytes(),
-            &8_u32.to_be_bytes(),
-            b"\x08\0\0\0\0abcd",
+            b"\x89PNG\r\n\x1a\n".to_vec(),
+            chunk(&[b"IHDR", &size, b"\x08\0\0\0\0"]),
+            chunk(&[b"IDAT", b"abcd"]),
+            chunk(&[b"IEND"]),
         ]
         .concat();
         json!({"type": "image", "source": {"type": "base64", "media_type": "image/png",

@@ -119,3 +119,32 @@ fn a_request_that_is_too_large_is_told_with_its_size() {
     let (code, told) = dir.exit(&["validate", "s.jsonl"]);
     assert!(code == 1 && told.contains("the session has 34 MB"), "{told}");
 }
+
+/// Fixes that only releases before the newest one need.
+const OLDER: &[&str] = &["CY0857", "CY0871", "CY0872", "CY0873", "CY0887"];
+
+#[test]
+fn what_repair_would_mend_is_not_valid() {
+    let dir = Dir::new();
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let mut files = Vec::new();
+    for agent in ["claude-code", "codex", "pi"] {
+        let found = walkdir::WalkDir::new(data.join(agent)).into_iter().filter_map(Result::ok);
+        files.extend(found.map(walkdir::DirEntry::into_path).filter(|path| {
+            path.extension().is_some_and(|ending| ending == "jsonl")
+                && path.parent().is_some_and(|folder| folder.ends_with("in"))
+        }));
+    }
+    assert!(files.len() > 10, "{files:?}");
+    for path in files {
+        let path = path.to_str().expect("UTF-8");
+        let (code, _) = dir.exit(&["validate", path]);
+        if code > 0 {
+            continue;
+        }
+        let (_, told) = dir.exit(&["repair", "--resumable", "-n", path]);
+        let fixes = told.split("warning[").skip(1).filter_map(|found| found.get(..6));
+        let left: Vec<_> = fixes.filter(|code| !OLDER.contains(code)).collect();
+        assert!(!left.iter().any(|code| code.starts_with("CY08")), "{path}: {told}");
+    }
+}
