@@ -34,7 +34,7 @@ pub use repair::{
     FoundRecord, LineRepair, Reach, Reaches, Records, RepairFn, RepairIo, RepairOptions, Repaired,
 };
 pub use rewind::{Back, Marks, Turns};
-pub use totals::Totals;
+pub use totals::{Counts, Running, Totals};
 pub use version::{Step, Version};
 
 use crate::diagnostic::{Code, Diagnostic};

@@ -43,6 +43,11 @@ pub fn of_number(time: &Json) -> Option<Timestamp> {
     Timestamp::from_millisecond(millis.round() as i64).ok()
 }
 
+/// Returns the time that a string or a number names.
+pub fn of(time: &Json) -> Option<Timestamp> {
+    read(time).or_else(|| of_number(time))
+}
+
 /// Returns the time one millisecond later.
 pub fn after(time: Timestamp) -> Timestamp {
     time.checked_add(SignedDuration::from_millis(1)).unwrap_or(time)

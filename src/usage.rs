@@ -1,10 +1,11 @@
 //! Tokens and cost of a session.
 
-use crate::format::{Format, Totals};
+use crate::format::{Counts, Format, Running, Totals};
 use crate::formats;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
 use crate::times;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -45,6 +46,10 @@ pub struct Tally {
     format: Option<&'static Format>,
     /// Whether the next counts are left out.
     skips: bool,
+    /// The time of the last record, as long as a fork repeats its parent's.
+    repeated: Option<Timestamp>,
+    /// Whether a message to the model followed the last answer.
+    is_heard: bool,
     /// Day and model of the last record that names them.
     now: Key,
     spent: BTreeMap<Key, Usage>,
@@ -52,8 +57,8 @@ pub struct Tally {
     open: BTreeMap<Key, Usage>,
     /// The last answers of several records, each of which repeats the usage.
     answers: VecDeque<(Json, Usage)>,
-    /// Running totals that the software noted last, by model.
-    running: HashMap<Option<String>, Usage>,
+    /// Running totals that the software notes, by model.
+    running: HashMap<Option<String>, Running>,
     /// Totals that the session itself contains, used where no other record has counts.
     totals: Usage,
     /// Counts that the last record added.
@@ -99,6 +104,10 @@ impl Tally {
         let node = &record.node;
         self.last = Usage::default();
         self.look(node);
+        if record.kind == Kind::Message {
+            self.is_heard |= !node.is(Field::Role, "assistant");
+            self.running.values_mut().for_each(Running::answered);
+        }
         let number = |node: &Node, field| node.json(field).and_then(Json::float).unwrap_or(0.0);
         if record.kind == Kind::Session {
             // A stream has the totals of its source.
@@ -131,15 +140,19 @@ impl Tally {
         } else if let Some(usage) = node.node(Field::Usage) {
             self.answer(node.json(Field::Group), usage);
         } else if let Some(totals) = self.format.and_then(|format| format.agent.totals) {
-            totals(record).into_iter().for_each(|totals| self.run(totals));
+            totals(record).iter().for_each(|totals| self.run(totals));
         }
     }
 
     /// Notes the day and the model of a record.
     fn look(&mut self, node: &Node) {
-        let time = node.json(Field::Time).or(node.json(Field::Created));
-        let time = time.and_then(|time| times::read(time).or_else(|| times::of_number(time)));
+        let time = node.json(Field::Time).or(node.json(Field::Created)).and_then(times::of);
         if let Some(time) = time {
+            if node.get(Field::ParentSession).is_some() {
+                self.repeated = Some(time);
+            }
+            let goes_on = |before: &Timestamp| time.duration_since(*before).abs() < REPEATED;
+            self.repeated = self.repeated.filter(goes_on).and(Some(time));
             self.now.0 = times::local_day(time);
         }
         if let Some(model) = node.text(Field::Model).filter(|model| !model.is_empty()) {
@@ -155,34 +168,32 @@ impl Tally {
     }
 
     fn add(&mut self, usage: Usage) {
-        if self.skips {
+        if self.is_left_out() {
             return;
         }
         self.last.join(usage);
         self.spent.entry(self.now.clone()).or_default().join(usage);
     }
 
-    /// Counts the growth of running totals. Totals that became smaller began again.
-    fn run(&mut self, totals: Totals) {
-        let Totals { model, input, output, cache_read, cache_write, cost } = totals;
-        let now = Usage { input, output, cache_read, cache_write, tokens: 0.0, cost };
-        let was = self.running.insert(model.clone(), now).unwrap_or_default();
-        let began_again = now.all() < was.all() || now.cost < was.cost;
-        let was = if began_again { Usage::default() } else { was };
-        let new = now.with(was, |now, was| now - was);
-        let key = (self.now.0.clone(), model.unwrap_or_else(|| self.now.1.clone()));
-        if !self.skips {
+    /// Counts the growth of running totals.
+    fn run(&mut self, totals: &Totals) {
+        let running = self.running.entry(totals.model.clone()).or_default();
+        let new = Usage::from(running.growth(totals));
+        let model = totals.model.clone().unwrap_or_else(|| self.now.1.clone());
+        if !self.is_left_out() {
             self.last.join(new);
-            self.spent.entry(key).or_default().join(new);
+            self.spent.entry((self.now.0.clone(), model)).or_default().join(new);
         }
     }
 
     /// Counts the usage of an answer. Of an answer of several records the highest counts: some
-    /// programs write the final numbers only with the last record.
+    /// programs write the final numbers only with the last record. Some gateways give all answers
+    /// one identifier; another one answers further messages, and more tokens were sent for it.
     fn answer(&mut self, group: Option<&Json>, usage: &Node) {
         let now = Usage::of(usage);
+        let is_heard = std::mem::take(&mut self.is_heard);
         let mut unused = Usage::default();
-        let (open, last) = match self.skips {
+        let (open, last) = match self.is_left_out() {
             true => (&mut unused, &mut Usage::default()),
             false => (self.open.entry(self.now.clone()).or_default(), &mut self.last),
         };
@@ -191,8 +202,8 @@ impl Tally {
             return open.join(now);
         };
         let known = self.answers.iter().position(|(answer, _)| answer == group);
-        let was = known.and_then(|place| self.answers.remove(place));
-        let was = was.map(|(_, was)| was).unwrap_or_default();
+        let was = known.and_then(|place| self.answers.remove(place)).map(|(_, was)| was);
+        let was = was.filter(|was| !is_heard || was.sent() == now.sent()).unwrap_or_default();
         let now = now.with(was, f64::max);
         let new = now.with(was, |now, was| now - was);
         last.join(new);
@@ -202,7 +213,16 @@ impl Tally {
             self.answers.pop_front();
         }
     }
+
+    /// Whether another session has what the next record counts.
+    fn is_left_out(&self) -> bool {
+        self.skips || self.repeated.is_some()
+    }
 }
+
+/// Longest time between two records of the parent that a fork repeats: the software writes all at
+/// once, with the time of the fork.
+const REPEATED: SignedDuration = SignedDuration::from_millis(20);
 
 /// Maximum number of answers whose further records may still follow.
 const ANSWERS: usize = 64;
@@ -212,6 +232,11 @@ impl Usage {
     #[must_use]
     pub fn all(&self) -> f64 {
         self.input + self.output + self.cache_read + self.cache_write + self.tokens
+    }
+
+    /// Returns the number of tokens that were sent.
+    fn sent(&self) -> f64 {
+        self.input + self.cache_read + self.cache_write
     }
 
     /// Adds other tokens and cost.
@@ -243,5 +268,12 @@ impl Usage {
             tokens: 0.0,
             cost: usage.node(Field::Cost).map_or(0.0, |cost| number(cost, Field::Total)),
         }
+    }
+}
+
+impl From<Counts> for Usage {
+    fn from(counts: Counts) -> Self {
+        let Counts { input, output, cache_read, cache_write, cost } = counts;
+        Self { input, output, cache_read, cache_write, tokens: 0.0, cost }
     }
 }

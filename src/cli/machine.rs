@@ -8,9 +8,10 @@ use crate::batch::JobSource;
 use crate::format::Format;
 use crate::formats::FORMATS;
 use crate::home::{
-    Cache, Listed, Search, SessionName, SessionPlace, beginning_at, family_of, find, meant,
-    places, since, survey, survey_projects,
+    Cache, Listed, Search, SessionName, SessionPlace, beginning_at, family_of, find, meant, places,
+    since, survey, survey_projects,
 };
+use crate::times;
 use jiff::Timestamp;
 use std::path::{Path, PathBuf};
 

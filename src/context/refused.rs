@@ -7,7 +7,7 @@ use super::ahead::Opened;
 use super::form::Sending;
 use super::joined::Whole;
 use crate::diagnostic::{Code, Diagnostic, Log};
-use crate::dialect::refusal::{faults, is_larger};
+use crate::dialect::refusal::{OfServer, faults, is_larger, of_server};
 use crate::error::Result;
 use crate::format::{Api, Cx, Interface, Mends};
 use crate::formats::ruling;
@@ -59,6 +59,11 @@ pub fn check(opened: Opened<'_>, cx: &Cx<'_>) -> Result<Option<u64>> {
 /// Source: Anthropic, Vision.
 const MANY_IMAGES: (usize, u32) = (20, 2000);
 
+/// Largest request in bytes.
+///
+/// Source: Anthropic, API overview, request size limits.
+const LARGEST: usize = 32 << 20;
+
 /// Observer of the messages that are sent.
 struct Checking<'a> {
     cx: &'a Cx<'a>,
@@ -78,6 +83,12 @@ struct Checking<'a> {
     images: usize,
     /// Images that are too large where there are many.
     large: Vec<Position>,
+    /// Bytes of all texts and images.
+    size: usize,
+    /// Calls of the provider's tools that have no result yet, and the places of all blocks of such
+    /// tools.
+    served: Vec<String>,
+    places: HashMap<OfServer, Position>,
 }
 
 impl<'a> Checking<'a> {
@@ -94,6 +105,9 @@ impl<'a> Checking<'a> {
             results: 0,
             images: 0,
             large: Vec::new(),
+            size: 0,
+            served: Vec::new(),
+            places: HashMap::new(),
         }
     }
 
@@ -109,10 +123,11 @@ impl<'a> Checking<'a> {
             }
         });
         if self.interface == Interface::AnthropicMessages {
+            self.size += sent.json(Field::Content).map_or(0, |text| text.as_bytes().len());
             let blocks = sent.nodes(Field::Content).unwrap_or_default().iter();
             for block in blocks {
                 let inner = block.nodes(Field::Content).unwrap_or_default();
-                std::iter::once(block).chain(inner).for_each(|block| self.image(block, at));
+                std::iter::once(block).chain(inner).for_each(|block| self.block(block, at));
             }
         }
     }
@@ -132,7 +147,21 @@ impl<'a> Checking<'a> {
         }
     }
 
-    fn image(&mut self, block: &Node, at: Position) {
+    fn block(&mut self, block: &Node, at: Position) {
+        let data = block.json(Field::Data).filter(|_| block.is(Field::Type, block::OPAQUE));
+        if let Some(part) = data.and_then(of_server) {
+            self.places.insert(part, at);
+        }
+        const LARGE: [Field; 6] = [
+            Field::Text,
+            Field::Thinking,
+            Field::Signature,
+            Field::Arguments,
+            Field::Content,
+            Field::Data,
+        ];
+        let sizes = LARGE.iter().filter_map(|field| block.json(*field));
+        self.size += sizes.map(|json| json.as_bytes().len()).sum::<usize>();
         if block.is(Field::Type, block::IMAGE) {
             self.images += 1;
             if is_larger(block, MANY_IMAGES.1) {
@@ -155,14 +184,44 @@ impl<'a> Checking<'a> {
         let is = |block: &&Node, kind| block.is(Field::Type, kind);
         if !blocks.iter().any(|block| is(&block, block::TOOL_RESULT)) {
             self.close();
+            if !sent.is(Field::Role, "assistant") {
+                let served = std::mem::take(&mut self.served);
+                let fault = "a call of a provider's tool has no result in its answer";
+                for call in served {
+                    let at = self.places.get(&OfServer::Call(call)).copied();
+                    refuse(self.cx, fault, at.unwrap_or_default());
+                }
+            }
         }
         for (number, block) in blocks.iter().enumerate() {
             let at = whole.place(number);
+            if block.is(Field::Type, block::OPAQUE) {
+                self.of_server(block);
+            }
             if is(&block, block::TOOL_RESULT) {
                 self.result(block, at);
             } else if is(&block, block::TOOL_CALL) {
                 self.call(block, at);
             }
+        }
+    }
+
+    /// Checks that a call of a provider's tool and its result are in one answer.
+    fn of_server(&mut self, block: &Node) {
+        if self.interface != Interface::AnthropicMessages {
+            return;
+        }
+        match block.json(Field::Data).and_then(of_server) {
+            Some(OfServer::Call(id)) => self.served.push(id),
+            Some(OfServer::Result(id)) => match self.served.iter().position(|call| *call == id) {
+                Some(place) => drop(self.served.remove(place)),
+                None => {
+                    let at = self.places.get(&OfServer::Result(id)).copied();
+                    let fault = "a result of a provider's tool has no call in its answer";
+                    refuse(self.cx, fault, at.unwrap_or_default());
+                }
+            },
+            None => {}
         }
     }
 
@@ -197,6 +256,11 @@ impl<'a> Checking<'a> {
 
     fn finish(&mut self) {
         self.close();
+        if self.size > LARGEST {
+            let (size, most) = (self.size >> 20, LARGEST >> 20);
+            let fault = format!("the session has {size} MB, and a request at most {most} MB");
+            refuse(self.cx, &fault, Position::default());
+        }
         if self.images > MANY_IMAGES.0 {
             let (many, pixels) = MANY_IMAGES;
             let fault =

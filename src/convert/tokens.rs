@@ -3,7 +3,7 @@
 //! The software notes the running totals behind an answer, among the records of its calls. Formats
 //! whose answers contain their usage need the difference with the answer.
 
-use crate::format::{Totals, TotalsFn};
+use crate::format::{Running, TotalsFn};
 use crate::json::Json;
 use crate::record::turns::Numbered;
 use crate::record::{Field, Kind, Node, Record};
@@ -15,7 +15,7 @@ const BEHIND: usize = 64;
 #[derive(Debug)]
 pub struct Tokens {
     totals: TotalsFn,
-    before: Totals,
+    running: Running,
     /// The last answer without usage, and the records behind it.
     held: Vec<Numbered>,
 }
@@ -24,7 +24,7 @@ impl Tokens {
     /// Begins a session whose software notes totals.
     #[must_use]
     pub fn new(totals: TotalsFn) -> Self {
-        Self { totals, before: Totals::default(), held: Vec::new() }
+        Self { totals, running: Running::default(), held: Vec::new() }
     }
 
     /// Replaces the next records by those that are complete, in their order.
@@ -45,6 +45,9 @@ impl Tokens {
         let waits = is_answer && record.node.get(Field::Usage).is_none();
         let ends = is_answer || (is_message && record.node.is(Field::Role, "user"));
         let counted = if is_message { false } else { self.count(record) };
+        if is_answer {
+            self.running.answered();
+        }
         if ends {
             ready.append(&mut self.held);
         }
@@ -64,17 +67,15 @@ impl Tokens {
     /// contains no totals of the whole session.
     fn count(&mut self, record: &Record) -> bool {
         let totals = (self.totals)(record).into_iter().find(|totals| totals.model.is_none());
-        let Some(now) = totals else { return false };
-        let before = std::mem::replace(&mut self.before, now.clone());
+        let Some(totals) = totals else { return false };
+        let new = self.running.growth(&totals);
         let counts = [
-            (Field::InputTokens, now.input - before.input),
-            (Field::OutputTokens, now.output - before.output),
-            (Field::CacheRead, now.cache_read - before.cache_read),
-            (Field::CacheWrite, now.cache_write - before.cache_write),
+            (Field::InputTokens, new.input),
+            (Field::OutputTokens, new.output),
+            (Field::CacheRead, new.cache_read),
+            (Field::CacheWrite, new.cache_write),
         ];
-        // Totals that become less begin again.
-        let grows = counts.iter().all(|(_, count)| *count >= 0.0);
-        if let Some((_, answer)) = self.held.first_mut().filter(|_| grows)
+        if let Some((_, answer)) = self.held.first_mut()
             && counts.iter().any(|(_, count)| *count > 0.0)
         {
             let mut usage = Node::default();

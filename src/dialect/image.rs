@@ -1,4 +1,4 @@
-//! Images in base64: their type and their size, from their first bytes.
+//! Images in base64: their type and their size, from their first bytes, and whether they are whole.
 
 use crate::json::text::from_base64;
 
@@ -46,6 +46,48 @@ pub fn larger_side(data: &str) -> Option<u32> {
         _ => webp(&bytes)?,
     };
     Some(width.max(height))
+}
+
+/// Whether an image is whole, by the structure of its file: all parts are there up to the end, and
+/// those of a PNG have their checksums. Data that are not base64 are not looked at.
+///
+/// ```
+/// use copyist::dialect::image::is_whole;
+/// assert!(!is_whole("iVBORw0KGgoAAAANSUhEUg=="));
+/// assert!(is_whole("R0lGODlhAQABAAAAACwAAAAAAQABAAACAkwBADs="));
+/// ```
+pub fn is_whole(data: &str) -> bool {
+    let (Some(kind), Some(bytes)) = (media_type(data), from_base64(data)) else { return true };
+    let ends = |end: &[u8]| memchr::memmem::rfind(&bytes, end).is_some();
+    match kind {
+        "image/png" => png_ends(&bytes),
+        "image/jpeg" => jpeg(&bytes).is_some() && ends(&[0xff, 0xd9]),
+        "image/gif" => bytes.len() > 13 && ends(b";"),
+        _ => {
+            little(&bytes, 4, 4).is_some_and(|size| size as usize <= bytes.len().saturating_sub(8))
+        }
+    }
+}
+
+/// Whether all chunks of a PNG are there up to the last one.
+fn png_ends(bytes: &[u8]) -> bool {
+    let (mut at, mut has_data) = (8, false);
+    loop {
+        let Some(length) = number(bytes, at, 4).map(|length| length as usize) else { return false };
+        let chunk = bytes.get(at + 4..).and_then(|rest| rest.get(..length.saturating_add(4)));
+        let Some(chunk) = chunk else { return false };
+        let mut sum = flate2::Crc::new();
+        sum.update(chunk);
+        at += 8 + length;
+        if number(bytes, at, 4) != Some(sum.sum()) {
+            return false;
+        }
+        at += 4;
+        has_data |= chunk.starts_with(b"IDAT");
+        if chunk.starts_with(b"IEND") {
+            return has_data;
+        }
+    }
 }
 
 fn number(bytes: &[u8], at: usize, length: usize) -> Option<u32> {

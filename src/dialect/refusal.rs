@@ -3,9 +3,9 @@
 //! [`RULES`] lists what is refused, by which interface, and the source of that. The rules apply to
 //! what a program sends: faults that its newest release mends by itself are not asked for.
 
-use super::image::{is_outside, larger_side, media_type};
+use super::image::{is_outside, is_whole, larger_side, media_type};
 use crate::format::Interface::{self, AnthropicMessages, ChatCompletions, OpenAiResponses};
-use crate::json::{Json, Unit, refused_units};
+use crate::json::{Json, Unit, refused_units, text};
 use crate::record::{Field, Node, Value, block};
 use std::borrow::Cow;
 
@@ -251,7 +251,8 @@ fn tool_name_fault(block: &Node) -> Option<Words> {
 /// use copyist::dialect::refusal::image_fault;
 /// assert_eq!(image_fault(""), Some("the image is empty"));
 /// assert_eq!(image_fault("PGh0bWw+"), Some("the image is no PNG, JPEG, GIF or WebP"));
-/// assert_eq!(image_fault("iVBORw0KGgoAAAANSUhEUg=="), None);
+/// assert_eq!(image_fault("iVBORw0KGgoAAAANSUhEUg=="), Some("the image is cut off or damaged"));
+/// assert_eq!(image_fault("R0lGODlhAQABAAAAACwAAAAAAQABAAACAkwBADs="), None);
 /// ```
 pub fn image_fault(data: &str) -> Option<&'static str> {
     if is_outside(data) {
@@ -265,7 +266,50 @@ pub fn image_fault(data: &str) -> Option<&'static str> {
     if !digits.bytes().all(of_base64) || digits.len() % 4 == 1 || data.len() - digits.len() > 2 {
         return Some("the image is not base64");
     }
-    media_type(data).is_none().then_some("the image is no PNG, JPEG, GIF or WebP")
+    if media_type(data).is_none() {
+        return Some("the image is no PNG, JPEG, GIF or WebP");
+    }
+    (!is_whole(data)).then_some("the image is cut off or damaged")
+}
+
+/// Returns the block of a text in the place of an image that is refused.
+pub fn in_place_of_image(fault: &str) -> Vec<u8> {
+    text_block(&format!("[An image stood here that no model takes: {fault}.]"))
+}
+
+/// Returns the block of a text.
+pub fn text_block(said: &str) -> Vec<u8> {
+    let mut block = b"{\"type\":\"text\",\"text\":".to_vec();
+    text::quote(said, &mut block);
+    block.push(b'}');
+    block
+}
+
+/// Part that a block has in the calls of tools which the provider runs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum OfServer {
+    /// A call with this identifier.
+    Call(String),
+    /// The result of the call with this identifier.
+    Result(String),
+}
+
+/// Returns the part of a block of Anthropic's Messages in the calls of such tools. The interface
+/// refuses a call and a result that are not in one answer.
+///
+/// ```
+/// use copyist::dialect::refusal::{OfServer, of_server};
+/// let block = copyist::json::Json::constant(r#"{"type":"server_tool_use","id":"s1"}"#);
+/// assert_eq!(of_server(&block), Some(OfServer::Call("s1".to_owned())));
+/// ```
+pub fn of_server(block: &Json) -> Option<OfServer> {
+    let kind = block.member("type").filter(|_| block.as_bytes().starts_with(b"{"))?.text()?;
+    let id = |name| block.member(name)?.text();
+    match &*kind {
+        "server_tool_use" | "mcp_tool_use" => id("id").map(OfServer::Call),
+        other if other.ends_with("_tool_result") => id("tool_use_id").map(OfServer::Result),
+        _ => None,
+    }
 }
 
 /// Returns the data of an image in base64, also of one whose media type is missing.

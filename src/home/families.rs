@@ -2,24 +2,18 @@
 
 use super::summary::recount;
 use super::survey::Listed;
-use crate::record::{Record, spoken};
+use crate::record::{Record, Said};
 use crate::usage::{Spent, Tally};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Counts the tokens and cost of an answer that several sessions have only in that session of them
 /// that was continued first.
 pub fn count_once(sessions: &mut [Listed]) {
-    let mut families: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (place, session) in sessions.iter().enumerate() {
-        if let Some(family) = session.summary.beginning {
-            families.entry(family).or_default().push(place);
-        }
-    }
-    for mut places in families.into_values().filter(|places| places.len() > 1) {
+    for mut places in families(sessions) {
         places.sort_by_key(|place| {
             sessions.get(*place).map(|session| (session.updated, session.path.clone()))
         });
-        let mut earlier: Vec<Vec<u64>> = Vec::new();
+        let mut earlier: Vec<Vec<Said>> = Vec::new();
         for place in places {
             let Some(session) = sessions.get_mut(place) else { continue };
             let Some((spent, answers)) = counted(session, &earlier) else { continue };
@@ -29,13 +23,39 @@ pub fn count_once(sessions: &mut [Listed]) {
     }
 }
 
-/// Counts a session without what it has from earlier ones. Returns the counts, and hashes of all its
-/// answers.
-fn counted(session: &Listed, earlier: &[Vec<u64>]) -> Option<(Vec<Spent>, Vec<u64>)> {
+/// Returns the places of sessions that begin alike or may have an answer in common.
+fn families(sessions: &[Listed]) -> Vec<Vec<usize>> {
+    let mut heads: Vec<usize> = (0..sessions.len()).collect();
+    let mut known: HashMap<(bool, u64), usize> = HashMap::new();
+    for (place, Listed { summary, .. }) in sessions.iter().enumerate() {
+        let answers = summary.answers.iter().map(|name| (true, u64::from(*name)));
+        for mark in summary.beginning.map(|mark| (false, mark)).into_iter().chain(answers) {
+            let other = *known.entry(mark).or_insert(place);
+            let (a, b) = (head(&heads, place), head(&heads, other));
+            if let Some(own) = heads.get_mut(a.max(b)) {
+                *own = a.min(b);
+            }
+        }
+    }
+    let mut families: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for place in 0..sessions.len() {
+        families.entry(head(&heads, place)).or_default().push(place);
+    }
+    families.into_values().filter(|places| places.len() > 1).collect()
+}
+
+/// Returns the first session of a family.
+fn head(heads: &[usize], place: usize) -> usize {
+    let next = |place: &usize| heads.get(*place).copied().filter(|head| head != place);
+    std::iter::successors(Some(place), next).last().unwrap_or(place)
+}
+
+/// Counts a session without what it has from earlier ones. Returns the counts, and all its answers.
+fn counted(session: &Listed, earlier: &[Vec<Said>]) -> Option<(Vec<Spent>, Vec<Said>)> {
     let mut answers = Vec::new();
     let mut copied = Copied::of(earlier);
     let look = |record: &Record, tally: &mut Tally| {
-        let own = spoken(record);
+        let own = Said::of(record);
         tally.leave_out(copied.has(&own));
         answers.extend(own);
     };
@@ -44,30 +64,40 @@ fn counted(session: &Listed, earlier: &[Vec<u64>]) -> Option<(Vec<Spent>, Vec<u6
 }
 
 /// Follows the answers of a session along those of earlier sessions. A copy has them in the same
-/// order, perhaps without some of them, up to where it was continued.
+/// order, perhaps without some of them, up to where it was continued. An answer with the identifier
+/// of a response is a copy wherever it stands.
 struct Copied<'l> {
-    earlier: Vec<&'l [u64]>,
+    earlier: Vec<&'l [Said]>,
+    names: HashSet<u64>,
     is_copy: bool,
 }
 
 impl<'l> Copied<'l> {
-    fn of(earlier: &'l [Vec<u64>]) -> Self {
-        Self { earlier: earlier.iter().map(Vec::as_slice).collect(), is_copy: false }
+    fn of(earlier: &'l [Vec<Said>]) -> Self {
+        let names = earlier.iter().flatten().filter_map(Said::name).collect();
+        Self { earlier: earlier.iter().map(Vec::as_slice).collect(), names, is_copy: false }
     }
 
     /// Whether the next record belongs to an answer of an earlier session.
-    fn has(&mut self, answer: &[u64]) -> bool {
-        for message in answer {
+    fn has(&mut self, answer: &[Said]) -> bool {
+        let Some(first) = answer.first() else { return self.is_copy };
+        for said in answer.iter().filter(|said| said.words.is_some()) {
             self.earlier.retain_mut(|list| {
-                let place = list.iter().position(|own| own == message);
+                let place = list.iter().position(|own| own.is_same(said));
                 let rest = place.and_then(|place| list.get(place + 1..));
                 rest.is_some_and(|rest| {
                     *list = rest;
                     true
                 })
             });
-            self.is_copy = !self.earlier.is_empty();
         }
+        let is_named = answer.iter().filter_map(Said::name).any(|name| self.names.contains(&name));
+        let follows = match first.words {
+            Some(_) => !self.earlier.is_empty(),
+            // A thought belongs to the answer before, unless its response has a name.
+            None => first.name().is_none() && self.is_copy,
+        };
+        self.is_copy = is_named || follows;
         self.is_copy
     }
 }
@@ -76,11 +106,32 @@ impl<'l> Copied<'l> {
 mod tests {
     use super::*;
 
+    fn words(words: u64) -> Said {
+        Said { words: Some(words), ..Said::default() }
+    }
+
     #[test]
     fn copy_ends_at_the_first_answer_of_its_own() {
-        let earlier = [vec![1, 2, 3, 4, 5], vec![1, 2, 9]];
+        let earlier = [[1, 2, 3, 4, 5].map(words).to_vec(), [1, 2, 9].map(words).to_vec()];
         let mut copied = Copied::of(&earlier);
-        let followed = [&[1][..], &[], &[3, 4], &[7], &[5]].map(|answer| copied.has(answer));
+        let answers = [&[1][..], &[], &[3, 4], &[7], &[5]];
+        let followed = answers.map(|answer| {
+            let answer: Vec<_> = answer.iter().copied().map(words).collect();
+            copied.has(&answer)
+        });
         assert_eq!(followed, [true, true, true, false, false]);
+    }
+
+    #[test]
+    fn equal_words_at_another_time_or_in_another_response_are_another_answer() {
+        let one = Said { words: Some(1), response: Some(7), time: Some(100) };
+        let has = |said: Said| Copied::of(&[vec![one]]).has(&[said]);
+        assert!(has(one));
+        assert!(has(Said { response: None, ..one }), "another format has no identifiers");
+        assert!(has(Said { time: None, ..one }), "nor times");
+        let thought = Said { words: None, ..one };
+        assert!(Copied::of(&[vec![thought]]).has(&[thought]), "a thought of the same response");
+        assert!(!has(Said { response: Some(8), ..one }));
+        assert!(!has(Said { time: Some(101), ..one }), "a gateway has one identifier for all");
     }
 }

@@ -8,7 +8,7 @@ use crate::formats;
 use crate::inspect::preview;
 use crate::json::Json;
 use crate::position::Located;
-use crate::record::{Beginning, Field, Kind, Record};
+use crate::record::{Beginning, Field, Kind, Record, Said};
 use crate::times;
 use crate::usage::{Spent, Tally, Usage};
 use serde::{Deserialize, Serialize};
@@ -66,6 +66,8 @@ pub struct Summary {
     pub spent: Vec<Spent>,
     /// Hash of the first question and the first answer, which copies and forks share.
     pub beginning: Option<u64>,
+    /// The ends of hashes of all answers that have an identifier, by which copies are recognised.
+    pub answers: Vec<u32>,
     /// State of the file.
     pub state: State,
     /// The reason why a session could not be read.
@@ -170,6 +172,7 @@ impl Summary {
             cost: None,
             spent: Vec::new(),
             beginning: None,
+            answers: Vec::new(),
             state: State::Ok,
             fault: None,
         }
@@ -190,6 +193,7 @@ struct Reading {
     updated: Option<Json>,
     messages: u64,
     beginning: Beginning,
+    answers: Vec<u32>,
     tally: Tally,
 }
 
@@ -210,19 +214,19 @@ impl Reading {
         let spent = self.tally.spent();
         let mut usage = Usage::default();
         spent.iter().for_each(|spent| usage.join(spent.usage));
-        let time = |json: &Json| times::read(json).or_else(|| times::of_number(json));
-        let updated = [self.time, self.updated].iter().flatten().filter_map(time).max();
+        let updated = [self.time, self.updated].iter().flatten().filter_map(times::of).max();
         Summary {
             id: self.id.filter(|id| !id.is_empty()).unwrap_or(empty.id),
             project: self.project.filter(|project| !project.is_empty()),
             title: self.name.or(self.question).or(self.tagged),
             updated: updated.map(times::with_millis),
-            spoken: self.spoken.as_ref().and_then(time).map(times::with_millis),
+            spoken: self.spoken.as_ref().and_then(times::of).map(times::with_millis),
             messages: self.messages,
             tokens: Some(usage.all()).filter(|all| *all > 0.0).map(|all| all as u64),
             cost: Some(usage.cost).filter(|cost| *cost > 0.0),
             spent,
             beginning: self.beginning.hash(),
+            answers: self.answers,
             state: if damaged { State::Damaged } else { State::Ok },
             fault,
             ..empty
@@ -233,6 +237,7 @@ impl Reading {
         let node = &record.node;
         self.tally.record(record);
         self.beginning.look(record);
+        self.answers.extend(Said::of(record).iter().filter_map(Said::name).map(|name| name as u32));
         let own = node.json(Field::ParentCall).is_none_or(Json::is_null);
         if let Some(time) = node.json(Field::Time).filter(|_| own) {
             self.time = Some(time.clone());

@@ -142,13 +142,26 @@ fn main_above(path: &Path, place: &SessionPlace, mains: &HashSet<Arc<Path>>) -> 
             }
             let mut main = folder.parent()?.as_os_str().to_owned();
             main.push(format.extensions.first()?);
-            let main = Arc::from(PathBuf::from(main));
-            if mains.contains(&main) || place.format == Some(*format) {
+            let main: Arc<Path> = Arc::from(PathBuf::from(main));
+            let is_there = || place.format == Some(*format) && main.exists();
+            if mains.contains(&main) || is_there() {
                 return Some(main);
             }
         }
     }
     None
+}
+
+/// Whether a file of a sub-agent is in the folder of a session whose own file was deleted.
+fn is_left_behind(job: &Job) -> bool {
+    let Some(path) = job.path() else { return false };
+    let formats = FORMATS.iter().filter(|format| {
+        format.extensions.iter().any(|ending| path.to_string_lossy().ends_with(ending))
+    });
+    let mut folders = formats
+        .flat_map(|format| format.files.below)
+        .flat_map(|below| path.ancestors().skip(1).filter(move |folder| folder.ends_with(below)));
+    folders.next().is_some()
 }
 
 /// Result for a candidate.
@@ -166,7 +179,7 @@ fn look(found: Candidate<'_>, cache: &Cache) -> Looked {
     let (summary, stamps, fresh) = match cache.get(&key, &stamps) {
         Some((summary, stamps)) => (summary, stamps, false),
         None => {
-            let read = match is_beside(&job) {
+            let read = match is_beside(&job) && !is_left_behind(&job) {
                 true => summary::Read { summary: None, files: Vec::new() },
                 false => summary::read(&job, place.format),
             };

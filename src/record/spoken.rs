@@ -3,14 +3,69 @@
 
 use super::{Field, Kind, Node, Record, Value, block};
 use crate::ids::hash;
+use crate::times;
+
+/// A text or call of an answer, or an answer without both, as sessions that repeat it have it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// Hash of the text or call.
+    pub words: Option<u64>,
+    /// Hash of the provider's identifier of the response.
+    pub response: Option<u64>,
+    /// The time in seconds. Some formats keep no more of it.
+    pub time: Option<i64>,
+}
+
+impl Said {
+    /// Returns what an answer says, in its order; nothing for other records.
+    #[must_use]
+    pub fn of(record: &Record) -> Vec<Self> {
+        let node = &record.node;
+        if !is_answer(record) {
+            return Vec::new();
+        }
+        let id = node.text(Field::ResponseId).filter(|id| !id.is_empty());
+        let time = node.json(Field::Time).and_then(times::of);
+        let response = id.map(|id| hash(id.as_bytes()));
+        let said = Self { words: None, response, time: time.map(|time| time.as_second()) };
+        let words = spoken(record);
+        match words.is_empty() {
+            true => vec![said],
+            false => words.into_iter().map(|words| Self { words: Some(words), ..said }).collect(),
+        }
+    }
+
+    /// Returns a hash of the response's identifier, its time and the words. A copy has them all; some
+    /// gateways give all responses one identifier.
+    #[must_use]
+    pub fn name(&self) -> Option<u64> {
+        let (response, time) = (self.response?, self.time?);
+        let words = self.words.unwrap_or_default().to_le_bytes();
+        Some(hash(&[response.to_le_bytes(), time.to_le_bytes(), words].concat()))
+    }
+
+    /// Whether both are of one answer: neither their responses nor their times differ, and they
+    /// say the same.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        fn differ<T: PartialEq>(a: Option<T>, b: Option<T>) -> bool {
+            a.zip(b).is_some_and(|(a, b)| a != b)
+        }
+        let apart = differ(self.response, other.response) || differ(self.time, other.time);
+        !apart && self.words.is_some() && self.words == other.words
+    }
+}
+
+fn is_answer(record: &Record) -> bool {
+    let own = record.kind == Kind::Message && !record.is_aside();
+    own && record.node.is(Field::Role, "assistant")
+}
 
 /// Returns hashes of the texts and calls of an answer, in their order. Thoughts do not count, nor
 /// texts in brackets, in which formats describe what they cannot express.
-#[must_use]
-pub fn spoken(record: &Record) -> Vec<u64> {
+fn spoken(record: &Record) -> Vec<u64> {
     let node = &record.node;
-    let own = record.kind == Kind::Message && !record.is_aside();
-    if !own || !node.is(Field::Role, "assistant") {
+    if !is_answer(record) {
         return Vec::new();
     }
     match node.get(Field::Content) {

@@ -10,7 +10,7 @@ const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAIAQAAAADsdIMmAAAAC0lEQVR42mNgQAUAABAAAaoZ+IIAAAAASUVORK5CYII=";
 
 /// A transcript of Claude Code: each line is the child of the one before.
-fn transcript(messages: &[(&str, Value)]) -> String {
+pub fn transcript(messages: &[(&str, Value)]) -> String {
     let uuid = |n: usize| json!(format!("7f0000{n:02}-0000-4000-8000-000000000001"));
     let line = |(n, (kind, content)): (usize, &(&str, Value))| {
         let mut message = json!({"role": kind, "content": content});
@@ -31,20 +31,20 @@ fn transcript(messages: &[(&str, Value)]) -> String {
 }
 
 /// Expects a session to be refused at a line for this reason.
-fn refused(dir: &Dir, name: &str, line: usize, why: &str) {
+pub fn refused(dir: &Dir, name: &str, line: usize, why: &str) {
     let (code, told) = dir.exit(&["validate", name]);
     assert_eq!(code, 1, "{told}");
     assert!(told.contains(&format!("{name}:{line}:")), "not line {line}: {told}");
     assert!(told.contains("warning[CY0416]") && told.contains(why), "no {why}: {told}");
 }
 
-fn valid(dir: &Dir, name: &str) {
+pub fn valid(dir: &Dir, name: &str) {
     let (code, told) = dir.exit(&["validate", name]);
     assert_eq!(code, 0, "{told}");
 }
 
 /// Repairs a session with `--resumable`, expects this fix and a valid session, and returns it.
-fn repaired(dir: &Dir, name: &str, fix: &str) -> String {
+pub fn repaired(dir: &Dir, name: &str, fix: &str) -> String {
     let (code, told) = dir.exit(&["repair", "--resumable", "--force", "-o", "o.jsonl", name]);
     assert!(code == 0 && told.contains(fix), "{code}: {told}");
     valid(dir, "o.jsonl");
@@ -141,11 +141,19 @@ fn time_that_a_question_gets_is_reported() {
 fn images_that_are_too_large_are_refused() {
     let dir = Dir::new();
     let wide = |pixels: u32| {
+        let chunk = |said: &[&[u8]]| {
+            let said = said.concat();
+            let mut sum = flate2::Crc::new();
+            sum.update(&said);
+            let length = u32::try_from(said.len() - 4).expect("a short chunk");
+            [&length.to_be_bytes(), said.as_slice(), &sum.sum().to_be_bytes()].concat()
+        };
+        let size = [pixels.to_be_bytes(), 8_u32.to_be_bytes()].concat();
         let head = [
-            b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(),
-            &pixels.to_be_bytes(),
-            &8_u32.to_be_bytes(),
-            b"\x08\0\0\0\0abcd",
+            b"\x89PNG\r\n\x1a\n".to_vec(),
+            chunk(&[b"IHDR", &size, b"\x08\0\0\0\0"]),
+            chunk(&[b"IDAT", b"abcd"]),
+            chunk(&[b"IEND"]),
         ]
         .concat();
         json!({"type": "image", "source": {"type": "base64", "media_type": "image/png",

@@ -21,6 +21,7 @@ mod list;
 mod look;
 mod manager;
 mod meanwhile;
+mod mended;
 mod mistakes;
 mod native;
 mod onward;

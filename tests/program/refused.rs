@@ -82,12 +82,12 @@ fn what_a_model_refuses_is_reported_and_repaired() {
 #[test]
 fn image_without_its_media_type_gets_it() {
     let dir = Dir::new();
-    let image = r#"{"type":"image","data":"iVBORw0KGgoAAAANSUhEUg=="}"#;
+    let image = r#"{"type":"image","data":"R0lGODlhAQABAAAAACwAAAAAAQABAAACAkwBADs="}"#;
     dir.write("s.jsonl", session(&call("read"), &result("read", image)).as_bytes());
     let (code, told) = dir.exit(&["repair", "--resumable", "-o", "o.jsonl", "s.jsonl"]);
     assert!(code == 0 && told.contains("CY0886") && !told.contains("CY0801"), "{code}: {told}");
     let text = std::fs::read_to_string(dir.path("o.jsonl")).expect("text");
-    assert!(text.contains(r#"UhEUg==","mimeType":"image/png"}"#), "{text}");
+    assert!(text.contains(r#"ADs=","mimeType":"image/gif"}"#), "{text}");
     assert!(text.contains(r#"{"code":"CY0886","mimeType":null}"#), "{text}");
     assert_eq!(dir.exit(&["validate", "o.jsonl"]).0, 0);
 }

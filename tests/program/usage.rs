@@ -208,3 +208,128 @@ fn an_answer_that_several_sessions_have_is_counted_once() {
     assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
     assert_eq!(total(), before + 111);
 }
+
+/// Writes a rollout with these counts: the total, that of the last call, and the text before them.
+fn rollout(home: &Dir, id: u32, parent: Option<u32>, counts: &[(u32, Option<u32>, &str)]) {
+    let thread = |id: u32| format!("019b8fa2-6a6d-7c31-9e5b-{id:012}");
+    let tokens = |count: u32| {
+        json!({"input_tokens": count, "cached_input_tokens": 0,
+        "output_tokens": 0, "total_tokens": count})
+    };
+    let meta = json!({"id": thread(id), "timestamp": "2026-01-05T08:00:00.000Z", "cwd": "/w/tides",
+        "originator": "codex_cli_rs", "cli_version": "0.142.0", "source": "cli",
+        "forked_from_id": parent.map(thread)});
+    let line = |second: usize, kind: &str, payload: Value| {
+        json!({"timestamp": format!("2026-01-05T08:{id:02}:{second:02}.000Z"), "type": kind,
+            "payload": payload})
+    };
+    let said = |role: &str, kind: &str, text: &str| {
+        json!({"type": "message", "role": role,
+        "content": [{"type": kind, "text": text}]})
+    };
+    let mut lines = vec![line(0, "session_meta", meta)];
+    for (n, (total, last, text)) in counts.iter().enumerate() {
+        // A fork repeats its parent's lines at once.
+        let second = if text.starts_with("again") { 0 } else { n + 1 };
+        lines.push(line(second, "response_item", said("user", "input_text", "Tides?")));
+        lines.push(line(second, "response_item", said("assistant", "output_text", text)));
+        let total = (*total > 0).then(|| tokens(*total));
+        lines.push(line(
+            second,
+            "event_msg",
+            json!({"type": "token_count", "info": {"total_token_usage": total,
+                "last_token_usage": last.map(tokens)}}),
+        ));
+    }
+    let name =
+        format!(".codex/sessions/2026/01/05/rollout-2026-01-05T08-00-00-{}.jsonl", thread(id));
+    write(home, &name, &lines);
+}
+
+fn totals(home: &Dir) -> Vec<u64> {
+    let groups = lines(home, &["usage", "--json", "--by", "session"]);
+    groups.iter().filter_map(|group| group["total"].as_u64()).collect()
+}
+
+#[test]
+fn a_fork_counts_its_own_calls() {
+    let home = Dir::new();
+    rollout(&home, 1, None, &[(400, Some(400), "one"), (900, Some(500), "two")]);
+    // The first totals of one are its parent's; another repeats the lines of a parent that is gone.
+    rollout(&home, 2, Some(1), &[(900, Some(0), "inherited"), (903, Some(3), "three")]);
+    rollout(&home, 3, Some(9), &[(700, Some(700), "again one"), (705, Some(5), "three")]);
+    assert_eq!(totals(&home), [900, 5, 3]);
+}
+
+#[test]
+fn calls_are_counted_where_totals_begin_again_or_are_missing() {
+    let home = Dir::new();
+    rollout(&home, 1, None, &[(90, Some(90), "one"), (7, Some(7), "two"), (90, Some(90), "three")]);
+    rollout(&home, 2, None, &[(0, Some(10), "one"), (0, Some(10), "two"), (0, Some(10), "three")]);
+    assert_eq!(totals(&home), [97, 30]);
+}
+
+#[test]
+fn equal_words_are_not_the_same_answer() {
+    let home = Dir::new();
+    (1..=5).for_each(|id| rollout(&home, id, None, &[(10, Some(10), "ok")]));
+    assert_eq!(totals(&home), [10; 5]);
+    // A gateway gives all responses one identifier.
+    let session = "0a1b2c3d-0000-4000-8000-000000000009";
+    let line = |n: u32, kind: &str, message: Value| {
+        json!({"parentUuid": (n > 1).then(|| format!("0a1b2c3d-0000-4000-8000-0000000009{:02}", n - 1)),
+            "isSidechain": false, "userType": "external", "cwd": "/w/harbour", "sessionId": session,
+            "version": "2.1.332", "type": kind, "timestamp": format!("2026-01-06T08:00:{n:02}.000Z"),
+            "uuid": format!("0a1b2c3d-0000-4000-8000-0000000009{n:02}"), "message": message})
+    };
+    let asked = |n: u32| line(n, "user", json!({"role": "user", "content": "Tides?"}));
+    let answer = |n: u32, input: u32| {
+        line(
+            n,
+            "assistant",
+            json!({"id": "gateway", "type": "message", "role": "assistant",
+            "model": "claude-sonnet-4-5", "content": [{"type": "text", "text": format!("{n}")}],
+            "stop_reason": "end_turn", "usage": {"input_tokens": input, "output_tokens": 1}}),
+        )
+    };
+    write(
+        &home,
+        &format!(".claude/projects/-w-harbour/{session}.jsonl"),
+        &[asked(1), answer(2, 100), answer(3, 100), asked(4), answer(5, 200)],
+    );
+    assert_eq!(totals(&home), [302, 10, 10, 10, 10, 10]);
+}
+
+#[test]
+fn a_compaction_in_a_new_file_counts_only_what_follows() {
+    let home = home();
+    let before: u64 = totals(&home).iter().sum();
+    let original = ".claude/projects/-w-harbour/0a1b2c3d-0000-4000-8000-000000000001.jsonl";
+    let text = std::fs::read_to_string(home.path(original)).expect("a session");
+    let session = "0a1b2c3d-0000-4000-8000-000000000003";
+    let copied: String = text
+        .lines()
+        .filter(|line| !line.contains("cost-state"))
+        .map(|line| line.replace("0a1b2c3d-0000-4000-8000-000000000001", session) + "\n")
+        .map(|line| line.replace(r#""content":"Tides?""#, r#""content":"Summary: tides.""#))
+        .collect();
+    home.write(&format!(".claude/projects/-w-harbour/{session}.jsonl"), copied.as_bytes());
+    assert_eq!(totals(&home).iter().sum::<u64>(), before);
+}
+
+#[test]
+fn sub_agents_whose_session_was_deleted_count() {
+    let home = home();
+    let before: u64 = totals(&home).iter().sum();
+    let (session, agent) = ("0a1b2c3d-0000-4000-8000-000000000004", "a77");
+    let line = json!({"parentUuid": null, "isSidechain": true, "agentId": agent,
+        "userType": "external", "cwd": "/w/harbour", "sessionId": session, "version": "2.1.332",
+        "type": "assistant", "timestamp": "2026-01-06T08:00:00.000Z",
+        "uuid": "0a1b2c3d-0000-4000-8000-000000000401", "message": {"id": "msg_7",
+        "type": "message", "role": "assistant", "model": "claude-sonnet-4-5",
+        "content": [{"type": "text", "text": "High water."}], "stop_reason": "end_turn",
+        "usage": {"input_tokens": 1000, "output_tokens": 500}}});
+    let name = format!(".claude/projects/-w-harbour/{session}/subagents/agent-{agent}.jsonl");
+    write(&home, &name, &[line]);
+    assert_eq!(totals(&home).iter().sum::<u64>(), before + 1500);
+}

@@ -127,6 +127,7 @@ fn payload(record: &[u8]) -> Option<String> {
         "targetId",
         "uuid",
         "parentUuid",
+        "ordinal",
         "copyist",
     ];
     put_back(object);

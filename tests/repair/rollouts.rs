@@ -147,6 +147,34 @@ fn only_a_numbered_rollout_loses_its_second_first_line() {
 }
 
 #[test]
+fn numbers_of_lines_ascend() {
+    let mode = META.replace(r#""cli_version":"#, r#""history_mode":"paginated","cli_version":"#);
+    let repaired = |numbers: &[Option<u32>]| -> (bool, Vec<Value>) {
+        let asked = ["Hot?", "And now?", "And there?", "Where?"].map(asked);
+        let all = std::iter::once(&mode).chain(&asked).zip(numbers);
+        let all = all.map(|(line, number)| match number {
+            Some(number) => {
+                line.replacen(r#","type""#, &format!(r#","ordinal":{number},"type""#), 1)
+            }
+            None => line.clone(),
+        });
+        let all: Vec<String> = all.collect();
+        let all: Vec<&str> = all.iter().map(String::as_str).collect();
+        let done = done(&all, &RepairOptions::default());
+        let numbers = lines(&done).iter().map(|line| line["ordinal"].clone()).collect();
+        (done.report.changed, numbers)
+    };
+    let is = |numbers: [u32; 5]| numbers.map(Value::from).to_vec();
+    let [all, gap] = [[0, 1, 2, 3, 4], [0, 1, 4, 5, 6]];
+    assert_eq!(repaired(&all.map(Some)), (false, is(all)));
+    assert_eq!(repaired(&gap.map(Some)), (false, is(gap)), "Codex takes the next number");
+    assert_eq!(repaired(&[0, 1, 1, 2, 3].map(Some)), (true, is(all)), "twice");
+    assert_eq!(repaired(&[0, 1, 0, 1, 9].map(Some)), (true, is([0, 1, 2, 3, 9])), "back");
+    let missing = [Some(0), Some(1), None, Some(2), None];
+    assert_eq!(repaired(&missing), (true, is(all)), "missing");
+}
+
+#[test]
 fn what_is_complete_of_a_torn_item_comes_back_where_it_has_content() {
     let whole =
         json!([{"type": "input_text", "text": "Hot?"}, {"type": "input_text", "text": "Very"}]);

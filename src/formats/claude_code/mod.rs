@@ -52,7 +52,7 @@ mod wire;
 mod write;
 
 use crate::format::{
-    Agent, Files, Format, Interface, List, Mends, Named, Required, Step, Totals, Version,
+    Agent, Counts, Files, Format, Interface, List, Mends, Named, Required, Step, Totals, Version,
 };
 use crate::ids;
 use crate::json::Json;
@@ -162,7 +162,11 @@ fn totals(record: &Record) -> Vec<Totals> {
     let models = data.and_then(|data| data.member("modelUsage")).map(|models| models.pairs());
     let totals = models.into_iter().flatten().map(|(model, usage)| Totals {
         model: model.text(),
-        cost: usage.member("costUSD").as_ref().and_then(Json::float).unwrap_or(0.0),
+        all: usage
+            .member("costUSD")
+            .as_ref()
+            .and_then(Json::float)
+            .map(|cost| Counts { cost, ..Counts::default() }),
         ..Totals::default()
     });
     totals.collect()

@@ -116,6 +116,18 @@ struct Session {
     id: Option<Json>,
     bare: bool,
     chain: Chain,
+    /// The number of the last line.
+    number: Option<f64>,
+}
+
+impl Session {
+    /// Looks at the number of a line, and returns whether numbers before it are missing.
+    fn misses(&mut self, line: &Json) -> bool {
+        let number = line.member("ordinal").and_then(|number| number.float());
+        let before = self.number;
+        self.number = number.or(before);
+        number.zip(before).is_some_and(|(number, before)| number > before + 1.0)
+    }
 }
 
 impl ReadLines for Records<'_> {
@@ -188,6 +200,9 @@ impl Records<'_> {
                 let bare = || super::line::read(&value, true);
                 let mut record = self.state.settle(if session.bare { bare() } else { record });
                 session.chain.link(&mut record);
+                if session.misses(&value) {
+                    self.cx.report_at(Code::NumbersMissing, line.at);
+                }
                 // Codex writes the line again each time it resumes the session.
                 let id = |meta: Json| meta.member("payload").unwrap_or(meta).member("id");
                 if record.node.is(Field::Subtype, wire::META) && id(value) != session.id {
@@ -206,7 +221,8 @@ impl Records<'_> {
         let version = version_of(&node, bare);
         node.set(Field::Source, Json::string(&format!("{NAME}@{version}")));
         let (id, chain) = (node.json(Field::Id).cloned(), Chain::of(&node, self.cx));
-        self.session = Some(Session { at: line.at, id, bare, chain });
+        let number = value.member("ordinal").and_then(|number| number.float());
+        self.session = Some(Session { at: line.at, id, bare, chain, number });
         let payload = node.json(Field::Extra).and_then(|extra| extra.member("payload"));
         if let Some(meta) = payload.filter(|meta| base::reference(meta).is_some()) {
             self.history.begin(&meta, self.parts, self.cx.options.max_line)?;

@@ -4,7 +4,7 @@
 //! Source: `TokenUsageInfo` of openai/codex (`protocol/src/protocol.rs`), and files of releases
 //! 0.34.0 to 0.169.0. There the input includes what comes from the cache.
 
-use crate::format::Totals;
+use crate::format::{Counts, Totals};
 use crate::json::{Json, text};
 use crate::mapping::Object;
 use crate::record::{Field, Node, Record};
@@ -16,26 +16,38 @@ type Tokens = [u64; 4];
 const NAMES: [&str; 4] =
     ["input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens"];
 
-/// Returns the running totals in an event `token_count` or a line `token_usage_record`. The input
-/// includes the tokens of the cache.
+/// Returns the running totals in an event `token_count` or a line `token_usage_record`, and the
+/// tokens of the call behind which it stands. The input includes the tokens of the cache.
 pub fn totals(record: &Record) -> Vec<Totals> {
     let Some(data) = record.node.json(Field::Data) else { return Vec::new() };
     // Few lines contain totals, and most are long.
     if memchr::memmem::find(data.as_bytes(), b"_token_usage\"").is_none() {
         return Vec::new();
     }
-    let info = data.member("info").and_then(|info| info.member("total_token_usage"));
-    let Some(all) = info.or_else(|| data.member("thread_token_usage")) else { return Vec::new() };
-    let count = |name| all.member(name).as_ref().and_then(Json::float).unwrap_or(0.0);
+    let all = data.member("thread_token_usage");
+    let is_of_call = all.is_some();
+    let info = data.member("info");
+    let info = |name| info.as_ref().and_then(|info| info.member(name));
+    let (all, last) = match is_of_call {
+        true => (all, data.member("usage")),
+        false => (info("total_token_usage"), info("last_token_usage")),
+    };
+    let given = |tokens: Option<Json>| tokens.as_ref().filter(|it| !it.is_null()).map(counts);
+    let (all, last) = (given(all), given(last));
+    let is_count = all.is_some() || last.is_some();
+    is_count.then_some(Totals { model: None, is_of_call, all, last }).into_iter().collect()
+}
+
+fn counts(tokens: &Json) -> Counts {
+    let count = |name| tokens.member(name).as_ref().and_then(Json::float).unwrap_or(0.0);
     let (read, written) = (count("cached_input_tokens"), count("cache_write_input_tokens"));
-    vec![Totals {
-        model: None,
+    Counts {
         input: (count("input_tokens") - read - written).max(0.0),
         output: count("output_tokens"),
         cache_read: read,
         cache_write: written,
         cost: 0.0,
-    }]
+    }
 }
 
 /// Returns the window of the model that an event names: `token_count` and, in newer releases, the

@@ -7,6 +7,7 @@ use super::super::lineage::Lineage;
 use super::super::links::{Lines, Sort};
 use super::links::{Plan, key};
 use crate::formats::claude_code::members::Members;
+use crate::record::{Field, Record, block};
 use crate::tree::Bits;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ use std::sync::Arc;
 pub struct Conversation {
     pub lineage: Lineage,
     pub lines: Lines,
+    /// Lines with results alone.
+    results: Bits,
 }
 
 /// Lines that are sent.
@@ -26,6 +29,8 @@ pub struct Way {
     /// The line that the file gives as the end of the conversation.
     pub leaf: Option<u32>,
     pub path: Bits,
+    /// Results behind an answer that follows them, which are not sent.
+    pub late_results: Bits,
     /// Whether parents precede their children.
     pub in_order: bool,
 }
@@ -33,7 +38,11 @@ pub struct Way {
 impl Conversation {
     /// Begins for the lines of a session, or of one sub-agent.
     pub fn new(agent: bool) -> Self {
-        Self { lineage: Lineage::of(agent, Arc::default()), lines: Lines::new(agent) }
+        Self {
+            lineage: Lineage::of(agent, Arc::default()),
+            lines: Lines::new(agent),
+            results: Bits::default(),
+        }
     }
 
     /// Looks at a line beside the chain.
@@ -46,6 +55,13 @@ impl Conversation {
     /// Looks at a line of the chain.
     pub fn look(&mut self, ordinal: u32, line: &Bytes) {
         let Ok(mut records) = line::read(line) else { return };
+        let is_result = |record: &Record| {
+            let blocks = record.node.nodes(Field::Content).unwrap_or_default();
+            !blocks.is_empty() && blocks.iter().all(|it| it.is(Field::Type, block::TOOL_RESULT))
+        };
+        if !records.is_empty() && records.iter().all(is_result) {
+            self.results.insert(ordinal);
+        }
         self.lineage.link(&mut records);
         while self.lines.links().len() < ordinal as usize {
             self.lines.skip();
@@ -61,15 +77,26 @@ impl Conversation {
         let leaf = self.lineage.given_leaf();
         let leaf = || leaf.and_then(|leaf| plan.find(key(leaf.as_bytes()), u32::MAX));
         let leaf = behind_copy.or_else(leaf);
-        let (mut path, mut in_order) = (Bits::default(), true);
+        let (mut path, mut late_results, mut in_order) = (Bits::default(), Bits::default(), true);
         let mut here = leaf.map(|leaf| places.end(leaf));
         while let Some(at) = here.filter(|at| path.insert(*at)) {
-            here = places.parent(at);
-            in_order &= here.is_none_or(|parent| {
+            let follows = |parent: u32| {
                 parent < at || places.kept.contains(at) || places.are_together(parent, at)
-            });
+            };
+            let is_late = |parent: u32| {
+                !follows(parent) && self.results.contains(parent) && !path.contains(parent)
+            };
+            here = places.parent(at);
+            while let Some(late) = here.filter(|late| is_late(*late)) {
+                if !late_results.insert(late) {
+                    (here, in_order) = (None, false);
+                    break;
+                }
+                here = places.parent(late);
+            }
+            in_order &= here.is_none_or(follows);
         }
-        Way { places, leaf, path, in_order }
+        Way { places, leaf, path, late_results, in_order }
     }
 
     /// Returns the lines with a lost parent behind which messages are not sent, but would be if

@@ -289,7 +289,9 @@ impl<'a> Lines<'a> {
         if line::list_content(bytes, members, fixes) {
             return Some(Code::ContentListed);
         }
-        if let Some((new, changes)) = refused::accepted(content, resume.renamed(ordinal)) {
+        if let Some((new, changes)) =
+            refused::accepted(content, resume.renamed(ordinal), resume.alone(ordinal))
+        {
             fixes.edits.replace(place, &new);
             for (code, name, old) in &changes {
                 fixes.note(*code, Some((name, old)));

@@ -5,15 +5,22 @@
 
 use crate::diagnostic::Code;
 use crate::dialect::image::{is_outside, media_type};
-use crate::dialect::refusal::{is_call_id, is_tool_name, tool_name};
+use crate::dialect::refusal::{
+    image_fault, in_place_of_image, is_call_id, is_tool_name, text_block, tool_name,
+};
 use crate::json::{Json, Span};
 
 /// A change of a block: its code, the name of the member, and the old value.
 pub type Change = (Code, &'static str, Vec<u8>);
 
 /// Returns the content of a message without what the interface refuses, and the changes; `None`
-/// where nothing changes. `names` has new identifiers of calls, by the places of their blocks.
-pub fn accepted(content: &[u8], names: &[(usize, Json)]) -> Option<(Vec<u8>, Vec<Change>)> {
+/// where nothing changes. `names` has new identifiers of calls, by the places of their blocks;
+/// `alone` are the places of calls and results of a provider's tools that are not in pairs.
+pub fn accepted(
+    content: &[u8],
+    names: &[(usize, Json)],
+    alone: &[usize],
+) -> Option<(Vec<u8>, Vec<Change>)> {
     if !content.starts_with(b"[") {
         return None;
     }
@@ -23,6 +30,12 @@ pub fn accepted(content: &[u8], names: &[(usize, Json)]) -> Option<(Vec<u8>, Vec
         let name = names.iter().find(|(place, _)| *place == at).map(|(_, name)| name);
         if is_unsigned(&block) {
             changes.push((Code::ThoughtRemoved, "block", block.as_bytes().to_vec()));
+        } else if alone.contains(&at) {
+            changes.push((Code::ServedReplaced, "block", block.as_bytes().to_vec()));
+            blocks.push(text_block(&in_words(&block)));
+        } else if let Some(fault) = fault_of_image(&block) {
+            changes.push((Code::ImageReplaced, "block", block.as_bytes().to_vec()));
+            blocks.push(in_place_of_image(fault));
         } else {
             blocks.push(accepted_block(&block, name, &mut changes));
         }
@@ -43,6 +56,25 @@ fn is_of(block: &Json, kind: &str) -> bool {
         && block.member("type").is_some_and(|given| given.text().as_deref() == Some(kind))
 }
 
+/// Returns why an image is refused whatever its media type is.
+fn fault_of_image(block: &Json) -> Option<&'static str> {
+    let source = block.member("source").filter(|_| is_of(block, "image"))?;
+    image_fault(&source.member("data").filter(|_| is_of(&source, "base64"))?.text()?)
+}
+
+/// Describes a call or a result of a provider's tool.
+fn in_words(block: &Json) -> String {
+    if let Some(name) = block.member("name").and_then(|name| name.text()) {
+        return format!("[The tool `{name}` was called here; its result is not in this answer.]");
+    }
+    let content = block.member("content");
+    let said = content.as_ref().and_then(|content| content.member("text")?.text());
+    let content = content.map_or_else(String::new, |content| {
+        String::from_utf8_lossy(content.as_bytes()).into_owned()
+    });
+    format!("[A tool answered here: {}]", said.as_deref().unwrap_or(&content))
+}
+
 /// Values that replace others, by their places in the block.
 type Edits = Vec<(Span, Vec<u8>)>;
 
@@ -55,7 +87,13 @@ fn accepted_block(block: &Json, new: Option<&Json>, changes: &mut Vec<Change>) -
     } else if is_of(block, "tool_result") {
         identifier(block, "tool_use_id", new, &mut edits, changes);
         for inner in block.member("content").iter().flat_map(Json::elements) {
-            image(block, &inner, &mut edits, changes);
+            match fault_of_image(&inner) {
+                Some(fault) => {
+                    changes.push((Code::ImageReplaced, "block", inner.as_bytes().to_vec()));
+                    edits.push((block.place_of(&inner), in_place_of_image(fault)));
+                }
+                None => image(block, &inner, &mut edits, changes),
+            }
         }
     } else {
         image(block, block, &mut edits, changes);
@@ -141,8 +179,8 @@ mod tests {
     use super::*;
 
     fn changed(content: &str) -> String {
-        let (new, _) = accepted(content.as_bytes(), &[]).expect("a change");
-        assert_eq!(accepted(&new, &[]), None, "{content}");
+        let (new, _) = accepted(content.as_bytes(), &[], &[]).expect("a change");
+        assert_eq!(accepted(&new, &[], &[]), None, "{content}");
         String::from_utf8(new).expect("UTF-8")
     }
 
@@ -151,17 +189,26 @@ mod tests {
         let call = |rest: &str| format!(r#"[{{"type":"tool_use","id":"a","name":"b"{rest}}}]"#);
         assert_eq!(changed(&call("")), call(r#","input":{}"#));
         assert_eq!(changed(&call(r#","input":"{\"x\":1}""#)), call(r#","input":{"x":1}"#));
-        assert_eq!(accepted(call(r#","input":[1]"#).as_bytes(), &[]), None);
+        assert_eq!(accepted(call(r#","input":[1]"#).as_bytes(), &[], &[]), None);
         let image = |rest: &str| {
             format!(
-                r#"[{{"type":"tool_result","tool_use_id":"a","content":[{{"type":"image","source":{{"type":"base64","data":"iVBORw0KGgoA"{rest}}}}}]}}]"#
+                r#"[{{"type":"tool_result","tool_use_id":"a","content":[{{"type":"image","source":{{"type":"base64","data":"R0lGODlhAQABAAAAACwAAAAAAQABAAACAkwBADs="{rest}}}}}]}}]"#
             )
         };
-        let png = image(r#","media_type":"image/png""#);
-        assert_eq!(changed(&image("")), png);
-        assert_eq!(changed(&image(r#","media_type":"image/jpg""#)), png);
+        let gif = image(r#","media_type":"image/gif""#);
+        assert_eq!(changed(&image("")), gif);
+        assert_eq!(changed(&image(r#","media_type":"image/jpg""#)), gif);
         let thought = r#"[{"type":"thinking","thinking":"Hm."},{"type":"text","text":"Six."}]"#;
         assert_eq!(changed(thought), r#"[{"type":"text","text":"Six."}]"#);
+        let cut = changed(
+            r#"[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgoA"}}]"#,
+        );
+        assert!(cut.contains("cut off") && !cut.contains("base64"), "{cut}");
+        let result =
+            r#"[{"type":"advisor_tool_result","tool_use_id":"s","content":{"text":"Go."}}]"#;
+        let (said, _) = accepted(result.as_bytes(), &[], &[0]).expect("a change");
+        let said = String::from_utf8(said).expect("UTF-8");
+        assert_eq!(said, r#"[{"type":"text","text":"[A tool answered here: Go.]"}]"#);
         let result = changed(r#"[{"type":"tool_result","tool_use_id":"f.B:0","content":"x"}]"#);
         assert!(result.contains(r#""tool_use_id":"f_B_0""#), "{result}");
     }

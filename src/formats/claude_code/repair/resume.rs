@@ -12,6 +12,7 @@ use super::names::Names;
 use super::refused::is_unsigned;
 use super::spoken::{Spoken, Unusable, kind_of};
 use crate::diagnostic::Code;
+use crate::dialect::refusal::{OfServer, of_server};
 use crate::json::{Json, text};
 use crate::repair::{Added, OUTCOME_UNKNOWN, Pairing, Rules};
 use crate::times;
@@ -28,6 +29,8 @@ pub struct Resume {
     places: Places,
     /// Lines that report progress.
     progress: Bits,
+    /// Results that stand behind what follows them.
+    late_results: Bits,
     /// Lines of the conversation, up to its end.
     path: Option<Bits>,
     /// The line that the file gives as the end of the conversation.
@@ -74,6 +77,9 @@ struct Calls {
     group: Option<Json>,
     /// Blocks that are removed from lines.
     blocks: HashMap<u32, Vec<usize>>,
+    /// Calls of the provider's tools that wait, and blocks of such calls and results alone.
+    served: Vec<(String, (u32, usize))>,
+    alone: HashMap<u32, Vec<usize>>,
     names: Names,
     /// Lines of the last answer: those without content, and those whose thoughts have no text.
     silent: Vec<u32>,
@@ -89,6 +95,7 @@ impl Resume {
             conversation: Conversation::new(agent),
             places: Places::default(),
             progress: Bits::default(),
+            late_results: Bits::default(),
             path: None,
             leaf: None,
             marked_end: None,
@@ -123,7 +130,10 @@ impl Resume {
             }
         };
         let mut other = message.time.filter(|_| !message.side);
-        if active {
+        if self.late_results.contains(ordinal) {
+            message.blocks.iter().for_each(|block| self.calls.found_elsewhere(block));
+            self.calls.pairing.remove(ordinal, Code::ResultMoved);
+        } else if active {
             self.calls.look(ordinal, &message);
             let before = self.end.replace((ordinal, message.time));
             other = before.and_then(|(_, time)| time);
@@ -135,13 +145,14 @@ impl Resume {
 
     /// Ends the first showing: finds the conversation. Returns false if its lines are not in order.
     pub fn find_path(&mut self, plan: &Plan) -> bool {
-        let Way { places, leaf, path, in_order } = self.conversation.way(plan);
+        let Way { places, leaf, path, late_results, in_order } = self.conversation.way(plan);
         let links = std::mem::replace(&mut self.conversation, Conversation::new(false)).lines;
         let of_progress = (0..).zip(links.links()).filter(|(_, link)| link.sort == Sort::Progress);
         for (at, _) in of_progress {
             self.progress.insert(at);
         }
         (self.places, self.leaf, self.path) = (places, leaf, Some(path));
+        self.late_results = late_results;
         in_order
     }
 
@@ -232,6 +243,7 @@ impl Resume {
         !self.parents.is_empty()
             || calls.pairing.changes()
             || !calls.blocks.is_empty()
+            || !calls.alone.is_empty()
             || !calls.names.is_empty()
             || self.late().is_some()
             || self.marked_end.is_some()
@@ -250,6 +262,12 @@ impl Resume {
     /// Returns the places of the blocks that are removed from a line.
     pub fn removed_blocks(&self, ordinal: u32) -> &[usize] {
         self.calls.blocks.get(&ordinal).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Returns the places of the calls and results of a provider's tools in a line that are not in
+    /// pairs.
+    pub fn alone(&self, ordinal: u32) -> &[usize] {
+        self.calls.alone.get(&ordinal).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Returns the new identifiers of calls in a line, by the places of their blocks.
@@ -302,6 +320,7 @@ impl Calls {
             self.group = message.group.clone();
         }
         for (at, block) in message.blocks.iter().enumerate() {
+            self.serve(block, (ordinal, at));
             let Some(call) = call_of(block, "tool_use", "id") else { continue };
             let call = self.names.call(call, (ordinal, at), &self.pairing);
             self.pairing.call(call.as_bytes(), ());
@@ -314,6 +333,24 @@ impl Calls {
             self.hollow.push(ordinal);
         }
         self.after = Some(ordinal);
+    }
+
+    /// Pairs calls and results of the provider's tools, which stand in one answer.
+    fn serve(&mut self, block: &Json, place: (u32, usize)) {
+        match of_server(block) {
+            Some(OfServer::Call(id)) => self.served.push((id, place)),
+            Some(OfServer::Result(id)) => {
+                match self.served.iter().position(|(call, _)| *call == id) {
+                    Some(call) => drop(self.served.remove(call)),
+                    None => self.leave_alone(place),
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn leave_alone(&mut self, (ordinal, at): (u32, usize)) {
+        self.alone.entry(ordinal).or_default().push(at);
     }
 
     fn user(&mut self, ordinal: u32, message: &Spoken) {
@@ -346,6 +383,8 @@ impl Calls {
             self.answered = true;
         } else {
             self.settle();
+            let served = std::mem::take(&mut self.served);
+            served.into_iter().for_each(|(_, place)| self.leave_alone(place));
         }
         self.forget_end();
         if answers == 0 {

@@ -19,6 +19,7 @@ use crate::format::{
     Cx, FoundRecord, LineRepair, Reach, Reaches, Records, RepairIo, RepairOptions, Repaired,
 };
 use crate::json::{Json, Span, salvage};
+use crate::position::Position;
 use crate::record::{Field, Kind};
 use crate::repair::{Fixes, Walk, mark, nothing_back};
 use bytes::Bytes;
@@ -74,7 +75,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
         mend.first.is_detached = base::is_lost(&meta, bench.parts(), cx.options.max_line)?;
     }
     mend.decide();
-    if walk.changes(&mend) && mend.numbered.is_some() && bench.is_in_place() {
+    if walk.changes(&mend) && mend.is_numbered && bench.is_in_place() {
         cx.report(Diagnostic::of(Code::IndexBehind));
     }
     let changed = walk.settle(bench, &mut mend)?;
@@ -92,10 +93,13 @@ struct Rollout<'a> {
     calls: Option<Calls>,
     /// Whether the lines are bare items.
     bare: bool,
-    /// The last number of a line, and the place of that line among the records.
-    numbered: Option<(u64, u64)>,
-    /// Whether a line behind the last number lacks one.
+    /// The last number that a line has or gets, and whether any line has one.
+    number: Option<u64>,
+    is_numbered: bool,
+    /// Whether a line behind the first number lacks one, and whether one has a number that is not
+    /// higher than the one before.
     lacks_numbers: bool,
+    is_disordered: bool,
     /// Whether Codex refuses the file as a whole.
     refused: bool,
     /// Whether members of lines are changed.
@@ -103,9 +107,8 @@ struct Rollout<'a> {
     /// Number of lines about the session, and whether all but the first are set aside.
     firsts: u64,
     is_single: bool,
-    /// Place of the record that is written next, its number, and the time of the line before.
+    /// Place of the record that is written next, and the time of the line before.
     place: u64,
-    next: u64,
     time: Json,
     /// Whether records are set aside, and thoughts that a model's interface refuses.
     removes: bool,
@@ -122,14 +125,15 @@ impl<'a> Rollout<'a> {
             first: First::of(&wanted.name),
             calls: wanted.resumable.then(Calls::default),
             bare: false,
-            numbered: None,
+            number: None,
+            is_numbered: false,
             lacks_numbers: false,
+            is_disordered: false,
             refused: false,
             changes: false,
             firsts: 0,
             is_single: false,
             place: 0,
-            next: 0,
             time: Json::default(),
             removes: false,
             removes_thoughts: false,
@@ -140,13 +144,10 @@ impl<'a> Rollout<'a> {
     /// Looks at a line whose time is text now if it was a number, as `dated` states.
     fn note(&mut self, object: &Json, dated: bool, record: &FoundRecord<'_>) {
         let place = self.reaches.after.entries;
-        let number = object.member("ordinal").and_then(|number| number.float());
-        if let Some(number) = number {
-            self.numbered = Some((number as u64, place));
-            self.lacks_numbers = false;
-        } else if self.numbered.is_some() && is_counted(object) {
-            self.lacks_numbers = true;
-        }
+        let (number, next) = self.numbers(object);
+        self.lacks_numbers |= number.is_none() && next.is_some();
+        self.is_disordered |= number.is_some() && number != next;
+        self.number = next.or(self.number);
         if place == 0 {
             self.bare = object.member("payload").is_none();
         }
@@ -169,29 +170,52 @@ impl<'a> Rollout<'a> {
 
     /// Decides on the first line, on further ones, and on numbers.
     fn decide(&mut self) {
-        let numbered = self.numbered.is_some();
+        let numbered = self.number.take().is_some();
+        self.is_numbered = numbered;
         let paginated = self.first.is_paginated().unwrap_or(numbered);
         self.lacks_numbers &= paginated;
+        self.is_disordered &= paginated;
         if self.lacks_numbers {
             self.cx.report(Diagnostic::of(Code::LineNumbered));
         }
         self.begin = self.first.decide(self.bare, numbered, self.cx);
         self.is_single = paginated && self.firsts > 1;
-        if self.refused || self.lacks_numbers || self.begin.is_some() {
+        if self.refused || self.lacks_numbers || self.is_disordered || self.begin.is_some() {
             self.reaches.before = Reach::default();
         }
         self.time = self.first.time();
-        self.next = self.numbered.map_or(0, |(last, _)| last + 1);
     }
 
-    /// Takes the next number, if a line at this place among the records gets one.
-    fn number(&mut self, place: u64) -> Option<u64> {
-        let behind = self.numbered.is_some_and(|(_, last)| place >= last);
-        let paginated = || self.first.is_paginated().unwrap_or(true);
-        (behind && paginated()).then(|| {
-            self.next += 1;
-            self.next - 1
-        })
+    /// Returns the number of a line, and the one that it must have: a line behind the first number
+    /// has a higher one than the line before.
+    fn numbers(&self, object: &Json) -> (Option<u64>, Option<u64>) {
+        let number = object.member("ordinal").and_then(|number| number.float());
+        let number = number.map(|number| number as u64);
+        let least = self.number.map(|before| before + 1);
+        let next = match number {
+            Some(number) => Some(least.map_or(number, |least| least.max(number))),
+            None => least.filter(|_| is_counted(object)),
+        };
+        (number, next)
+    }
+
+    /// Takes the number for a line that is added, if lines have numbers here.
+    fn added_number(&mut self) -> Option<u64> {
+        let paginated = self.first.is_paginated().unwrap_or(true);
+        self.number = self.number.map(|before| before + 1);
+        self.number.filter(|_| paginated)
+    }
+
+    /// Gives a line its number, if it lacks it or has another one.
+    fn settle_number(&mut self, object: &Json, at: Position, fixes: &mut Fixes) {
+        let (number, next) = self.numbers(object);
+        self.number = next.or(self.number);
+        let paginated = self.first.is_paginated().unwrap_or(true);
+        let Some(next) = next.filter(|_| paginated && number != next) else { return };
+        let Some(old) = object.member("ordinal") else { return add_number(object, next, fixes) };
+        fixes.note(Code::Renumbered, Some(("ordinal", old.as_bytes())));
+        fixes.edits.replace(object.place_of(&old), next.to_string().as_bytes());
+        self.cx.report_at(Code::Renumbered, at);
     }
 
     fn is_thought_removed(&self, object: &Json) -> bool {
@@ -267,6 +291,7 @@ impl LineRepair for Rollout<'_> {
     fn changes(&self) -> bool {
         self.begin.is_some()
             || self.lacks_numbers
+            || self.is_disordered
             || self.changes
             || self.calls.as_ref().is_some_and(Calls::changes)
             || self.removes()
@@ -314,13 +339,7 @@ impl LineRepair for Rollout<'_> {
         let sent = self.calls.is_some();
         let codes = members::mend(&object, &self.time, sent, &mut fixes);
         codes.into_iter().for_each(|code| self.cx.report_at(code, record.at));
-        if self.lacks_numbers
-            && is_counted(&object)
-            && object.member("ordinal").is_none()
-            && let Some(number) = self.number(place)
-        {
-            add_number(&object, number, &mut fixes);
-        }
+        self.settle_number(&object, record.at, &mut fixes);
         if let Some(time) = own(object.member("timestamp")) {
             self.time = time;
         }
@@ -331,7 +350,7 @@ impl LineRepair for Rollout<'_> {
         }
         out.push(b'\n');
         if let Verdict::Lacks(custom, call) = verdict {
-            let line = calls::result(&object, (custom, &call), self.number(place));
+            let line = calls::result(&object, (custom, &call), self.added_number());
             mark(&line, Code::ResultSynthesized, out);
             out.push(b'\n');
             self.cx.report_at(Code::ResultSynthesized, record.at);

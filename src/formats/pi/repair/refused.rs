@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Code;
 use crate::dialect::image::{is_outside, media_type};
-use crate::dialect::refusal::{image_fault, is_tool_name, tool_name};
+use crate::dialect::refusal::{image_fault, in_place_of_image, is_tool_name, tool_name};
 use crate::json::{Json, Span, Unit, elements, member, refused_units, text};
 
 /// Place that is refused.
@@ -68,9 +68,7 @@ fn renamed(entry: &[u8], name: &[u8]) -> Option<Refused> {
 /// Returns an image that no model takes, with the text that replaces it.
 fn without_image(entry: &[u8], block: &[u8]) -> Option<Refused> {
     let fault = image_fault(&text::decode(member(block, "data")?)?)?;
-    let mut new = b"{\"type\":\"text\",\"text\":".to_vec();
-    text::quote(&format!("[An image stood here that no model takes: {fault}.]"), &mut new);
-    new.push(b'}');
+    let new = in_place_of_image(fault);
     Some(Refused { at: span_of(entry, block), new, member: "", code: Code::ImageReplaced })
 }
 

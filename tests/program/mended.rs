@@ -1,0 +1,150 @@
+//! What reporters mended by hand in sessions of Claude Code: each kind is refused, and mended by
+//! `repair --resumable`.
+
+use super::accepted::{refused, repaired, transcript, valid};
+use crate::common::Dir;
+use serde_json::{Value, json};
+
+fn text(text: &str) -> Value {
+    json!([{"type": "text", "text": text}])
+}
+
+/// A session with these answers to the first question, and a second question.
+fn answered(answers: &[Value]) -> String {
+    let mut messages = vec![("user", json!("Which twill?"))];
+    messages.extend(answers.iter().map(|answer| ("assistant", answer.clone())));
+    messages.extend([("user", json!("Good.")), ("assistant", text("Woven."))]);
+    transcript(&messages)
+}
+
+#[test]
+fn images_are_whole_or_a_text() {
+    let dir = Dir::new();
+    let with = |data: &str| {
+        let source = json!({"type": "base64", "media_type": "image/png", "data": data});
+        transcript(&[
+            ("user", json!([{"type": "image", "source": source}])),
+            ("assistant", text("A twill.")),
+            ("user", json!("Good.")),
+        ])
+    };
+    let whole = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAIAQAAAADsdIMmAAAAC0lEQVR42mNgQAUAABAAAaoZ+IIAAAAASUVORK5CYII=";
+    dir.write("s.jsonl", with(whole).as_bytes());
+    valid(&dir, "s.jsonl");
+    let changed = whole.replace("mNgQAUA", "mNgQAUB");
+    for (data, why) in [
+        (whole.get(..40).expect("ASCII"), "cut off or damaged"),
+        (changed.as_str(), "cut off or damaged"),
+        ("/var/folders/loom.png", "not base64"),
+        ("", "empty"),
+    ] {
+        dir.write("s.jsonl", with(data).as_bytes());
+        refused(&dir, "s.jsonl", 1, why);
+        let mended = repaired(&dir, "s.jsonl", "CY0876");
+        assert!(mended.contains("[An image stood here"), "{mended}");
+    }
+}
+
+#[test]
+fn calls_of_the_providers_tools_are_in_one_answer_with_their_results() {
+    let dir = Dir::new();
+    let call = json!({"type": "server_tool_use", "id": "srv1", "name": "advisor", "input": {}});
+    let result = json!({"type": "advisor_tool_result", "tool_use_id": "srv1",
+        "content": {"type": "advisor_result", "text": "Three up, one down."}});
+    let pair = answered(&[json!([call, result, {"type": "text", "text": "So."}])]);
+    dir.write("s.jsonl", pair.as_bytes());
+    valid(&dir, "s.jsonl");
+    dir.write("s.jsonl", answered(&[json!([result, {"type": "text", "text": "So."}])]).as_bytes());
+    refused(&dir, "s.jsonl", 2, "no call in its answer");
+    let mended = repaired(&dir, "s.jsonl", "CY0889");
+    assert!(mended.contains("[A tool answered here: Three up, one down.]"), "{mended}");
+    dir.write("s.jsonl", answered(&[json!([call])]).as_bytes());
+    refused(&dir, "s.jsonl", 2, "no result in its answer");
+    repaired(&dir, "s.jsonl", "CY0889");
+    let split = transcript(&[
+        ("user", json!("Which twill?")),
+        ("assistant", json!([call])),
+        ("user", json!("By the way, in teal.")),
+        ("assistant", json!([result, {"type": "text", "text": "So."}])),
+        ("user", json!("Good.")),
+    ]);
+    dir.write("s.jsonl", split.as_bytes());
+    refused(&dir, "s.jsonl", 2, "no result in its answer");
+    let mended = repaired(&dir, "s.jsonl", "CY0889");
+    assert!(mended.contains("in teal") && mended.contains("Three up"), "{mended}");
+}
+
+#[test]
+fn a_late_result_of_a_parallel_call_moves_to_its_call() {
+    let dir = Dir::new();
+    let call = |id: &str| json!([{"type": "tool_use", "id": id, "name": "Agent", "input": {}}]);
+    let result = |id: &str| json!([{"type": "tool_result", "tool_use_id": id, "content": id}]);
+    let all = transcript(&[
+        ("user", json!("Two looms.")),
+        ("assistant", call("t1")),
+        ("assistant", call("t2")),
+        ("user", result("t1")),
+        ("user", json!("Are you there?")),
+        ("user", result("t2")),
+        ("assistant", text("Both.")),
+        ("user", json!("Thanks.")),
+    ]);
+    // The parallel calls are of one answer, and each result is the child of its call.
+    let uuid = |n: usize| format!("7f0000{n:02}-0000-4000-8000-000000000001");
+    let parents = [None, Some(0), Some(1), Some(1), Some(3), Some(2), Some(4), Some(6)];
+    let linked: String = all
+        .lines()
+        .zip(parents)
+        .map(|(line, parent)| {
+            let mut line: Value = serde_json::from_str(line).expect("JSON");
+            line["parentUuid"] = parent.map_or(Value::Null, |parent| json!(uuid(parent)));
+            if line["message"]["id"] == "msg_2" {
+                line["message"]["id"] = json!("msg_1");
+            }
+            format!("{line}\n")
+        })
+        .collect();
+    dir.write("s.jsonl", linked.as_bytes());
+    let mended = repaired(&dir, "s.jsonl", "CY0890");
+    assert!(!mended.contains("not known"), "{mended}");
+    assert_eq!(mended.lines().count(), 8, "{mended}");
+}
+
+#[test]
+fn a_request_that_is_too_large_is_told_with_its_size() {
+    let dir = Dir::new();
+    let text = "twill ".repeat(300_000);
+    let many: Vec<_> = (0..20).map(|_| ("user", json!(text))).collect();
+    dir.write("s.jsonl", transcript(&many).as_bytes());
+    let (code, told) = dir.exit(&["validate", "s.jsonl"]);
+    assert!(code == 1 && told.contains("the session has 34 MB"), "{told}");
+}
+
+/// Fixes that only releases before the newest one need.
+const OLDER: &[&str] = &["CY0857", "CY0871", "CY0872", "CY0873", "CY0887"];
+
+#[test]
+fn what_repair_would_mend_is_not_valid() {
+    let dir = Dir::new();
+    let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
+    let mut files = Vec::new();
+    for agent in ["claude-code", "codex", "pi"] {
+        let found = walkdir::WalkDir::new(data.join(agent)).into_iter().filter_map(Result::ok);
+        files.extend(found.map(walkdir::DirEntry::into_path).filter(|path| {
+            path.extension().is_some_and(|ending| ending == "jsonl")
+                && path.parent().is_some_and(|folder| folder.ends_with("in"))
+        }));
+    }
+    assert!(files.len() > 10, "{files:?}");
+    for path in files {
+        let path = path.to_str().expect("UTF-8");
+        let (code, _) = dir.exit(&["validate", path]);
+        if code > 0 {
+            continue;
+        }
+        let (_, told) = dir.exit(&["repair", "--resumable", "-n", path]);
+        let fixes = told.split("warning[").skip(1).filter_map(|found| found.get(..6));
+        let left: Vec<_> = fixes.filter(|code| !OLDER.contains(code)).collect();
+        assert!(!left.iter().any(|code| code.starts_with("CY08")), "{path}: {told}");
+    }
+}
