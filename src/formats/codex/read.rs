@@ -124,7 +124,8 @@ impl Session {
     /// Looks at the number of a line, and returns whether numbers before it are missing.
     fn misses(&mut self, line: &Json) -> bool {
         let number = line.member("ordinal").and_then(|number| number.float());
-        let before = std::mem::replace(&mut self.number, number.or(self.number));
+        let before = self.number;
+        self.number = number.or(before);
         number.zip(before).is_some_and(|(number, before)| number > before + 1.0)
     }
 }
