@@ -10,7 +10,7 @@ use super::output_place::{OutputPlace, report_hard_links};
 use super::passed;
 use super::refused::{no_step, not_in_place, other_format, with_origin_beside};
 use super::repaired::{MAIN, bring_back, options_of, repaired, with_tear};
-use super::report::{FailOn, FileReport, Outcome, Skip};
+use super::report::{FailOn, FileReport, Outcome, Skip, Verdict};
 use super::reported_path::ReportedPath;
 use super::richer;
 use crate::context;
@@ -120,13 +120,7 @@ impl Task {
         if report.outcome != Outcome::Failed {
             passed::add_outcomes(&mut report, &self.action, &self.options);
         }
-        let faulty = report.is_faulty();
-        report.outcome = match report.outcome {
-            Outcome::Valid if faulty => Outcome::Invalid,
-            Outcome::Healthy if faulty => Outcome::Beyond,
-            Outcome::Valid | Outcome::Healthy if report.is_refused() => Outcome::Refused,
-            outcome => outcome,
-        };
+        report.outcome = Verdict::of(&report.findings).outcome(report.outcome);
         report.mark_decisive();
         Done { report, sealed }
     }
