@@ -53,7 +53,7 @@ pub struct Task {
     /// The additional condition for exit code 1.
     pub fail_on: Option<FailOn>,
     /// The schemas, compiled at their first use.
-    pub schemas: Mutex<HashMap<(&'static str, u32), Arc<Schema>>>,
+    pub schemas: Mutex<HashMap<(&'static str, u32), Schema>>,
     /// The progress of the work.
     pub meter: Meter,
     /// Opens standard output for a view.
@@ -271,7 +271,7 @@ impl Task {
         true
     }
 
-    pub(super) fn schema(&self, found: &Found) -> Result<Arc<Schema>> {
+    pub(super) fn schema(&self, found: &Found) -> Result<Schema> {
         let number = found.sniffed.version;
         let Some(version) = found.format.version(number) else {
             return Err(Error::request(Code::WrongVersion, lacks(found.format, number)));
@@ -281,7 +281,7 @@ impl Task {
         if let Some(schema) = schemas.get(&key) {
             return Ok(schema.clone());
         }
-        let schema = Arc::new(Schema::of(version)?);
+        let schema = Schema::of(version)?;
         schemas.insert(key, schema.clone());
         Ok(schema)
     }
