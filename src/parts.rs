@@ -3,6 +3,7 @@
 pub mod list;
 pub mod memo;
 pub mod room;
+pub mod shown;
 pub mod watched;
 
 use crate::diagnostic::Code;

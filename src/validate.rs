@@ -5,23 +5,30 @@ mod outline;
 mod rules;
 
 use crate::context;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, OnError, Options, Parts, Piece, Version};
+use crate::format::{Cx, Format, OnError, Options, Parts, Version};
 use crate::json::{Cursor, text};
-use crate::lines::Lines;
+use crate::parts::shown::{LineVisitor, Showing};
+use crate::parts::watched::Watched;
 use crate::position::Position;
 use crate::record::{Field, Kind, Record};
 use jsonschema::Validator;
 use outline::Outline;
 use rules::Rules;
 use serde_json::Value;
+use std::cell::RefCell;
+use std::io;
 use std::ops::ControlFlow;
-use std::sync::OnceLock;
+use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
 
 /// The schema of a version.
+#[derive(Clone, Debug)]
+pub struct Schema(Arc<Compiled>);
+
 #[derive(Debug)]
-pub struct Schema {
+struct Compiled {
     schema: Value,
     rules: Rules,
     /// The validator, compiled at its first use: most sessions need none.
@@ -35,7 +42,8 @@ impl Schema {
     /// If it is not JSON, which a test rules out for the formats of the table.
     pub fn of(version: &Version) -> Result<Self> {
         let schema: Value = serde_json::from_str(version.schema).map_err(wrong)?;
-        Ok(Self { rules: Rules::of(&schema), schema, validator: OnceLock::new() })
+        let rules = Rules::of(&schema);
+        Ok(Self(Arc::new(Compiled { schema, rules, validator: OnceLock::new() })))
     }
 
     /// Returns the validator, which decides about every value and names its faults.
@@ -43,11 +51,11 @@ impl Schema {
     /// # Errors
     /// If the schema itself is wrong, which a test rules out for the formats of the table.
     pub fn validator(&self) -> Result<&Validator> {
-        if let Some(known) = self.validator.get() {
+        if let Some(known) = self.0.validator.get() {
             return Ok(known);
         }
-        let new = jsonschema::validator_for(&self.schema).map_err(wrong)?;
-        Ok(self.validator.get_or_init(|| new))
+        let new = jsonschema::validator_for(&self.0.schema).map_err(wrong)?;
+        Ok(self.0.validator.get_or_init(|| new))
     }
 
     /// Whether a JSON text follows the schema; `None` if only the validator can decide that.
@@ -62,7 +70,7 @@ impl Schema {
     /// ```
     #[must_use]
     pub fn quickly(&self, text: &[u8]) -> Option<bool> {
-        self.rules.hold(text, &mut Outline::default())
+        self.0.rules.hold(text, &mut Outline::default())
     }
 }
 
@@ -97,32 +105,39 @@ pub fn run(
         other => other,
     };
     let cx = &Cx { options: &Options { on_error, ..cx.options.clone() }, log: cx.log };
-    let leads = |line: &[u8]| format.plane.is_some_and(|plane| (plane.leads)(line));
+    let check = Check {
+        format,
+        schema: schema.clone(),
+        outline: Outline::default(),
+        max_errors,
+        log: Log::default(),
+        is_over: false,
+        longest: LONGEST,
+    };
+    let check = Rc::new(RefCell::new(check));
+    let showing = Showing { visitor: check.clone(), limit: cx.options.max_line };
+    let mut parts = match format.pieces {
+        None => Watched::showing(parts, showing),
+        Some(_) => Watched::over(parts),
+    };
     let mut count = 0;
-    let mut opened = context::Opened::of(format, parts, cx, &mut |item| {
-        let lead = item.at.line == 1 && item.value.node.line().is_some_and(|line| leads(&line));
+    let mut opened = context::Opened::of(format, &mut parts, cx, &mut |item| {
+        let lead =
+            item.at.line == 1 && item.value.node.line().is_some_and(|line| leads(format, &line));
         count += u64::from(!is_blank(&item.value) && !lead);
     })?;
     opened.session.report_cycles(cx);
-    let mut outline = Outline::default();
-    let mut check = |at: Position, piece: &[u8]| {
-        if at.line == 1 && leads(piece) {
-            return ControlFlow::Continue(());
-        }
-        if schema.rules.hold(piece, &mut outline) != Some(true) {
-            if !is_whole(piece) {
-                // The reader has reported it.
-                return ControlFlow::Continue(());
-            }
-            record(schema, piece, at, max_errors, cx);
-        }
-        for path in format.lacks.map(|lacks| lacks(piece)).unwrap_or_default() {
-            let message = format!("{}: `{path}`", Code::MemberMissing.title());
-            cx.report(Diagnostic::new(Code::MemberMissing, message).at(at));
-        }
-        ControlFlow::Continue(())
-    };
-    (format.pieces.unwrap_or(lines))(opened.session.parts(), cx, &mut check)?;
+    if let Some(pieces) = format.pieces {
+        pieces(opened.session.parts(), cx, &mut |at, piece| {
+            check.borrow_mut().line(at, piece);
+            ControlFlow::Continue(())
+        })?;
+    } else if !check.borrow().is_over {
+        check.borrow_mut().longest = usize::MAX;
+        let read = io::copy(&mut opened.session.parts().main()?, &mut io::sink());
+        read.map_err(|error| Error::io("cannot read", error))?;
+    }
+    cx.log.take_over(std::mem::take(&mut check.borrow_mut().log));
     let messages = match context::check(opened, cx) {
         Ok(messages) => messages,
         Err(error) if error.code() == Code::Io => return Err(error),
@@ -143,59 +158,97 @@ fn is_blank(record: &Record) -> bool {
     record.kind == Kind::Opaque && text().is_some_and(|text| text.trim().is_empty())
 }
 
-/// Shows the lines of a session.
-fn lines(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
-    let mut lines = Lines::new(parts.main()?, cx.options.max_line);
-    lines.skip_bom()?;
-    loop {
-        match lines.next() {
-            Ok(None) => return Ok(()),
-            Ok(Some(line)) if line.is_blank() => {}
-            Ok(Some(line)) => {
-                if show(line.at, line.bytes).is_break() {
-                    return Ok(());
-                }
-            }
-            // The reader has reported it.
-            Err(error) if error.is_recoverable() => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
 /// Whether a piece is one JSON value.
 fn is_whole(piece: &[u8]) -> bool {
     let mut cursor = Cursor::new(piece);
     simdutf8::basic::from_utf8(piece).is_ok() && cursor.skip_value().is_ok() && cursor.end().is_ok()
 }
 
-fn record(schema: &Schema, piece: &[u8], at: Position, max_errors: usize, cx: &Cx<'_>) {
-    let value = match value(piece) {
-        Ok(value) => value,
-        Err(error) => {
-            let message = format!("not checked against the schema: {error}");
-            cx.report(Diagnostic::new(Code::Unchecked, message).at(at));
+/// Number of bytes of a line above which the lines are read once more, so that it is not in memory
+/// twice.
+const LONGEST: usize = 8 << 20;
+
+/// Whether a line comes before the session, and the schema does not describe it.
+fn leads(format: &Format, line: &[u8]) -> bool {
+    format.plane.is_some_and(|plane| (plane.leads)(line))
+}
+
+/// Check of each piece of a session by the schema.
+struct Check {
+    format: &'static Format,
+    schema: Schema,
+    outline: Outline,
+    max_errors: usize,
+    log: Log,
+    is_over: bool,
+    longest: usize,
+}
+
+impl LineVisitor for Check {
+    fn begin(&mut self) -> bool {
+        if !self.is_over {
+            self.log = Log::default();
+        }
+        !self.is_over
+    }
+
+    fn line(&mut self, at: Position, piece: &[u8]) {
+        if at.line == 1 && leads(self.format, piece) {
             return;
         }
-    };
-    let schema = match schema.validator() {
-        Ok(schema) => schema,
-        Err(error) => return cx.report(error.into_diagnostic()),
-    };
-    // Collecting errors takes several times as long, also where there are none.
-    if schema.is_valid(&value) {
-        return;
-    }
-    for error in schema.iter_errors(&value) {
-        if cx.log.count_of(Code::Schema) >= max_errors as u64 {
-            cx.log.tally(Code::Schema);
-            continue;
+        if self.schema.0.rules.hold(piece, &mut self.outline) != Some(true) {
+            if !is_whole(piece) {
+                // The reader has reported it.
+                return;
+            }
+            self.whole(at, piece);
         }
-        let path = error.instance_path().to_string();
-        let place = if path.is_empty() { "the record" } else { &path };
-        // Values are masked: they can be megabytes long, or secret.
-        let message = format!("{place}: {}", error.masked_with("the value"));
-        cx.report(Diagnostic::new(Code::Schema, message).at(at));
+        for path in self.format.lacks.map(|lacks| lacks(piece)).unwrap_or_default() {
+            let message = format!("{}: `{path}`", Code::MemberMissing.title());
+            self.log.report(Diagnostic::new(Code::MemberMissing, message).at(at));
+        }
+    }
+
+    fn end(&mut self) {
+        self.is_over = true;
+    }
+
+    fn longest(&self) -> usize {
+        self.longest
+    }
+}
+
+impl Check {
+    /// Checks one JSON value about which the rules do not decide.
+    fn whole(&self, at: Position, piece: &[u8]) {
+        let log = &self.log;
+        let value = match value(piece) {
+            Ok(value) => value,
+            Err(error) => {
+                let message = format!("not checked against the schema: {error}");
+                log.report(Diagnostic::new(Code::Unchecked, message).at(at));
+                return;
+            }
+        };
+        let schema = match self.schema.validator() {
+            Ok(schema) => schema,
+            Err(error) => return log.report(error.into_diagnostic()),
+        };
+        // Collecting errors takes several times as long, also where there are none.
+        if schema.is_valid(&value) {
+            return;
+        }
+        for error in schema.iter_errors(&value) {
+            if log.count_of(Code::Schema) >= self.max_errors as u64 {
+                log.tally(Code::Schema);
+                continue;
+            }
+            let path = error.instance_path().to_string();
+            let place = if path.is_empty() { "the record" } else { &path };
+            // Values are masked: they can be megabytes long, or secret.
+            let message = format!("{place}: {}", error.masked_with("the value"));
+            log.report(Diagnostic::new(Code::Schema, message).at(at));
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::reported_path::ReportedPath;
 use crate::diagnostic::{Code, Diagnostic, Differences, FieldOutcome, Findings, Severity};
 use crate::error::Error;
 use crate::format::{At, Repaired};
-use crate::inspect::Inspection;
+use crate::inspect::{Inspection, VALID};
 use crate::redact::{Redactor, Rules};
 use crate::store::Output;
 use serde::{Serialize, Serializer};
@@ -278,13 +278,6 @@ impl FileReport {
         error.into_diagnostic()
     }
 
-    /// Whether the input has a finding that makes it invalid, also after a repair.
-    pub fn is_faulty(&self) -> bool {
-        // A link that could not be created is not an error in the session.
-        let mut codes = self.findings.counts.keys().filter(|code| **code != Code::NotLinked);
-        codes.any(|code| code.is_invalid())
-    }
-
     /// Whether there is a warning or an error about the input.
     pub fn is_warned(&self) -> bool {
         self.findings.counts.keys().any(|code| code.severity() >= Severity::Warning)
@@ -298,11 +291,6 @@ impl FileReport {
             found.window = None;
             found.message = redactor.text(&found.message).into_owned();
         }
-    }
-
-    /// Whether the interface of the model refuses what is sent of the session.
-    pub fn is_refused(&self) -> bool {
-        self.findings.counts.contains_key(&Code::Refused)
     }
 
     /// Marks the findings that make the session invalid, or the request fail.
@@ -345,8 +333,53 @@ impl FileReport {
             Outcome::Done => self.earlier,
             // `inspect` has the verdict of `validate`.
             Outcome::Shown if self.inspection.as_ref().is_some_and(|seen| !seen.is_valid()) => 1,
-            Outcome::Repaired if self.is_faulty() => 1,
+            Outcome::Repaired if Verdict::of(found) == Verdict::Invalid => 1,
             _ => u8::from(fails || worst == Some(Severity::Error)),
+        }
+    }
+}
+
+/// The verdict that the findings about a session give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The session opens and can be continued.
+    Valid,
+    /// The interface of the model refuses what is sent of it.
+    Refused,
+    /// It has defects.
+    Invalid,
+}
+
+impl Verdict {
+    /// Returns the verdict that these findings give.
+    pub fn of(found: &Findings) -> Self {
+        // A link that could not be created is not an error in the session.
+        let is_fault = |code: &Code| code.is_invalid() && *code != Code::NotLinked;
+        if found.counts.keys().any(is_fault) {
+            Self::Invalid
+        } else if found.counts.contains_key(&Code::Refused) {
+            Self::Refused
+        } else {
+            Self::Valid
+        }
+    }
+
+    /// Returns the verdict in one word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Valid => VALID,
+            Self::Refused => "refused",
+            Self::Invalid => "invalid",
+        }
+    }
+
+    /// Returns the outcome of an operation that ended with `outcome` on a session with this verdict.
+    pub fn outcome(self, outcome: Outcome) -> Outcome {
+        match (outcome, self) {
+            (Outcome::Valid, Self::Invalid) => Outcome::Invalid,
+            (Outcome::Healthy, Self::Invalid) => Outcome::Beyond,
+            (Outcome::Valid | Outcome::Healthy, Self::Refused) => Outcome::Refused,
+            (outcome, _) => outcome,
         }
     }
 }

@@ -10,7 +10,7 @@ use super::output_place::{OutputPlace, report_hard_links};
 use super::passed;
 use super::refused::{no_step, not_in_place, other_format, with_origin_beside};
 use super::repaired::{MAIN, bring_back, options_of, repaired, with_tear};
-use super::report::{FailOn, FileReport, Outcome, Skip};
+use super::report::{FailOn, FileReport, Outcome, Skip, Verdict};
 use super::reported_path::ReportedPath;
 use super::richer;
 use crate::context;
@@ -53,7 +53,7 @@ pub struct Task {
     /// The additional condition for exit code 1.
     pub fail_on: Option<FailOn>,
     /// The schemas, compiled at their first use.
-    pub schemas: Mutex<HashMap<(&'static str, u32), Arc<Schema>>>,
+    pub schemas: Mutex<HashMap<(&'static str, u32), Schema>>,
     /// The progress of the work.
     pub meter: Meter,
     /// Opens standard output for a view.
@@ -120,13 +120,7 @@ impl Task {
         if report.outcome != Outcome::Failed {
             passed::add_outcomes(&mut report, &self.action, &self.options);
         }
-        let faulty = report.is_faulty();
-        report.outcome = match report.outcome {
-            Outcome::Valid if faulty => Outcome::Invalid,
-            Outcome::Healthy if faulty => Outcome::Beyond,
-            Outcome::Valid | Outcome::Healthy if report.is_refused() => Outcome::Refused,
-            outcome => outcome,
-        };
+        report.outcome = Verdict::of(&report.findings).outcome(report.outcome);
         report.mark_decisive();
         if let Some(rules) = &self.options.redact {
             report.mask(rules);
@@ -280,7 +274,7 @@ impl Task {
         true
     }
 
-    pub(super) fn schema(&self, found: &Found) -> Result<Arc<Schema>> {
+    pub(super) fn schema(&self, found: &Found) -> Result<Schema> {
         let number = found.sniffed.version;
         let Some(version) = found.format.version(number) else {
             return Err(Error::request(Code::WrongVersion, lacks(found.format, number)));
@@ -290,7 +284,7 @@ impl Task {
         if let Some(schema) = schemas.get(&key) {
             return Ok(schema.clone());
         }
-        let schema = Arc::new(Schema::of(version)?);
+        let schema = Schema::of(version)?;
         schemas.insert(key, schema.clone());
         Ok(schema)
     }

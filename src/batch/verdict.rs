@@ -4,12 +4,13 @@
 
 use super::found::Found;
 use super::repaired::options_of;
+use super::report::Verdict;
 use super::task::Task;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::Result;
 use crate::format::{Cx, Head, Options, Parts, RepairOptions, Sniffed};
 use crate::store::{Claims, Destination, Input, Output, Policy};
-use crate::{inspect, repair, validate};
+use crate::{repair, validate};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -64,14 +65,9 @@ impl Task {
             inner.report(error.into_diagnostic());
         }
         let found = log.into_findings();
-        let has = |of: fn(Code) -> bool| found.counts.keys().any(|code| of(*code));
-        let (invalid, refused) = (has(Code::is_invalid), has(|code| code == Code::Refused));
+        let verdict = Verdict::of(&found);
         cx.log.add_new(found, |code| code.is_invalid() || code == Code::Refused);
-        match (invalid, refused) {
-            (true, _) => "invalid",
-            (_, true) => "refused",
-            _ => inspect::VALID,
-        }
+        verdict.name()
     }
 
     /// Reports what repair would change.

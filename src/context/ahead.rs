@@ -4,10 +4,10 @@
 use crate::error::Result;
 use crate::format::{Context, Cx, Format, Parts};
 use crate::formats::ruling;
-use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Kind, Record};
 use crate::session::Session;
+use crate::tree::{Place, Straight};
 
 /// A session that was opened.
 pub struct Opened<'s> {
@@ -28,7 +28,7 @@ impl<'s> Opened<'s> {
         cx: &Cx<'_>,
         show: &mut dyn FnMut(&Located<Record>),
     ) -> Result<Self> {
-        let mut ahead = Ahead { format, rules: None, goes_on: true, nodes: 0, last: None };
+        let mut ahead = Ahead { format, rules: None, goes_on: true, straight: Straight::default() };
         let session = Session::open_showing(format, parts, cx, &mut |located| {
             show(located);
             ahead.goes_on = ahead.goes_on && ahead.record(located);
@@ -47,9 +47,7 @@ struct Ahead {
     rules: Option<Box<dyn Context>>,
     /// Whether the session may still be one straight path.
     goes_on: bool,
-    nodes: u32,
-    /// Identifier of the last node.
-    last: Option<Json>,
+    straight: Straight,
 }
 
 impl Ahead {
@@ -69,19 +67,17 @@ impl Ahead {
         if !located.value.is_node() {
             return true;
         }
-        let parent = node.json(Field::Parent).filter(|parent| !parent.is_null());
-        if parent != self.last.as_ref() {
-            return false;
+        match self.straight.node(&located.value) {
+            Place::On(place) => rules.look(place, located).is_ok(),
+            Place::Beside => true,
+            Place::Elsewhere => false,
         }
-        self.last = node.json(Field::Id).cloned();
-        self.nodes += 1;
-        rules.look(self.nodes - 1, located).is_ok()
     }
 
     fn finish(self, session: &Session<'_>) -> Option<Box<dyn Context>> {
-        let ends = self.last.is_some() && session.leaf() == self.last.as_ref();
+        let last = self.straight.last();
+        let ends = last.is_some() && session.leaf() == last;
         let path = session.path(None).ok().filter(|_| self.goes_on && ends)?;
-        let straight = (0..self.nodes).all(|node| path.position(node) == Some(node));
-        self.rules.filter(|_| straight)
+        self.rules.filter(|_| self.straight.is(&path))
     }
 }

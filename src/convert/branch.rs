@@ -11,7 +11,7 @@ use crate::formats::{Spec, canonical, records};
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
-use crate::tree::{InOrder, Path, Shape, Tree};
+use crate::tree::{InOrder, Path, Place, Shape, Straight, Tree};
 
 /// The nodes on the path from the root to the leaf.
 pub struct Branch {
@@ -99,7 +99,7 @@ impl Branch {
         to: Spec,
         (cx, quiet): (&Cx<'_>, &Cx<'_>),
     ) -> Result<Option<Self>> {
-        let Survey { nodes, mut look, leaf, last, .. } = survey;
+        let Survey { straight, mut look, leaf, last, .. } = survey;
         let leaf = leaf.map(|(leaf, _)| leaf);
         let last = last.filter(|_| leaf.is_none());
         let path = match &last {
@@ -121,9 +121,8 @@ impl Branch {
             cx.report(found);
             return Ok(Some(branch));
         }
-        // In most sessions all nodes are on the path, in their order, and were shown as they came.
-        let straight = (0..nodes).all(|node| branch.path.position(node) == Some(node));
-        if let (Some(seen), false) = (&look, straight) {
+        // In most sessions the nodes are on the path in their order, and were shown as they came.
+        if let (Some(seen), false) = (&look, straight.is(&branch.path)) {
             look = Some(branch.look(Look::new(seen.session.clone(), to), from, parts, quiet)?);
         }
         look.into_iter().for_each(|look| branch.begin(look, &|id| tree.ordinal(id)));
@@ -136,7 +135,8 @@ impl Branch {
     pub fn ahead(session: &Record, to: Spec, cx: &Cx<'_>) -> Self {
         let mut branch = Self::along(Path::default(), to);
         let shape = Shape::within(cx.options.index_memory);
-        branch.ahead = Some(Ahead { shape, last: None });
+        let straight = Straight::default();
+        branch.ahead = Some(Ahead { shape, straight, place: Place::Elsewhere, leaf: None });
         branch.begin(Look::new(session.clone(), to), &|_| None);
         branch
     }
@@ -146,31 +146,36 @@ impl Branch {
         let Some(ahead) = &mut self.ahead else { return true };
         let Record { kind, node } = &located.value;
         if *kind == Kind::Session {
-            return node.json(Field::Leaf).is_none();
+            ahead.leaf = node.json(Field::Leaf).cloned().or(ahead.leaf.take());
+            return ahead.leaf.is_none() || ahead.leaf.as_ref() == ahead.straight.last();
         }
         if !located.value.is_node() {
             return !kind.is_named();
         }
-        let (parent, id) = (node.json(Field::Parent), node.json(Field::Id));
-        let follows = parent.filter(|parent| !parent.is_null()) == ahead.last.as_ref();
-        let cuts = [Kind::Compaction, Kind::ContextEdit].contains(kind);
-        ahead.last = id.cloned();
         ahead.shape.record(located);
-        let context = self.context.as_mut();
-        let looked = context.map(|context| context.look(self.nodes, located));
-        follows && !cuts && looked.is_none_or(|looked| looked.is_ok())
+        ahead.place = ahead.straight.node(&located.value);
+        let cuts = [Kind::Compaction, Kind::ContextEdit].contains(kind);
+        match (ahead.place, &mut self.context) {
+            (Place::Elsewhere, _) => false,
+            (Place::On(place), Some(context)) => !cuts && context.look(place, located).is_ok(),
+            _ => !cuts,
+        }
     }
 
     /// Whether the session is one straight path, now that all of it was read.
     pub fn is_straight(&mut self) -> bool {
         let Some(ahead) = self.ahead.take() else { return true };
-        let path = ahead.shape.finish().path(None);
-        path.is_some_and(|path| (0..self.nodes).all(|node| path.position(node) == Some(node)))
+        let path = ahead.shape.finish().path(ahead.leaf.as_ref());
+        path.is_some_and(|path| ahead.straight.is(&path))
     }
 
-    /// Returns the place of a node on the path.
+    /// Returns the place on the path of a node, which is the one that was looked at last.
     fn position(&self, node: u32) -> Option<u32> {
-        if self.ahead.is_some() { Some(node) } else { self.path.position(node) }
+        match &self.ahead {
+            Some(Ahead { place: Place::On(place), .. }) => Some(*place),
+            Some(_) => None,
+            None => self.path.position(node),
+        }
     }
 
     fn along(path: Path, to: Spec) -> Self {
@@ -397,8 +402,11 @@ impl Branch {
 /// State of a session that is assumed to be one straight path.
 struct Ahead {
     shape: Shape,
-    /// The identifier of the last node.
-    last: Option<Json>,
+    straight: Straight,
+    /// Place of the node that was looked at last.
+    place: Place,
+    /// The leaf that the session names.
+    leaf: Option<Json>,
 }
 
 /// Whether a record is a message of the conversation itself, not of a sub-agent.

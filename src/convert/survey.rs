@@ -7,7 +7,7 @@ use crate::formats::{Spec, canonical};
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
-use crate::tree::{Shape, Tree, key_of};
+use crate::tree::{Place, Shape, Straight, Tree, key_of};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
@@ -41,8 +41,8 @@ impl SourceKind {
 #[derive(Default)]
 pub struct Survey {
     pub shape: Shape,
-    pub nodes: u32,
-    /// The rules of the source after the walk, valid if all nodes are on the path.
+    pub straight: Straight,
+    /// The rules of the source after the walk, valid if the session is one straight path.
     pub look: Option<Look>,
     pub leaf: Option<(Json, Position)>,
     pub source: SourceKind,
@@ -83,8 +83,11 @@ impl Survey {
         self.look.iter_mut().for_each(|look| look.pass(&located.value));
         if located.value.is_node() {
             self.shape.record(&located);
-            self.look.iter_mut().for_each(|look| look.at(number, self.nodes, &located));
-            self.nodes += 1;
+            if let (Place::On(place), Some(look)) =
+                (self.straight.node(&located.value), &mut self.look)
+            {
+                look.at(number, place, &located);
+            }
             self.last = None;
         } else if *kind == Kind::Session {
             self.source = SourceKind::of(node, to);

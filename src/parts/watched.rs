@@ -1,6 +1,8 @@
-//! Parts of a session, and a list of the further files that a reader opened from them.
+//! Parts of a session that are watched: which further files a reader opens from them, and which lines
+//! the main part has.
 
 use super::memo::Memo;
+use super::shown::Showing;
 use super::{Opener, Parts};
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
@@ -24,12 +26,19 @@ pub struct Watched<'a> {
     parts: &'a mut dyn Parts,
     /// Further files, in the order in which they were first opened.
     pub further: Vec<Further>,
+    /// Visitor of the lines of the main part.
+    showing: Option<Showing>,
 }
 
 impl<'a> Watched<'a> {
     /// Begins to watch these parts.
     pub fn over(parts: &'a mut dyn Parts) -> Self {
-        Self { parts, further: Vec::new() }
+        Self { parts, further: Vec::new(), showing: None }
+    }
+
+    /// Begins to watch these parts, and shows the lines of the main part while it is read.
+    pub fn showing(parts: &'a mut dyn Parts, showing: Showing) -> Self {
+        Self { showing: Some(showing), ..Self::over(parts) }
     }
 
     fn note(&mut self, file: Further) {
@@ -61,7 +70,12 @@ impl Parts for Watched<'_> {
     }
 
     fn open(&mut self, name: &str) -> Result<Box<dyn Read>> {
-        self.parts.open(name)
+        let part = self.parts.open(name)?;
+        let is_main = self.parts.names().first().is_none_or(|main| main == name);
+        Ok(match self.showing.as_ref().filter(|_| is_main) {
+            Some(showing) => showing.over(part),
+            None => part,
+        })
     }
 
     fn size(&mut self, name: &str) -> Result<u64> {

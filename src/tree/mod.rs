@@ -17,6 +17,7 @@ mod plan;
 mod reach;
 mod skeleton;
 mod spilled;
+mod straight;
 
 pub use bits::Bits;
 pub use branches::{Branches, Stop};
@@ -26,6 +27,7 @@ pub use path::Path;
 pub use plan::Plan;
 pub use reach::{Tail, links_to_leaf};
 pub use skeleton::{Seen, Skeleton};
+pub use straight::{Place, Straight};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::Options;

@@ -18,6 +18,9 @@ use std::sync::Arc;
 /// Maximum number of calls of sub-agents whose lines may still begin.
 const CALLS: usize = 64;
 
+/// Number of lines among which a parent is looked for first.
+const NEAR: usize = 64;
+
 /// Links of the lines so far.
 #[derive(Debug, Default)]
 pub struct Lineage {
@@ -29,6 +32,9 @@ pub struct Lineage {
     /// Hashes of the identifiers of the conversation's lines, each with that of its parent, if that
     /// is in the file: the program looks for the leaf before it goes by times.
     nodes: Vec<(u64, u64)>,
+    /// Hashes of the identifiers of the first so many of them, once a parent was far away.
+    far: HashSet<u64>,
+    indexed: usize,
     /// Hashes of parents that did not come before their children.
     awaited: HashSet<u64>,
     /// Last node of the conversation that no line before it follows; and the last line of all, if
@@ -119,8 +125,8 @@ impl Lineage {
     /// Adds a node of the conversation. `counts` states whether the session may continue at it on
     /// another branch than that of the node before it.
     fn add(&mut self, id: Json, parent: u64, counts: bool) {
-        let (own, known) = (key(&id), |(id, _): &(u64, u64)| *id == parent);
-        if parent != 0 && !self.nodes.iter().rev().any(known) {
+        let own = key(&id);
+        if parent != 0 && !self.has_node(parent) {
             self.awaited.insert(parent);
         }
         self.nodes.push((own, parent));
@@ -131,6 +137,18 @@ impl Lineage {
         if self.last.is_none() || !self.awaited.contains(&own) {
             self.last = Some(id);
         }
+    }
+
+    /// Whether a line of the conversation has the identifier of this hash. Parents are mostly near
+    /// their children.
+    fn has_node(&mut self, id: u64) -> bool {
+        if self.nodes.iter().rev().take(NEAR).any(|(node, _)| *node == id) {
+            return true;
+        }
+        let new = self.nodes.get(self.indexed..).unwrap_or_default();
+        self.far.extend(new.iter().map(|(node, _)| node));
+        self.indexed = self.nodes.len();
+        self.far.contains(&id)
     }
 
     /// Notes a record that was linked before.

@@ -17,8 +17,9 @@ use std::sync::Arc;
 /// Facts about a session.
 #[derive(Debug)]
 pub struct Opening {
-    /// Maximum length of the lines that were looked at.
+    /// Maximum length of the lines that were looked at, and whether there are others.
     limit: usize,
+    has_others: bool,
     pub about: About,
     pub version: u32,
     /// Findings of version 1 in the lines, if the session is of it.
@@ -59,7 +60,9 @@ impl Opening {
         thread_budget: &ThreadBudget,
     ) -> Result<Rc<Self>> {
         let known = parts.memo().and_then(|memo| memo.get::<Self>());
-        if let Some(known) = known.filter(|known| known.limit == limit) {
+        let holds =
+            |known: &Rc<Self>| known.limit == limit || (!known.has_others && known.limit < limit);
+        if let Some(known) = known.filter(holds) {
             return Ok(known);
         }
         let new = Rc::new(Self::read(parts, limit, thread_budget)?);
@@ -68,7 +71,7 @@ impl Opening {
     }
 
     fn read(parts: &mut dyn Parts, limit: usize, thread_budget: &ThreadBudget) -> Result<Self> {
-        let mut looking = Looking::default();
+        let (mut looking, mut has_others) = (Looking::default(), false);
         let lines = FramedLines::over(parts.main()?, limit)?;
         let mut lines = ParsedLines::of(lines, Found::of, thread_budget);
         loop {
@@ -77,7 +80,7 @@ impl Opening {
                 Ok(Some((line, Some(found)))) => looking.line(&line, found),
                 Ok(Some((_, None))) => {}
                 // The reader reports it.
-                Err(error) if error.is_recoverable() => {}
+                Err(error) if error.is_recoverable() => has_others = true,
                 Err(error) => return Err(error),
             }
         }
@@ -97,7 +100,7 @@ impl Opening {
         let ids = links.links().iter().filter(|_| several).map(|link| link.id).collect();
         let version = if is_first { FIRST } else { SECOND };
         let (older, chain) = (Some(older).filter(|_| is_first), Arc::new(links.chain()));
-        Ok(Self { limit, about, version, older, chain, ids })
+        Ok(Self { limit, has_others, about, version, older, chain, ids })
     }
 }
 

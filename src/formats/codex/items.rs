@@ -62,7 +62,7 @@ pub fn adapted(message: &Node, log: &Log) -> Vec<Node> {
         } else {
             let part = part(&block, role == "user", &lose);
             match pieces.last_mut().and_then(|last| last.get_mut(Field::Content)) {
-                Some(Value::Nodes(parts)) if parts.iter().all(is_part) => parts.push(part),
+                Some(Value::Nodes(parts)) if parts.first().is_some_and(is_part) => parts.push(part),
                 _ => pieces.push(piece(&role, part)),
             }
         }

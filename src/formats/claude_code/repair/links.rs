@@ -200,14 +200,11 @@ impl Plan {
     pub fn find(&self, id: u64, own: u32) -> Option<u32> {
         let of = |at: &u32| self.get(*at).map_or(0, |link| link.id);
         let start = self.order.partition_point(|at| of(at) < id);
-        let same = self.order.get(start..)?.iter().take_while(|at| of(at) == id);
-        let mut found = None;
-        for at in same.copied().filter(|at| !self.is_copy(*at)) {
-            if at < own || found.is_none() {
-                found = Some(at);
-            }
-        }
-        found.filter(|_| id > ROOT)
+        let same = self.order.get(start..).filter(|_| id > ROOT)?;
+        let same = same.get(..same.partition_point(|at| of(at) == id))?;
+        let (before, behind) = same.split_at(same.partition_point(|at| *at < own));
+        let mut near = before.iter().rev().chain(behind).copied();
+        near.find(|at| !self.is_copy(*at))
     }
 
     /// Finds lines that occur twice, and others that need an identifier of their own. Of copies,
@@ -229,12 +226,11 @@ impl Plan {
         }
         for group in groups.into_iter().filter(|group| group.len() > 1) {
             let mut kept: Vec<(u32, Vec<u32>)> = Vec::new();
+            let mut places = HashMap::new();
             for at in group {
                 let content = self.get(at).map(|link| link.content);
-                let same = |(first, _): &&mut (u32, Vec<u32>)| {
-                    self.get(*first).map(|link| link.content) == content
-                };
-                match kept.iter_mut().find(same) {
+                let place = *places.entry(content).or_insert(kept.len());
+                match kept.get_mut(place) {
                     Some((_, copies)) => copies.push(at),
                     None => kept.push((at, Vec::new())),
                 }
@@ -246,6 +242,8 @@ impl Plan {
                 self.choose(first, &copies, mends);
             }
         }
+        let copies = &self.copies;
+        self.order.retain(|at| !copies.contains(*at));
     }
 
     /// Chooses the line that counts among those of one message.
