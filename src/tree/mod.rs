@@ -36,6 +36,7 @@ use column::{Column, plain};
 use links::{Jump, Links};
 use places::Places;
 use reach::Nodes;
+use std::collections::HashMap;
 
 /// Data of an entry, without its place; packed, so that it is as large as its members.
 #[derive(Clone, Copy, Debug)]
@@ -91,6 +92,8 @@ pub struct Shape {
     references: Vec<Reference>,
     without_id: Vec<Position>,
     nodes: Nodes,
+    /// Nodes without a parent that continue the conversation behind another node, by ordinal.
+    joints: Vec<(u32, u64)>,
     /// Identifier of the last node.
     leaf: Option<u64>,
 }
@@ -112,6 +115,7 @@ impl Shape {
             references: Vec::new(),
             without_id: Vec::new(),
             nodes: Nodes::default(),
+            joints: Vec::new(),
             leaf: None,
         }
     }
@@ -153,6 +157,14 @@ impl Shape {
         self.entries.is_empty()
     }
 
+    /// Notes that the node noted last, which has no parent, continues the conversation behind another
+    /// one.
+    pub fn continues(&mut self, behind: &Json) {
+        let ordinal = (self.entries.len() as u32).saturating_sub(1);
+        let is_root = self.links.jump(ordinal).is_some_and(|parent| parent <= MISSING);
+        self.joints.extend(is_root.then(|| (ordinal, key(behind))));
+    }
+
     /// Notes that a node refers to another; `first_kept` for a compaction's first kept entry.
     pub fn reference(&mut self, target: &Json, first_kept: bool, at: Position) {
         self.references.push(Reference { target: key(target), at, first_kept });
@@ -187,8 +199,8 @@ impl Shape {
     /// Sorts the noted nodes.
     pub fn finish(mut self) -> Tree {
         self.entries.sort_by_key(|entry| (entry.id, entry.ordinal));
-        let Self { entries, links, places, references, without_id, nodes, leaf } = self;
-        let mut tree = Tree { entries, links, places, references, without_id, nodes, leaf };
+        let Self { entries, links, places, references, without_id, nodes, joints, leaf } = self;
+        let mut tree = Tree { entries, links, places, references, without_id, nodes, joints, leaf };
         tree.find_twice();
         tree.mark_missing();
         tree
@@ -249,6 +261,7 @@ pub struct Tree {
     references: Vec<Reference>,
     without_id: Vec<Position>,
     nodes: Nodes,
+    joints: Vec<(u32, u64)>,
     leaf: Option<u64>,
 }
 
@@ -365,13 +378,48 @@ impl Tree {
         Some(Path::up(self.entries.len(), leaf, at, |ordinal| self.parent_of(ordinal)))
     }
 
+    /// Returns the nodes of the conversation up to the leaf, as [`path`](Self::path) does; those before
+    /// a compaction count, although no parent leads to them.
+    pub fn history(&self, leaf: Option<&Json>) -> Option<Path> {
+        if self.joints.is_empty() {
+            return self.path(leaf);
+        }
+        let leaf = self.find(leaf.map(key).or(self.leaf)?)?;
+        let leaf = self.entries.get(leaf)?.ordinal;
+        let at = |ordinal| self.places.at(ordinal);
+        let before = |ordinal| self.parent_of(ordinal).or_else(|| self.continued(ordinal));
+        Some(Path::up(self.entries.len(), leaf, at, before))
+    }
+
+    /// Returns the node behind which a node without a parent continues the conversation. It comes
+    /// before that one, so that no circle arises.
+    fn continued(&self, ordinal: u32) -> Option<u32> {
+        let joint = self.joints.binary_search_by_key(&ordinal, |(ordinal, _)| *ordinal).ok()?;
+        let (_, behind) = self.joints.get(joint)?;
+        let before = self.entries.get(self.find(*behind)?)?.ordinal;
+        (before < ordinal).then_some(before)
+    }
+
     /// Returns the ordinal of the node that has this identifier; of several, the last.
     pub fn ordinal(&self, id: &Json) -> Option<u32> {
         Some(self.entries.get(self.find(key(id))?)?.ordinal)
     }
 
-    /// Returns the nodes, sorted for a walk from the roots to the leaves.
-    pub fn into_branches(self) -> Branches {
+    /// Returns the nodes, sorted for a walk from the roots to the leaves. What follows a compaction is
+    /// no tree of its own.
+    pub fn into_branches(mut self) -> Branches {
+        let joints: HashMap<u32, u64> = self
+            .joints
+            .iter()
+            .filter(|(ordinal, _)| self.continued(*ordinal).is_some())
+            .copied()
+            .collect();
+        for place in 0..if joints.is_empty() { 0 } else { self.entries.len() } {
+            let ordinal = self.entries.get(place).map(|entry| entry.ordinal);
+            if let Some(behind) = ordinal.and_then(|ordinal| joints.get(&ordinal)) {
+                self.entries.change(place, |entry| entry.parent = *behind);
+            }
+        }
         Branches::new(self.entries)
     }
 }
