@@ -210,7 +210,9 @@ impl<'s> Session<'s> {
     #[must_use]
     pub fn history(&self) -> Path {
         let path = self.tree.history(self.leaf.as_ref());
-        path.filter(|path| path.cycle().is_none()).unwrap_or_default()
+        path.filter(|path| path.cycle().is_none())
+            .or_else(|| self.path(None).ok())
+            .unwrap_or_default()
     }
 
     /// Returns the path from the root to an entry, or to the leaf. Empty where the leaf has no
