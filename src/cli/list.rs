@@ -242,6 +242,9 @@ fn object(session: &Listed) -> serde_json::Value {
         "cost": cost,
         "state": state.name(),
     });
+    if let (Some(object), Some(hit)) = (object.as_object_mut(), &session.hit) {
+        object.insert("hit".to_owned(), json!(hit));
+    }
     if let (Some(object), Some(fault)) = (object.as_object_mut(), fault) {
         object.insert("error".to_owned(), json!(fault));
     }
