@@ -132,6 +132,8 @@ pub mod stage;
 pub mod tree;
 
 pub mod formats;
+
+pub mod asked;
 pub mod usage;
 
 pub mod detect;

@@ -1,6 +1,6 @@
 //! Description of how the software of a format uses a session.
 
-use super::{Context, Interface, Marks, Mends, Prompt, Reader, Totals, Turns};
+use super::{Context, Inserted, Interface, Marks, Mends, Prompt, Reader, Totals, Turns};
 use crate::record::{Field, Node, Record, turns};
 
 /// Facts about the use of a session by its software: what the software sends, changes and adds.
@@ -44,6 +44,8 @@ pub struct Agent {
     pub totals: Option<TotalsFn>,
     /// Returns the number of tokens of the model's window that the software notes in a record.
     pub window: Option<fn(&Record) -> Option<u64>>,
+    /// Texts that the software writes in the name of the user.
+    pub inserted: Inserted,
 }
 
 impl Agent {
@@ -67,6 +69,7 @@ impl Agent {
         is_ours: None,
         totals: None,
         window: None,
+        inserted: Inserted::NOTHING,
     };
 }
 

@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// Returns the first line of the file. Another release may count differently, and another zone has
 /// other days.
 fn head() -> String {
-    format!("copyist sessions 5, {}, {}", env!("CARGO_PKG_VERSION"), times::zone())
+    format!("copyist sessions 6, {}, {}", env!("CARGO_PKG_VERSION"), times::zone())
 }
 
 /// Size of a file in bytes that is not read as a cache.

@@ -6,6 +6,7 @@ mod room;
 
 pub use draw::{Item, Row};
 
+use crate::asked::Asked;
 use crate::diagnostic::Log;
 use crate::error::Result;
 use crate::format::{Cx, Format, Parts};
@@ -149,16 +150,17 @@ pub fn run(
     let (mut found, mut marks) = (found, Marks::default());
     let origin = origin::look(parts)?;
     found.origin = origin.map(|(source, unchanged)| Origin { source, unchanged });
-    let mut nodes = 0;
+    let (mut nodes, mut asked) = (0, Asked::of(format));
     let session = Session::open_showing(format, parts, cx, &mut |located| {
         let ordinal = located.value.is_node().then_some(nodes);
         nodes += u32::from(ordinal.is_some());
-        found.record(&located.value);
-        ordinal.into_iter().for_each(|ordinal| marks.note(ordinal, &located.value));
+        asked.note(&located.value);
+        found.record(&located.value, asked);
+        ordinal.into_iter().for_each(|ordinal| marks.note(ordinal, &located.value, asked));
     })?;
     found.session(&session);
     session.report_cycles(cx);
-    let path = session.path(None).unwrap_or_default();
+    let path = session.history();
     let labelled = |id: &Json| session.tree().ordinal(id);
     let leaf = session.leaf().and_then(labelled);
     marks.points(session.labels().filter_map(|(id, _)| labelled(id)).chain(leaf));
@@ -176,7 +178,7 @@ pub fn run(
             continue;
         }
         if path.contains(ordinal) {
-            found.active.record(&located.value);
+            found.active.record(&located.value, asked);
         }
         if let Some(row) = drawing.row(ordinal) {
             describe(row, &located, &labels, Some(ordinal) == leaf, path.contains(ordinal));
@@ -231,7 +233,7 @@ impl Inspection {
         self.state == VALID
     }
 
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, record: &Record, asked: Asked) {
         let node = &record.node;
         self.entries += u64::from(is_entry(record));
         if record.kind != Kind::Session {
@@ -239,7 +241,7 @@ impl Inspection {
         }
         if record.kind == Kind::Message {
             count(&mut self.roles, node.text(Field::Role).unwrap_or_default());
-            self.turns += u64::from(record.is_question());
+            self.turns += u64::from(asked.is_question(record));
             let agent = node.json(Field::ParentCall).filter(|call| !call.is_null());
             self.agent_calls.extend(agent.map(|call| hash(call.as_bytes())));
             self.agents = self.agent_calls.len();
@@ -328,9 +330,9 @@ fn client(client: &Json) -> Option<String> {
 }
 
 impl Active {
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, record: &Record, asked: Asked) {
         self.entries += 1;
         self.messages += u64::from(record.kind == Kind::Message);
-        self.turns += u64::from(record.is_question());
+        self.turns += u64::from(asked.is_question(record));
     }
 }

@@ -4,9 +4,9 @@ use super::branches::Table;
 use super::passage::Passage;
 use super::texts::one_line;
 use super::{Branch, Branches};
+use crate::asked::{self, Asked, Title};
 use crate::format::Format;
 use crate::formats::ruling;
-use crate::inspect::preview;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
 use crate::session::Session;
@@ -16,9 +16,6 @@ use crate::usage::{Tally, Usage};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
-
-/// Maximum number of characters of a title.
-const TITLE: usize = 100;
 
 /// Maximum number of turns of which more than the place is kept.
 const TURNS: usize = 10_000;
@@ -121,7 +118,8 @@ pub(super) struct Survey<'t, 'r> {
     questions: Vec<u32>,
     turns: Vec<Turn>,
     of_sub_agents: Bits,
-    title: Option<String>,
+    asked: Asked,
+    title: Title,
 }
 
 impl<'t, 'r> Survey<'t, 'r> {
@@ -136,7 +134,8 @@ impl<'t, 'r> Survey<'t, 'r> {
             questions: Vec::new(),
             turns: Vec::new(),
             of_sub_agents: Bits::default(),
-            title: None,
+            asked: Asked::of(format),
+            title: Title::default(),
         }
     }
 
@@ -151,7 +150,11 @@ impl<'t, 'r> Survey<'t, 'r> {
             }
             self.nodes += 1;
         }
-        if begins_turn(record) {
+        self.asked.note(record);
+        if record.is_of_user() {
+            self.title.note(self.asked, &self.passage.masked(record));
+        }
+        if begins_turn(self.asked, record) {
             self.turn(record);
         }
         self.tally.record(record);
@@ -183,10 +186,9 @@ impl<'t, 'r> Survey<'t, 'r> {
     fn turn(&mut self, record: &Record) {
         // A preview joins the lines of a token that a break cuts; names of users that a later record
         // contains are masked in it afterwards.
-        let title = preview::text(&self.passage.masked(record));
-        if self.title.is_none() && !title.is_empty() {
-            self.title = Some(title.clone());
-        }
+        let masked = self.passage.masked(record);
+        let words = self.asked.question(&masked).unwrap_or_default();
+        let title = asked::title(&masked.node, &words);
         let ordinal = self.nodes.saturating_sub(1);
         self.questions.push(ordinal);
         if self.turns.len() < TURNS {
@@ -202,18 +204,18 @@ impl<'t, 'r> Survey<'t, 'r> {
         cx: &crate::format::Cx<'_>,
     ) -> crate::error::Result<Head> {
         let passage = self.passage;
-        let path = session.path(None).unwrap_or_default();
+        let path = session.history();
         let header = passage.masked(session.header()).into_owned().node;
         let text = |field| header.text(field);
         let named = session.name().and_then(Json::text).map(|name| passage.text(name));
-        let named = named.map(|name| one_line(&name, TITLE)).filter(|name| !name.is_empty());
+        let named = named.map(|name| asked::line(&name)).filter(|name| !name.is_empty());
         let format = ruling(session.format(), &session.header().node).name;
         let (tree, labels, records) = session.into_tree_labels_records(cx)?;
         drop(records);
         let mut places = Table::new(&tree.into_branches(), &path, &self.of_sub_agents);
         places.count_turns(&self.questions);
         let mut numbers: Vec<u64> = places.list.iter().map(|own| own.turns_before).collect();
-        let title = |text: String| one_line(&passage.text(text), TITLE);
+        let title = |text: String| passage.text(text);
         for turn in &mut self.turns {
             turn.title = title(std::mem::take(&mut turn.title));
             turn.branch = places.of(turn.ordinal);
@@ -229,7 +231,7 @@ impl<'t, 'r> Survey<'t, 'r> {
         Ok(Head {
             format,
             id: header.text(Field::Id),
-            title: named.or(self.title.map(title)).unwrap_or_else(|| "Session".to_owned()),
+            title: named.or(self.title.finish().map(title)).unwrap_or_else(|| "Session".to_owned()),
             project: text(Field::Cwd),
             repository_branch: text(Field::Branch),
             models: self.models,
@@ -246,8 +248,8 @@ impl<'t, 'r> Survey<'t, 'r> {
 }
 
 /// Whether a turn begins with a record: a question of the user in the conversation itself.
-pub(super) fn begins_turn(record: &Record) -> bool {
-    record.is_question() && !record.is_aside()
+pub(super) fn begins_turn(asked: Asked, record: &Record) -> bool {
+    asked.is_question(record) && !record.is_aside()
 }
 
 /// Returns a time to the minute, in the zone of the machine, if it can be read; otherwise as it is

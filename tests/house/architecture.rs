@@ -36,6 +36,7 @@ const LAYERS: &[&[&str]] = &[
     &["document"],
     &["formats/*"],
     &["formats"],
+    &["asked"],
     &["usage"],
     &["detect"],
     &["session"],

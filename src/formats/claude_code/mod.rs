@@ -35,6 +35,7 @@ mod context;
 mod files;
 mod foreign;
 mod gaps;
+mod inserted;
 mod line;
 mod lineage;
 mod links;
@@ -99,6 +100,7 @@ pub static FORMAT: Format = Format {
         additions: Some(additions::addition),
         rename: Some(additions::title),
         fills: additions::FILLS,
+        inserted: inserted::INSERTED,
         ..Agent::UNKNOWN
     },
     ..Format::new(Required {

@@ -31,6 +31,7 @@ mod base;
 mod chain;
 mod context;
 mod foreign;
+mod inserted;
 mod items;
 mod line;
 mod marks;
@@ -93,6 +94,7 @@ pub static FORMAT: Format = Format {
         is_ours: Some(foreign::is_ours),
         totals: Some(usage::totals),
         window: Some(usage::window),
+        inserted: inserted::INSERTED,
         ..Agent::UNKNOWN
     },
     ..Format::new(Required {
