@@ -1,0 +1,226 @@
+//! Events for messages that the program did not write: those of other formats, and new ones.
+//!
+//! They have only members and types of release 0.0.384, which every release opens.
+
+use super::{line, wire};
+use crate::diagnostic::Log;
+use crate::foreign::{CallNames, fitted};
+use crate::format::Cx;
+use crate::ids::{is_uuid, uuid_of};
+use crate::json::Json;
+use crate::mapping::Object;
+use crate::record::{Field, Kind, Node, Record, Value, block, identity};
+use crate::times;
+use jiff::Timestamp;
+
+/// Program that a session names which copyist began.
+const PRODUCER: &str = "copyist";
+
+/// The end of a session, behind which events are written.
+#[derive(Debug, Default)]
+pub struct Events {
+    session: String,
+    /// Number of events so far, and the identifier of the last one.
+    count: u64,
+    last: Option<Json>,
+    time: Option<Timestamp>,
+    names: CallNames,
+}
+
+/// Returns the identifier of a session if it is a UUID, or else one that follows from the session.
+pub fn session_id(session: &Node, question: Option<&str>) -> String {
+    let own = session.text(Field::Id).filter(|id| is_uuid(id));
+    own.unwrap_or_else(|| uuid_of(&identity(session, question)))
+}
+
+/// Whether copyist began the session.
+pub fn is_ours(session: &Node) -> bool {
+    let data = line::data_of(session);
+    data.and_then(|data| data.member("producer")?.text()).is_some_and(|name| name == PRODUCER)
+}
+
+impl Events {
+    /// Returns the first line.
+    pub fn begin(&mut self, session: &Node, own: bool, cx: &Cx<'_>) -> Vec<u8> {
+        let mut record = Record { kind: Kind::Session, node: session.clone() };
+        if !own {
+            record = self.start(session, cx);
+        }
+        self.note(&record);
+        let mut out = Vec::new();
+        line::write(&record, &mut out);
+        out
+    }
+
+    /// Returns the first event of a session from elsewhere.
+    fn start(&mut self, session: &Node, cx: &Cx<'_>) -> Record {
+        const ELSEWHERE: &[Field] =
+            &[Field::Source, Field::File, Field::Leaf, Field::IdMade, Field::Updated, Field::Time];
+        const HELD: &[Field] = &[Field::Id, Field::Created, Field::Cwd, Field::Branch];
+        cx.log.count_lost("session", session, |f| HELD.contains(&f) || ELSEWHERE.contains(&f));
+        self.session = session_id(session, cx.options.question.as_deref());
+        let stated = [Field::Created, Field::Updated].map(|field| session.json(field));
+        let time = stated.into_iter().flatten().find_map(times::read);
+        let time = Json::string(&times::with_millis(time.unwrap_or(Timestamp::UNIX_EPOCH)));
+        let mut record = Record::new(Kind::Session);
+        record.node.set(Field::Id, Json::string(&self.session));
+        record.node.set(Field::Created, time.clone());
+        record.node.set(Field::Time, time);
+        record.node.put(Field::Cwd, session.json(Field::Cwd).cloned());
+        record.node.put(Field::Branch, session.json(Field::Branch).cloned());
+        let data = r#"{"sessionId":0,"version":1,"producer":"copyist","copilotVersion":"0.0.0","startTime":0}"#;
+        self.name(Json::constant(data), &mut record.node);
+        record
+    }
+
+    /// Notes an event that the session has.
+    pub fn note(&mut self, record: &Record) {
+        if record.kind == Kind::Session {
+            self.session = record.node.text(Field::Id).unwrap_or_default();
+        }
+        self.count += 1;
+        let id = record.node.json(Field::Extra).and_then(|extra| line::member_of(&extra, "id"));
+        self.last = id.map(|id| id.detached()).or(self.last.take());
+        self.time = record.node.json(Field::Time).and_then(times::read).or(self.time);
+        self.names.rename(&mut record.node.clone());
+    }
+
+    /// Gives an event with these data an identifier, and the one before it as its parent.
+    fn name(&mut self, data: Json, node: &mut Node) {
+        let last = self.last.take().unwrap_or(Json::constant("null"));
+        let key = [self.session.as_bytes(), &self.count.to_le_bytes(), last.as_bytes()].concat();
+        let id = Json::string(&uuid_of(&key));
+        let mut extra = Vec::new();
+        let mut object = Object::open(&mut extra);
+        object.member("data", data.as_bytes());
+        object.member("id", id.as_bytes());
+        object.member("parentId", last.as_bytes());
+        object.close();
+        node.set(Field::Extra, Json::trusted(extra.into()));
+        self.last = Some(id);
+        self.count += 1;
+    }
+
+    /// Returns the lines of a record; none if the format has no place for it.
+    pub fn of(&mut self, record: &Record, log: &Log) -> Vec<Vec<u8>> {
+        let Some((mut record, data)) = self.adapted(record, log) else { return Vec::new() };
+        // Lines are in the order of time.
+        let time = record.node.json(Field::Time).and_then(times::read).max(self.time);
+        self.time = time;
+        let time = Json::string(&times::with_millis(time.unwrap_or(Timestamp::UNIX_EPOCH)));
+        record.node.set(Field::Time, time.clone());
+        self.name(data, &mut record.node);
+        let mut events = vec![record];
+        let calls = events[0].node.nodes(Field::Content).unwrap_or_default().to_vec();
+        for call in calls.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL)) {
+            events.push(self.tool_start(call, time.clone()));
+        }
+        let written = |event: &Record| {
+            let mut out = Vec::new();
+            line::write(event, &mut out).then(|| escaped(&out))
+        };
+        events.iter().filter_map(written).collect()
+    }
+
+    /// Returns the event with which the tool of a call begins.
+    fn tool_start(&mut self, call: &Node, time: Json) -> Record {
+        let mut data = Vec::new();
+        let mut object = Object::open(&mut data);
+        for (name, field) in
+            [("toolCallId", Field::Id), ("toolName", Field::Name), ("arguments", Field::Arguments)]
+        {
+            call.json(field).into_iter().for_each(|value| object.member(name, value.as_bytes()));
+        }
+        object.close();
+        let mut record = Record::new(Kind::Notice);
+        record.node.set(Field::Subtype, Json::string(wire::TOOL_START));
+        record.node.set(Field::Data, Json::trusted(data.into()));
+        record.node.set(Field::Time, time);
+        self.name(Json::constant("{}"), &mut record.node);
+        record
+    }
+
+    /// Returns a message as the format has it, and the template of its event's data.
+    fn adapted(&mut self, record: &Record, log: &Log) -> Option<(Record, Json)> {
+        if record.kind == Kind::ModelChange {
+            record.node.json(Field::Model)?;
+            return Some((record.clone(), Json::constant(r#"{"newModel":0}"#)));
+        }
+        let role = ["user", "assistant", "tool"];
+        let role = role.into_iter().find(|role| record.node.is(Field::Role, role))?;
+        if record.kind != Kind::Message || record.is_aside() {
+            return None;
+        }
+        let mut node = Node::with_capacity(8);
+        let is_answer = role == "assistant";
+        let held = |field: Field| match field {
+            Field::Model => is_answer,
+            // Tokens that were sent are not in the event.
+            Field::Usage => false,
+            field => Field::STRUCTURAL.contains(&field),
+        };
+        log.count_lost("message", &record.node, held);
+        for field in [Field::Role, Field::Time] {
+            node.put(field, record.node.json(field).cloned());
+        }
+        let content = record.node.get(Field::Content);
+        let content = fitted(content, &|name, field| holds(role, name, field), log);
+        node.put(Field::Content, content.map(|content| whole(content, role)));
+        if is_answer {
+            node.put(Field::Model, record.node.json(Field::Model).cloned());
+        }
+        self.names.rename(&mut node);
+        let data = match role {
+            "user" => Json::constant(r#"{"content":0}"#),
+            "assistant" => {
+                let key = [self.session.as_bytes(), b"message", &self.count.to_le_bytes()].concat();
+                let id = uuid_of(&key);
+                let data = format!(
+                    r#"{{"messageId":"{id}","content":0,"toolRequests":0,"model":0,"reasoningText":0}}"#
+                );
+                Json::trusted(data.into_bytes().into())
+            }
+            _ => Json::constant(r#"{"toolCallId":0,"success":0}"#),
+        };
+        Some((Record { kind: Kind::Message, node }, data))
+    }
+}
+
+/// Whether a block of a message of this role has a place for a field.
+fn holds(role: &str, name: &str, field: Field) -> bool {
+    let fields: &[Field] = match name {
+        block::TEXT => &[Field::Text],
+        block::THINKING if role == "assistant" => &[Field::Thinking],
+        block::TOOL_CALL if role == "assistant" => &[Field::Id, Field::Name, Field::Arguments],
+        block::TOOL_RESULT if role == "tool" => &[Field::Call, Field::Content, Field::IsError],
+        _ => return false,
+    };
+    field == Field::Type || fields.contains(&field)
+}
+
+/// Completes content: the blocks of an answer are a list, and calls have arguments.
+fn whole(content: Value, role: &str) -> Value {
+    match content {
+        Value::Json(text) if role == "assistant" => {
+            let text = Some(text).filter(|text| !text.is_null());
+            text.map(block::text).into_iter().collect::<Vec<_>>().into()
+        }
+        Value::Nodes(blocks) if role == "user" => {
+            block::all_text(&blocks).unwrap_or(Json::constant("\"\"")).into()
+        }
+        other => other,
+    }
+}
+
+/// Spells the characters as escapes at which release 1.0.10 divides lines.
+fn escaped(line: &[u8]) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(line) else { return line.to_vec() };
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\u{2028}' | '\u{2029}' | '\u{85}' => out += &format!("\\u{:04x}", u32::from(c)),
+            c => out.push(c),
+        }
+    }
+    out.into_bytes()
+}

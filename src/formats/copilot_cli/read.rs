@@ -1,0 +1,87 @@
+//! Reader of the events of a session.
+
+use super::{NAME, line, wire};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::format::{Cx, Parts, Reader, no_header};
+use crate::framing::{Chain, each_line};
+use crate::ids::hash;
+use crate::json::Json;
+use crate::record::{Field, Kind, Node, Record};
+use std::collections::HashMap;
+
+/// Opens a session for reading.
+pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+    let mut lineage = None;
+    each_line(parts.main()?, cx, move |frame| {
+        let line = frame.line();
+        let value = Json::read(&frame.bytes);
+        let Some(lineage) = &mut lineage else {
+            let start = value.ok().filter(line::is_start);
+            let start = start.ok_or_else(|| no_header(&line, NOT_A_START))?;
+            let mut record = line::read(&start, true);
+            record.node.set(Field::Source, Json::constant(NAME));
+            lineage = Some(Lineage::of(&record.node, cx));
+            return Ok(record);
+        };
+        let value = value.map_err(|fault| Error::json(fault, line.bytes, line.at))?;
+        if !value.as_bytes().starts_with(b"{") {
+            let found = Diagnostic::of(Code::NotObject).at(line.at).showing(line.bytes, 0);
+            return Err(Error::damaged(found));
+        }
+        let mut record = line::read(&value, false);
+        lineage.link(&mut record);
+        Ok(record)
+    })
+}
+
+const NOT_A_START: &str = "the first line is not an event `session.start`";
+
+/// The order of the conversation, which is that of the lines: parents of events do not tell it.
+#[derive(Debug)]
+pub struct Lineage {
+    chain: Chain,
+    /// The last event of each sub-agent, by the hash of the call that began it.
+    agents: HashMap<u64, Json>,
+    /// Whether a compaction has begun, and the first node behind its beginning.
+    compacting: Option<Option<Json>>,
+}
+
+impl Lineage {
+    /// Begins behind the session's record.
+    pub fn of(session: &Node, cx: &Cx<'_>) -> Self {
+        let key = session.json(Field::Id).map_or(&b""[..], Json::as_bytes);
+        Self { chain: Chain::of(key, cx), agents: HashMap::new(), compacting: None }
+    }
+
+    /// Links a record behind those before it. A sub-agent's messages are a branch of their own.
+    pub fn link(&mut self, record: &mut Record) {
+        let node = &mut record.node;
+        match record.kind {
+            Kind::Message if node.get(Field::ParentCall).is_some() => {
+                let call = node.json(Field::ParentCall).map_or(0, |call| hash(call.as_bytes()));
+                let before = self.agents.get(&call).or(self.chain.last()).cloned();
+                let id = self.chain.name(node);
+                node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
+                self.agents.insert(call, id);
+            }
+            Kind::Compaction => {
+                match self.compacting.take().flatten() {
+                    Some(first) => node.set(Field::FirstKept, first),
+                    None => node.set(Field::Kept, Json::constant("[]")),
+                }
+                self.chain.link(node);
+            }
+            Kind::Message | Kind::ModelChange => {
+                self.chain.link(node);
+                if let Some(first @ None) = &mut self.compacting {
+                    *first = self.chain.last().cloned();
+                }
+            }
+            Kind::Notice if node.is(Field::Subtype, wire::COMPACTION_START) => {
+                self.compacting = Some(None);
+            }
+            _ => {}
+        }
+    }
+}
