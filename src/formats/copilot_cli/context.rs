@@ -85,6 +85,11 @@ impl Context for History {
                 result.set(Field::Content, text);
             }
         }
+        let is_call = |node: &Node| node.nodes(Field::Content).is_some_and(|all| all.iter().any(chat_completions::is_call));
+        if node.is(Field::Role, "assistant") && !is_call(node) {
+            let text = Some(line::text_of(node)).filter(|text| text.as_bytes() != b"\"\"");
+            node.set(Field::Content, text.unwrap_or(Json::constant("null")));
+        }
         node.take(Field::Extra);
         chat_completions::write(&message, Spacing::None, true, out);
     }

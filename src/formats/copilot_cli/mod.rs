@@ -34,7 +34,8 @@ use crate::json::{Json, is_whole, member, text};
 use crate::record::Kind;
 use bytes::Bytes;
 
-const NAME: &str = "\"copilot-cli\"";
+/// Name and version in the session's record.
+const SOURCE: &str = "\"copilot-cli@1\"";
 
 /// Row of the table of formats for GitHub Copilot CLI.
 pub static FORMAT: Format = Format {

@@ -1,10 +1,10 @@
 //! Reader of the events of a session.
 
-use super::{NAME, line, wire};
+use super::{SOURCE, line, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header};
-use crate::framing::{Chain, each_line};
+use crate::framing::{Chain, Framing, ParseLines, each_line};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
@@ -12,16 +12,25 @@ use std::collections::HashMap;
 
 /// Opens a session for reading.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    let mut lineage = None;
-    each_line(parts.main()?, cx, move |frame| {
+    each_line(parts.main()?, cx, Events { cx, lineage: None })
+}
+
+struct Events<'a> {
+    cx: &'a Cx<'a>,
+    /// The conversation, behind the session's record.
+    lineage: Option<Lineage>,
+}
+
+impl ParseLines for Events<'_> {
+    fn line(&mut self, frame: &Framing) -> Result<Record> {
         let line = frame.line();
         let value = Json::read(&frame.bytes);
-        let Some(lineage) = &mut lineage else {
+        let Some(lineage) = &mut self.lineage else {
             let start = value.ok().filter(line::is_start);
             let start = start.ok_or_else(|| no_header(&line, NOT_A_START))?;
             let mut record = line::read(&start, true);
-            record.node.set(Field::Source, Json::constant(NAME));
-            lineage = Some(Lineage::of(&record.node, cx));
+            record.node.set(Field::Source, Json::constant(SOURCE));
+            self.lineage = Some(Lineage::of(&record.node, self.cx));
             return Ok(record);
         };
         let value = value.map_err(|fault| Error::json(fault, line.bytes, line.at))?;
@@ -32,7 +41,12 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         let mut record = line::read(&value, false);
         lineage.link(&mut record);
         Ok(record)
-    })
+    }
+
+    fn leaf(&self) -> Option<Json> {
+        let lineage = self.lineage.as_ref().filter(|lineage| lineage.aside)?;
+        lineage.chain.last().cloned()
+    }
 }
 
 const NOT_A_START: &str = "the first line is not an event `session.start`";
@@ -45,13 +59,15 @@ pub struct Lineage {
     agents: HashMap<u64, Json>,
     /// Whether a compaction has begun, and the first node behind its beginning.
     compacting: Option<Option<Json>>,
+    /// Whether the last message is one of a sub-agent.
+    aside: bool,
 }
 
 impl Lineage {
     /// Begins behind the session's record.
     pub fn of(session: &Node, cx: &Cx<'_>) -> Self {
         let key = session.json(Field::Id).map_or(&b""[..], Json::as_bytes);
-        Self { chain: Chain::of(key, cx), agents: HashMap::new(), compacting: None }
+        Self { chain: Chain::of(key, cx), agents: HashMap::new(), compacting: None, aside: false }
     }
 
     /// Links a record behind those before it. A sub-agent's messages are a branch of their own.
@@ -64,6 +80,7 @@ impl Lineage {
                 let id = self.chain.name(node);
                 node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
                 self.agents.insert(call, id);
+                self.aside = true;
             }
             Kind::Compaction => {
                 match self.compacting.take().flatten() {
@@ -71,9 +88,11 @@ impl Lineage {
                     None => node.set(Field::Kept, Json::constant("[]")),
                 }
                 self.chain.link(node);
+                self.aside = false;
             }
             Kind::Message | Kind::ModelChange => {
                 self.chain.link(node);
+                self.aside = false;
                 if let Some(first @ None) = &mut self.compacting {
                     *first = self.chain.last().cloned();
                 }
