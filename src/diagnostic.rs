@@ -270,6 +270,7 @@ codes! {
     ThoughtRemoved "CY0885" Warning "thought set aside" "The thought has no signature, or none of the encrypted content by which its provider recognises it, and the interface of the model refuses a session with such a thought. With `--resumable`, copyist moved it to the quarantine file, or into the mark of its record."
     MediaTypeChanged "CY0886" Warning "media type of an image changed" "The media type of the image is missing, or is not that of its data, and the interface of the model refuses a session with such an image. With `--resumable`, copyist wrote the type that the first bytes of the image show. The old type is stored under `copyist.repaired`."
     EndMarked "CY0887" Warning "line added that names the end of the conversation" "Claude Code continues the session at a line that is sent together with others, and another branch of the session follows those. In a chain without branches, releases would continue at the end of that branch. With `--resumable`, copyist added a line at the end of the file that follows the last message of the conversation. It is not sent to the model."
+    SeparatorEscaped "CY0888" Warning "line separator written as an escape" "A text contains U+0085, U+2028 or U+2029 as a character of its own. Some releases of GitHub Copilot CLI write such lines, and then divide them there and refuse the session. copyist wrote the escape in its place, which every release reads."
 }
 
 /// Maximum number of characters of a message that are kept.

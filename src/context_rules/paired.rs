@@ -7,11 +7,12 @@ use std::collections::HashMap;
 
 /// Puts the results of an answer's calls right behind it, in the order of the calls. A result that
 /// came before its call counts; one that comes after the next message does not. A call without a
-/// result gets a text in its place, and a result without a call is left out.
+/// result gets a text in its place, which may be another one at the end of the session, and a result without
+/// a call is left out.
 #[derive(Debug)]
 pub struct Paired {
-    /// The text in place of a result.
-    unanswered: &'static str,
+    /// The texts in place of a result: before another message, and at the end.
+    unanswered: [&'static str; 2],
     /// The last answer with calls.
     answer: Option<Node>,
     /// The identifiers of its calls, and the results.
@@ -23,15 +24,16 @@ pub struct Paired {
 impl Paired {
     /// Begins a history.
     #[must_use]
-    pub fn new(unanswered: &'static str) -> Self {
+    pub fn new(unanswered: [&'static str; 2]) -> Self {
         Self { unanswered, answer: None, calls: Vec::new(), early: HashMap::new() }
     }
 
-    fn settle(&mut self, out: &mut Vec<Node>) {
+    fn settle(&mut self, is_end: bool, out: &mut Vec<Node>) {
+        let text = self.unanswered[usize::from(is_end)];
         out.extend(self.answer.take());
         for (call, result) in self.calls.drain(..) {
             let result = result.or_else(|| self.early.remove(&call));
-            out.push(result.unwrap_or_else(|| made(call, self.unanswered)));
+            out.push(result.unwrap_or_else(|| made(call, text)));
         }
     }
 }
@@ -52,7 +54,7 @@ impl Corrections for Paired {
             return;
         }
         let calls: Vec<Json> = ids(block::TOOL_CALL, Field::Id).collect();
-        self.settle(out);
+        self.settle(false, out);
         if calls.is_empty() {
             out.push(message);
         } else {
@@ -62,7 +64,7 @@ impl Corrections for Paired {
     }
 
     fn finish(&mut self, out: &mut Vec<Node>) {
-        self.settle(out);
+        self.settle(true, out);
     }
 }
 
@@ -107,7 +109,7 @@ mod tests {
             said(),
             result("\"late\""),
         ];
-        let (mut paired, mut out) = (Paired::new("none"), Vec::new());
+        let (mut paired, mut out) = (Paired::new(["none", "end"]), Vec::new());
         given.into_iter().for_each(|message| paired.message(message, &mut out));
         paired.finish(&mut out);
         let shown = |message: &Node| {

@@ -40,6 +40,18 @@ impl<P: FnMut(&Framing) -> Result<Record>> ParseLines for P {
 pub fn each_line<'a>(
     part: Box<dyn Read>,
     cx: &'a Cx<'a>,
+    parse: impl FnMut(&Framing) -> Result<Record> + 'a,
+) -> Result<Reader<'a>> {
+    each_line_by(part, cx, parse)
+}
+
+/// Reads a part as [`each_line`] does, with a parser that may know the current node.
+///
+/// # Errors
+/// If the part cannot be read.
+pub fn each_line_by<'a>(
+    part: Box<dyn Read>,
+    cx: &'a Cx<'a>,
     parse: impl ParseLines + 'a,
 ) -> Result<Reader<'a>> {
     let frames = FramedLines::over(part, cx.options.max_line)?;

@@ -12,9 +12,14 @@ use crate::mapping::Spacing;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 
-/// Text that is sent as the result of a call without one.
-pub const INTERRUPTED: &str =
-    "The execution of this tool, or a previous tool was interrupted.";
+/// Text that is sent as the result of a call without one, before another message.
+pub const INTERRUPTED: &str = "The execution of this tool, or a previous tool was interrupted.";
+
+/// The same at the end of a session.
+pub const BROKEN_OFF: &str = "Tool execution was interrupted before a result was recorded. Its \
+    effects may be absent, partial, or already complete, and other tools may have completed \
+    successfully. Check the current state before retrying; do not assume success or replay this \
+    operation blindly.";
 
 /// Begins a context.
 pub fn open(_session: &Record) -> Box<dyn Context> {
@@ -66,6 +71,7 @@ impl Context for History {
 
     fn message(&mut self, position: u32, record: &Record) -> Option<Record> {
         let sent = record.kind == Kind::Message && !record.is_aside() && position >= self.from;
+        let sent = sent && !line::is_made_by_resuming(&record.node);
         sent.then(|| record.clone())
     }
 
@@ -101,7 +107,7 @@ impl Context for History {
     }
 
     fn corrections(&self) -> Option<Box<dyn Corrections>> {
-        Some(Box::new(Paired::new(INTERRUPTED)))
+        Some(Box::new(Paired::new([INTERRUPTED, BROKEN_OFF])))
     }
 }
 

@@ -7,14 +7,14 @@ use crate::diagnostic::Log;
 use crate::foreign::{CallNames, fitted};
 use crate::format::Cx;
 use crate::ids::{is_uuid, uuid_of};
-use crate::json::Json;
+use crate::json::{Json, text};
 use crate::mapping::Object;
 use crate::record::{Field, Kind, Node, Record, Value, block, identity};
 use crate::times;
 use jiff::Timestamp;
 
 /// Program that a session names which copyist began.
-const PRODUCER: &str = "copyist";
+pub const PRODUCER: &str = "copyist";
 
 /// The end of a session, behind which events are written.
 #[derive(Debug, Default)]
@@ -212,15 +212,33 @@ fn whole(content: Value, role: &str) -> Value {
     }
 }
 
-/// Spells the characters as escapes at which release 1.0.10 divides lines.
+/// Whether release 1.0.10 divides lines at a character.
+pub fn divides(c: char) -> bool {
+    matches!(c, '\u{2028}' | '\u{2029}' | '\u{85}')
+}
+
+/// Spells these characters as escapes.
 fn escaped(line: &[u8]) -> Vec<u8> {
-    let Ok(text) = std::str::from_utf8(line) else { return line.to_vec() };
+    let text = String::from_utf8_lossy(line);
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\u{2028}' | '\u{2029}' | '\u{85}' => out += &format!("\\u{:04x}", u32::from(c)),
+            c if divides(c) => out += &format!("\\u{:04x}", u32::from(c)),
             c => out.push(c),
         }
     }
     out.into_bytes()
+}
+
+/// Returns an event with these data, and with its identifier, time and parent.
+pub fn envelope(wire: &str, data: &[u8], [id, time, parent]: [&Json; 3]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut object = Object::open(&mut out);
+    text::quote(wire, object.key("type"));
+    object.member("data", data);
+    object.member("id", id.as_bytes());
+    object.member("timestamp", time.as_bytes());
+    object.member("parentId", parent.as_bytes());
+    object.close();
+    out
 }

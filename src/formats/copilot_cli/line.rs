@@ -456,3 +456,10 @@ pub fn is_complete(record: &Record) -> bool {
         _ => true,
     }
 }
+
+/// Whether a result was written by the program itself when it resumed a session; the next time the
+/// program sends another text in its place.
+pub fn is_made_by_resuming(node: &Node) -> bool {
+    let model = data_of(node).and_then(|data| data.member("model")?.text());
+    node.is(Field::Role, "tool") && model.is_some_and(|model| model == "resumed")
+}

@@ -135,7 +135,7 @@ fn is_start(line: &[u8]) -> bool {
     Json::read(&Bytes::copy_from_slice(line)).is_ok_and(|line| line::is_start(&line))
 }
 
-/// Whether an object is an event: it has one of the program's types, and data.
+/// Whether an object is an event of a type that only the program writes.
 fn is_event(object: &[u8]) -> bool {
     let named = || text::decode(member(object, "type")?);
     let is_known = |name: String| wire::FAMILIES.iter().any(|family| name.starts_with(family));

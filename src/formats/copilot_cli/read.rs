@@ -4,7 +4,7 @@ use super::{SOURCE, line, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header};
-use crate::framing::{Chain, Framing, ParseLines, each_line};
+use crate::framing::{Chain, Framing, ParseLines, each_line_by};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 /// Opens a session for reading.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
-    each_line(parts.main()?, cx, Events { cx, lineage: None })
+    each_line_by(parts.main()?, cx, Events { cx, lineage: None })
 }
 
 struct Events<'a> {
