@@ -5,8 +5,9 @@ use crate::json::Json;
 use crate::record::{Field, Node, block};
 use std::collections::HashMap;
 
-/// Puts the results of an answer's calls right behind it, in the order of the calls. A result that
-/// came before its call counts; one that comes after the next message does not. A call without a
+/// Puts the results of an answer's calls right behind it, in the order of the calls, and before
+/// messages of other roles that came between them. A result that came before its call counts; one
+/// that comes after the next answer does not. A call without a
 /// result gets a text in its place, which may be another one at the end of the session, and a result without
 /// a call is left out.
 #[derive(Debug)]
@@ -17,6 +18,8 @@ pub struct Paired {
     answer: Option<Node>,
     /// The identifiers of its calls, and the results.
     calls: Vec<(Json, Option<Node>)>,
+    /// Messages that came while calls had no result.
+    behind: Vec<Node>,
     /// Results without a call so far.
     early: HashMap<Json, Node>,
 }
@@ -25,7 +28,7 @@ impl Paired {
     /// Begins a history.
     #[must_use]
     pub fn new(unanswered: [&'static str; 2]) -> Self {
-        Self { unanswered, answer: None, calls: Vec::new(), early: HashMap::new() }
+        Self { unanswered, answer: None, calls: Vec::new(), behind: Vec::new(), early: HashMap::new() }
     }
 
     fn settle(&mut self, is_end: bool, out: &mut Vec<Node>) {
@@ -35,6 +38,7 @@ impl Paired {
             let result = result.or_else(|| self.early.remove(&call));
             out.push(result.unwrap_or_else(|| made(call, text)));
         }
+        out.append(&mut self.behind);
     }
 }
 
@@ -54,6 +58,10 @@ impl Corrections for Paired {
             return;
         }
         let calls: Vec<Json> = ids(block::TOOL_CALL, Field::Id).collect();
+        let waits = self.calls.iter().any(|(_, result)| result.is_none());
+        if waits && !message.is(Field::Role, "assistant") {
+            return self.behind.push(message);
+        }
         self.settle(false, out);
         if calls.is_empty() {
             out.push(message);
@@ -64,7 +72,7 @@ impl Corrections for Paired {
     }
 
     fn finish(&mut self, out: &mut Vec<Node>) {
-        self.settle(true, out);
+        self.settle(self.behind.is_empty(), out);
     }
 }
 
@@ -100,13 +108,18 @@ mod tests {
     fn results_follow_their_calls_in_the_order_of_the_calls() {
         let call = |id| (block::TOOL_CALL, Field::Id, id);
         let result = |id| message(&[(block::TOOL_RESULT, Field::Call, id)]);
-        let said = || message(&[(block::TEXT, Field::Text, "\"\"")]);
+        let said = |role| {
+            let mut said = message(&[(block::TEXT, Field::Text, "\"\"")]);
+            said.set(Field::Role, Json::constant(role));
+            said
+        };
         let given = [
             result("\"early\""),
             message(&[call("\"a\""), call("\"early\""), call("\"late\"")]),
+            said("\"user\""),
             result("\"a\""),
             result("\"a\""),
-            said(),
+            said("\"assistant\""),
             result("\"late\""),
         ];
         let (mut paired, mut out) = (Paired::new(["none", "end"]), Vec::new());
@@ -118,6 +131,6 @@ mod tests {
             format!("{id}{}", block.text(Field::Content).unwrap_or_default())
         };
         let sent: Vec<String> = out.iter().map(shown).collect();
-        assert_eq!(sent, ["a", "a", "early", "latenone", ""]);
+        assert_eq!(sent, ["a", "a", "early", "latenone", "", ""]);
     }
 }

@@ -15,7 +15,7 @@ use crate::record::{Field, Kind, Node, Record, Value, block};
 /// Text that is sent as the result of a call without one, before another message.
 pub const INTERRUPTED: &str = "The execution of this tool, or a previous tool was interrupted.";
 
-/// The same at the end of a session.
+/// Text that is sent as such a result at the end of a session.
 pub const BROKEN_OFF: &str = "Tool execution was interrupted before a result was recorded. Its \
     effects may be absent, partial, or already complete, and other tools may have completed \
     successfully. Check the current state before retrying; do not assume success or replay this \

@@ -4,7 +4,7 @@
 
 use super::{line, wire};
 use crate::diagnostic::Log;
-use crate::foreign::{CallNames, fitted};
+use crate::foreign::fitted;
 use crate::format::Cx;
 use crate::ids::{is_uuid, uuid_of};
 use crate::json::{Json, text};
@@ -24,7 +24,6 @@ pub struct Events {
     count: u64,
     last: Option<Json>,
     time: Option<Timestamp>,
-    names: CallNames,
 }
 
 /// Returns the identifier of a session if it is a UUID, or else one that follows from the session.
@@ -82,14 +81,24 @@ impl Events {
         let id = record.node.json(Field::Extra).and_then(|extra| line::member_of(&extra, "id"));
         self.last = id.map(|id| id.detached()).or(self.last.take());
         self.time = record.node.json(Field::Time).and_then(times::read).or(self.time);
-        self.names.rename(&mut record.node.clone());
     }
 
     /// Gives an event with these data an identifier, and the one before it as its parent.
     fn name(&mut self, data: Json, node: &mut Node) {
         let last = self.last.take().unwrap_or(Json::constant("null"));
         let key = [self.session.as_bytes(), &self.count.to_le_bytes(), last.as_bytes()].concat();
-        let id = Json::string(&uuid_of(&key));
+        // A merge makes events of new messages one by one, each behind the first line.
+        let own = [Field::Time, Field::Content].map(|field| match node.get(field) {
+            Some(Value::Json(value)) => value.as_bytes().to_vec(),
+            Some(Value::Nodes(blocks)) => {
+                let named = [Field::Id, Field::Call, Field::Text];
+                let of = |block: &Node| named.map(|field| block.json(field).cloned());
+                let parts = blocks.iter().flat_map(of).flatten();
+                parts.flat_map(|part| part.as_bytes().to_vec()).collect()
+            }
+            _ => Vec::new(),
+        });
+        let id = Json::string(&uuid_of(&[key, own.concat()].concat()));
         let mut extra = Vec::new();
         let mut object = Object::open(&mut extra);
         object.member("data", data.as_bytes());
@@ -155,8 +164,6 @@ impl Events {
         let is_answer = role == "assistant";
         let held = |field: Field| match field {
             Field::Model => is_answer,
-            // Tokens that were sent are not in the event.
-            Field::Usage => false,
             field => Field::STRUCTURAL.contains(&field),
         };
         log.count_lost("message", &record.node, held);
@@ -169,7 +176,6 @@ impl Events {
         if is_answer {
             node.put(Field::Model, record.node.json(Field::Model).cloned());
         }
-        self.names.rename(&mut node);
         let data = match role {
             "user" => Json::constant(r#"{"content":0}"#),
             "assistant" => {

@@ -184,11 +184,9 @@ fn answer(data: &Json) -> Option<Parsed> {
     {
         return None;
     }
-    let tokens = data.member("outputTokens").filter(|number| number.float().is_some());
     let (mut record, kept) = message("assistant", data, |name, value| match name {
         "content" | "toolRequests" => Some(place()),
         "reasoningText" => member_text(value).map(|_| place()),
-        "outputTokens" => value.float().map(|_| place()),
         _ => None,
     });
     let kept = template::take(&kept, wire::ANSWER_ROWS, &mut record.node);
@@ -207,11 +205,6 @@ fn answer(data: &Json) -> Option<Parsed> {
         blocks.push(block);
     }
     record.node.set(Field::Content, blocks);
-    if let Some(tokens) = tokens {
-        let mut usage = Node::with_capacity(1);
-        usage.set(Field::OutputTokens, tokens);
-        record.node.set(Field::Usage, usage);
-    }
     Some((record, kept))
 }
 
@@ -359,7 +352,6 @@ fn write_question(node: &Node, kept: &Json, object: &mut Object<'_>) {
 fn write_answer(node: &Node, blocks: &[Node], kept: &Json, object: &mut Object<'_>) {
     let thoughts = blocks.iter().filter(|block| block.is(Field::Type, block::THINKING));
     let thoughts = thoughts.filter_map(|block| block.json(Field::Thinking).cloned());
-    let tokens = node.node(Field::Usage).and_then(|usage| usage.json(Field::OutputTokens));
     let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL));
     let mut list = vec![b'['];
     for (place, call) in calls.enumerate() {
@@ -373,7 +365,6 @@ fn write_answer(node: &Node, blocks: &[Node], kept: &Json, object: &mut Object<'
     let members = [
         ("content", Some(text_of(node))),
         ("reasoningText", thoughts.reduce(|a, b| a.joined(&b))),
-        ("outputTokens", tokens.cloned()),
         ("toolRequests", Some(Json::trusted(list.into()))),
     ];
     let mut named = Vec::new();

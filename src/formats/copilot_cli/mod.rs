@@ -18,6 +18,7 @@
 //!
 //! Members of data that have a field leave a `0` in `extra.data`, which shows their place.
 
+mod additions;
 mod append;
 mod context;
 mod events;
@@ -63,7 +64,9 @@ pub static FORMAT: Format = Format {
         whole_answers: true,
         mends: Mends::Calls,
         unanswered: context::INTERRUPTED,
+        additions: Some(additions::addition),
         is_ours: Some(events::is_ours),
+        totals: Some(additions::totals),
         ..Agent::UNKNOWN
     },
     ..Format::new(Required {

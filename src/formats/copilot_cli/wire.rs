@@ -22,6 +22,9 @@ pub const MODEL_CHANGE: &str = "session.model_change";
 pub const COMPACTION_START: &str = "session.compaction_start";
 /// The type of the event with which a summary replaces messages.
 pub const COMPACTION_COMPLETE: &str = "session.compaction_complete";
+/// The type of the event with the totals of the session.
+pub const SHUTDOWN: &str = "session.shutdown";
+
 /// Beginnings of types that only Copilot CLI writes.
 pub const FAMILIES: &[&str] = &[
     "session.",
