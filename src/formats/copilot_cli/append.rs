@@ -1,7 +1,6 @@
 //! Events of messages that are added to a session.
 
 use super::events::Events;
-use super::line;
 use super::read::Lineage;
 use crate::diagnostic::Log;
 use crate::error::{Error, Result};
@@ -41,9 +40,7 @@ impl Appender for End {
         for line in self.events.of(record, &Log::default()) {
             let value = Json::read(&Bytes::copy_from_slice(&line))
                 .map_err(|fault| Error::json(fault, &line, Position::default()))?;
-            let mut read = line::read(&value, false);
-            self.lineage.link(&mut read);
-            added.push(read);
+            added.push(self.lineage.read(&value));
             out.extend_from_slice(&line);
             out.push(b'\n');
         }

@@ -78,9 +78,11 @@ impl Context for History {
     fn own(&self, message: &Record, out: &mut Vec<u8>) {
         let mut message = message.clone();
         let node = &mut message.node;
-        if let Some(text) = line::transformed(node) {
+        let shown = captioned(node);
+        if let Some(text) = line::transformed(node).filter(|_| shown.is_none()) {
             node.set(Field::Content, text);
         }
+        node.put(Field::Content, shown);
         node.set(Field::Layout, Json::constant("\"null\""));
         if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
             blocks.retain(|block| !block.is(Field::Type, block::THINKING));
@@ -109,6 +111,24 @@ impl Context for History {
     fn corrections(&self) -> Option<Box<dyn Corrections>> {
         Some(Box::new(Paired::new([INTERRUPTED, BROKEN_OFF])))
     }
+}
+
+/// Returns the parts of a question with images: its text, and each image behind its name.
+fn captioned(node: &Node) -> Option<Vec<Node>> {
+    let blocks = node.nodes(Field::Content).filter(|_| node.is(Field::Role, "user"))?;
+    let data = line::data_of(node)?;
+    let attachments: Vec<Json> = data.member("attachments")?.elements().collect();
+    let mut names = attachments.iter().filter(|it| line::image_type(it).is_some()).map(|it| {
+        let path = it.member("path").and_then(|path| path.text());
+        let path = path.map(|path| Json::string(&format!("Image file at path {path}")));
+        path.or_else(|| it.member("displayName"))
+    });
+    let mut parts = vec![block::text(line::transformed(node).unwrap_or_else(|| line::text_of(node)))];
+    for image in blocks.iter().filter(|block| block.is(Field::Type, block::IMAGE)) {
+        parts.extend(names.next().flatten().map(block::text));
+        parts.push(image.clone());
+    }
+    Some(parts)
 }
 
 /// Marks the message with a summary.

@@ -171,13 +171,17 @@ impl Events {
             node.put(field, record.node.json(field).cloned());
         }
         let content = record.node.get(Field::Content);
-        let content = fitted(content, &|name, field| holds(role, name, field), log);
+        let failed = |blocks: &[Node]| blocks.iter().any(|block| block.is_true(Field::IsError));
+        let failed = record.node.nodes(Field::Content).is_some_and(failed);
+        let content = fitted(content, &|name, field| holds(role, failed, name, field), log);
         node.put(Field::Content, content.map(|content| whole(content, role)));
+        let images = shown(&node);
         if is_answer {
             node.put(Field::Model, record.node.json(Field::Model).cloned());
         }
         let data = match role {
-            "user" => Json::constant(r#"{"content":0}"#),
+            "user" if images.is_empty() => Json::constant(r#"{"content":0}"#),
+            "user" => list(r#"{"content":0,"attachments":["#, "blob", &images, b"]}"),
             "assistant" => {
                 let key = [self.session.as_bytes(), b"message", &self.count.to_le_bytes()].concat();
                 let id = uuid_of(&key);
@@ -186,35 +190,87 @@ impl Events {
                 );
                 Json::trusted(data.into_bytes().into())
             }
-            _ => Json::constant(r#"{"toolCallId":0,"success":0}"#),
+            _ if images.is_empty() => Json::constant(r#"{"toolCallId":0,"success":0}"#),
+            _ => {
+                let before = r#"{"toolCallId":0,"success":0,"result":{"content":0,"binaryResultsForLlm":["#;
+                list(before, "image", &images, b"]}}")
+            }
         };
         Some((Record { kind: Kind::Message, node }, data))
     }
 }
 
-/// Whether a block of a message of this role has a place for a field.
-fn holds(role: &str, name: &str, field: Field) -> bool {
+/// Returns the images of a message, also those in a result.
+fn shown(message: &Node) -> Vec<Node> {
+    let blocks = message.nodes(Field::Content).unwrap_or_default();
+    let inner = blocks.iter().flat_map(|block| block.nodes(Field::Content).unwrap_or_default());
+    let all = blocks.iter().chain(inner);
+    all.filter(|block| block.is(Field::Type, block::IMAGE)).cloned().collect()
+}
+
+/// Returns data with a list of images.
+fn list(before: &str, kind: &str, images: &[Node], behind: &[u8]) -> Json {
+    let mut out = before.as_bytes().to_vec();
+    for (number, image) in images.iter().enumerate() {
+        out.extend_from_slice(if number == 0 { b"" } else { b"," });
+        let mut object = Object::open(&mut out);
+        text::quote(kind, object.key("type"));
+        for (name, field) in [("data", Field::Data), ("mimeType", Field::MediaType)] {
+            image.json(field).into_iter().for_each(|value| object.member(name, value.as_bytes()));
+        }
+        if kind == "blob" {
+            object.member("displayName", b"\"image\"");
+        }
+        object.close();
+    }
+    out.extend_from_slice(behind);
+    Json::trusted(out.into())
+}
+
+/// Whether a block of a message of this role, perhaps a failed result, has a place for a field.
+fn holds(role: &str, failed: bool, name: &str, field: Field) -> bool {
     let fields: &[Field] = match name {
         block::TEXT => &[Field::Text],
         block::THINKING if role == "assistant" => &[Field::Thinking],
         block::TOOL_CALL if role == "assistant" => &[Field::Id, Field::Name, Field::Arguments],
         block::TOOL_RESULT if role == "tool" => &[Field::Call, Field::Content, Field::IsError],
+        block::IMAGE if role != "assistant" && !failed => &[Field::Data, Field::MediaType],
         _ => return false,
     };
     field == Field::Type || fields.contains(&field)
 }
 
-/// Completes content: the blocks of an answer are a list, and calls have arguments.
+/// Completes content: the blocks of an answer are a list, a question without images is a text, and
+/// an image has its data.
 fn whole(content: Value, role: &str) -> Value {
     match content {
         Value::Json(text) if role == "assistant" => {
             let text = Some(text).filter(|text| !text.is_null());
             text.map(block::text).into_iter().collect::<Vec<_>>().into()
         }
-        Value::Nodes(blocks) if role == "user" => {
-            block::all_text(&blocks).unwrap_or(Json::constant("\"\"")).into()
+        Value::Nodes(blocks) => {
+            let mut blocks: Vec<Node> = blocks.into_iter().map(inside).collect();
+            for block in &mut blocks {
+                if let Some(Value::Nodes(inner)) = block.take(Field::Content) {
+                    block.set(Field::Content, inner.into_iter().map(inside).collect::<Vec<_>>());
+                }
+            }
+            blocks.into()
         }
         other => other,
+    }
+}
+
+/// Returns a block, or a text in place of an image that has no data in the session.
+fn inside(block: Node) -> Node {
+    let is_image = block.is(Field::Type, block::IMAGE);
+    let has = |field, begins: &[u8]| {
+        block.json(field).is_some_and(|value| value.as_bytes().starts_with(begins))
+    };
+    let outside = has(Field::Data, b"\"blob:") || !has(Field::Data, b"\"");
+    match is_image && (outside || !has(Field::MediaType, b"\"image/")) {
+        true => block::placeholder(&block),
+        false => block,
     }
 }
 

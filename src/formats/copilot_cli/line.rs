@@ -6,8 +6,12 @@
 use super::wire;
 use crate::json::{Json, is_whole};
 use crate::mapping::template::{self, PLACE};
-use crate::mapping::{Extra, Object, Row, Source};
-use crate::record::{Field, Kind, Node, Record, block};
+use crate::mapping::{Extra, Object, Row};
+use crate::record::{Field, Kind, Node, Record, Value, block};
+use std::collections::HashMap;
+
+/// Data of images that events of their own hold, by their identifiers.
+pub type Assets = HashMap<String, Json>;
 
 /// The members of an event.
 struct Event {
@@ -45,7 +49,7 @@ impl Event {
 
 /// Reads an event. What no field describes is a notice, as is a further beginning; an object that is
 /// no event is kept whole.
-pub fn read(line: &Json, first: bool) -> Record {
+pub fn read(line: &Json, first: bool, assets: &Assets) -> Record {
     let whole = || {
         let mut record = Record::new(Kind::Opaque);
         record.node.set(Field::Data, line.clone());
@@ -55,9 +59,9 @@ pub fn read(line: &Json, first: bool) -> Record {
     let agent = member_of(line, "agentId").or_else(|| member_of(&data, "parentToolCallId"));
     let read = match wire.text().unwrap_or_default().as_str() {
         wire::START if first => Some(plain(Kind::Session, wire::START_ROWS, &data)),
-        wire::USER => question(&data),
+        wire::USER => question(&data, assets),
         wire::ASSISTANT => answer(&data),
-        wire::TOOL_COMPLETE => result(&data),
+        wire::TOOL_COMPLETE => result(&data, assets),
         wire::MODEL_CHANGE => Some(plain(Kind::ModelChange, wire::MODEL_ROWS, &data))
             .filter(|(record, _)| record.node.get(Field::Model).is_some()),
         wire::COMPACTION_COMPLETE if is_summary(&data) => {
@@ -114,30 +118,65 @@ fn plain(kind: Kind, rows: &'static [Row], data: &Json) -> Parsed {
     (record, kept)
 }
 
-/// Reads data the members of which `spelled` mostly replaces by a place.
-fn message(role: &'static str, data: &Json, spelled: impl Fn(&str, &Json) -> Option<Json>) -> Parsed {
+/// Returns a message, and its data with other values in the place of some.
+fn message(role: &'static str, data: &Json, new: impl Fn(&str, &Json) -> Option<Json>) -> Parsed {
     let mut record = Record::new(Kind::Message);
     record.node.set(Field::Role, Json::string(role));
+    (record, with(data, new))
+}
+
+/// Returns an object with other values in the place of some.
+fn with(object: &Json, new: impl Fn(&str, &Json) -> Option<Json>) -> Json {
     let mut kept = Extra::default();
-    for (key, value) in data.pairs() {
-        let new = spelled(&key.text().unwrap_or_default(), &value);
+    for (key, value) in object.pairs() {
+        let new = new(&key.text().unwrap_or_default(), &value);
         kept.add(key.as_bytes(), new.as_ref().unwrap_or(&value).as_bytes());
     }
-    (record, kept.finish().unwrap_or_else(|| Json::constant("{}")))
+    kept.finish().unwrap_or_else(|| Json::constant("{}"))
+}
+
+/// Returns the images of a list of attachments, or of results for the model.
+fn images(list: Option<Json>, assets: &Assets) -> Vec<Node> {
+    let elements: Vec<Json> = list.iter().flat_map(Json::elements).collect();
+    let image = |element: &Json| {
+        let data = member_of(element, "data");
+        let asset = || assets.get(&element.member("assetId")?.text()?).cloned();
+        let mut block = Node::with_capacity(3);
+        block.set(Field::Type, block::type_of(block::IMAGE));
+        block.set(Field::MediaType, image_type(element)?);
+        block.set(Field::Data, data.or_else(asset)?);
+        Some(block)
+    };
+    elements.iter().filter_map(image).collect()
+}
+
+/// Returns the media type of an element that is an image.
+pub fn image_type(element: &Json) -> Option<Json> {
+    member_of(element, "mimeType").filter(|media| media.as_bytes().starts_with(b"\"image/"))
+}
+
+/// Returns content that is a text, or a text and images.
+fn content_of(text: Option<Json>, images: Vec<Node>) -> Option<Value> {
+    if images.is_empty() {
+        return text.map(Value::Json);
+    }
+    let text = text.filter(|text| text.as_bytes() != b"\"\"").map(block::text);
+    Some(text.into_iter().chain(images).collect::<Vec<_>>().into())
 }
 
 fn place() -> Json {
     Json::trusted(PLACE.into())
 }
 
-fn question(data: &Json) -> Option<Parsed> {
+fn question(data: &Json, assets: &Assets) -> Option<Parsed> {
     let content = member_of(data, "content")?;
     let (mut record, kept) = message("user", data, |name, value| match name {
         "content" => Some(place()),
         "transformedContent" => around(value, &content),
         _ => None,
     });
-    record.node.set(Field::Content, content);
+    let images = images(data.member("attachments"), assets);
+    record.node.put(Field::Content, content_of(Some(content), images));
     Some((record, kept))
 }
 
@@ -163,7 +202,7 @@ fn member_text(value: &Json) -> Option<Json> {
 /// Returns the text that the program sends for a question: it has the time and reminders around it.
 pub fn transformed(node: &Node) -> Option<Json> {
     let kept = data_of(node)?.member("transformedContent")?;
-    joined(&kept, node.json(Field::Content)?).or_else(|| member_text(&kept))
+    joined(&kept, &text_of(node)).or_else(|| member_text(&kept))
 }
 
 /// Puts a question between the two texts that are around it.
@@ -185,7 +224,8 @@ fn answer(data: &Json) -> Option<Parsed> {
         return None;
     }
     let (mut record, kept) = message("assistant", data, |name, value| match name {
-        "content" | "toolRequests" => Some(place()),
+        "content" => Some(place()),
+        "toolRequests" => Some(templates(&calls)),
         "reasoningText" => member_text(value).map(|_| place()),
         _ => None,
     });
@@ -201,11 +241,23 @@ fn answer(data: &Json) -> Option<Parsed> {
     for call in &calls {
         let mut block = Node::with_capacity(5);
         block.set(Field::Type, block::type_of(block::TOOL_CALL));
-        Source::new(call.bytes()).object(wire::CALL_ROWS, None, &mut block).ok()?;
+        template::take(call, wire::CALL_ROWS, &mut block);
         blocks.push(block);
     }
     record.node.set(Field::Content, blocks);
     Some((record, kept))
+}
+
+/// Returns the templates of calls, which the identifiers of the calls name.
+fn templates(calls: &[Json]) -> Json {
+    let mut list = vec![b'['];
+    for (number, call) in calls.iter().enumerate() {
+        list.extend_from_slice(if number == 0 { b"" } else { b"," });
+        let is_field = |name: &str| matches!(name, "name" | "arguments");
+        list.extend_from_slice(with(call, |name, _| is_field(name).then(place)).as_bytes());
+    }
+    list.push(b']');
+    Json::trusted(list.into())
 }
 
 /// The member with the text of a result, and the name of the text in it.
@@ -213,7 +265,7 @@ const fn text_place(failed: bool) -> (&'static str, &'static str) {
     if failed { ("error", "message") } else { ("result", "content") }
 }
 
-fn result(data: &Json) -> Option<Parsed> {
+fn result(data: &Json, assets: &Assets) -> Option<Parsed> {
     let call = member_of(data, "toolCallId")?;
     let failed = match data.member("success")?.as_bytes() {
         b"true" => false,
@@ -225,15 +277,16 @@ fn result(data: &Json) -> Option<Parsed> {
     let (mut record, kept) = message("tool", data, |name, value| match name {
         "toolCallId" | "success" => Some(place()),
         _ if name == holder && content.is_some() => {
-            let (_, inner) = message("tool", value, |name, _| (name == text).then(place));
-            Some(inner)
+            Some(with(value, |name, _| (name == text).then(place)))
         }
         _ => None,
     });
     let mut block = Node::with_capacity(4);
     block.set(Field::Type, block::type_of(block::TOOL_RESULT));
     block.set(Field::Call, call);
-    block.put(Field::Content, content);
+    let output = data.member("result").filter(|_| !failed);
+    let images = images(output.and_then(|output| output.member("binaryResultsForLlm")), assets);
+    block.put(Field::Content, content_of(content, images));
     block.put(Field::IsError, failed.then(|| Json::constant("true")));
     record.node.set(Field::Content, vec![block]);
     Some((record, kept))
@@ -354,12 +407,12 @@ fn write_answer(node: &Node, blocks: &[Node], kept: &Json, object: &mut Object<'
     let thoughts = thoughts.filter_map(|block| block.json(Field::Thinking).cloned());
     let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL));
     let mut list = vec![b'['];
+    let templates: Vec<Json> = kept.member("toolRequests").iter().flat_map(Json::elements).collect();
     for (place, call) in calls.enumerate() {
         list.extend_from_slice(if place == 0 { b"" } else { b"," });
-        let mut object = Object::open(&mut list);
-        object.rows(wire::CALL_ROWS, call);
-        object.extra(call);
-        object.close();
+        let id = call.json(Field::Id);
+        let own = templates.iter().find(|template| template.member("toolCallId").as_ref() == id);
+        template::fill(own, wire::CALL_ROWS, call, &mut list);
     }
     list.push(b']');
     let members = [

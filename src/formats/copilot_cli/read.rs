@@ -1,6 +1,7 @@
 //! Reader of the events of a session.
 
-use super::{SOURCE, line, wire};
+use super::line::{self, Assets};
+use super::{SOURCE, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header};
@@ -28,7 +29,7 @@ impl ParseLines for Events<'_> {
         let Some(lineage) = &mut self.lineage else {
             let start = value.ok().filter(line::is_start);
             let start = start.ok_or_else(|| no_header(&line, NOT_A_START))?;
-            let mut record = line::read(&start, true);
+            let mut record = line::read(&start, true, &Assets::new());
             record.node.set(Field::Source, Json::constant(SOURCE));
             self.lineage = Some(Lineage::of(&record.node, self.cx));
             return Ok(record);
@@ -38,9 +39,7 @@ impl ParseLines for Events<'_> {
             let found = Diagnostic::of(Code::NotObject).at(line.at).showing(line.bytes, 0);
             return Err(Error::damaged(found));
         }
-        let mut record = line::read(&value, false);
-        lineage.link(&mut record);
-        Ok(record)
+        Ok(lineage.read(&value))
     }
 
     fn leaf(&self) -> Option<Json> {
@@ -61,13 +60,43 @@ pub struct Lineage {
     compacting: Option<Option<Json>>,
     /// Whether the last message is one of a sub-agent.
     aside: bool,
+    assets: Assets,
+    /// Bytes of the assets.
+    size: usize,
 }
+
+/// Largest size of the images that are held for messages that refer to them.
+const LARGEST: usize = 64 << 20;
 
 impl Lineage {
     /// Begins behind the session's record.
     pub fn of(session: &Node, cx: &Cx<'_>) -> Self {
         let key = session.json(Field::Id).map_or(&b""[..], Json::as_bytes);
-        Self { chain: Chain::of(key, cx), agents: HashMap::new(), compacting: None, aside: false }
+        Self {
+            chain: Chain::of(key, cx),
+            agents: HashMap::new(),
+            compacting: None,
+            aside: false,
+            assets: Assets::new(),
+            size: 0,
+        }
+    }
+
+    /// Reads an event behind those before it.
+    pub fn read(&mut self, event: &Json) -> Record {
+        let mut record = line::read(event, false, &self.assets);
+        self.link(&mut record);
+        record
+    }
+
+    fn keep(&mut self, asset: &Json) {
+        let id = asset.member("assetId").and_then(|id| id.text());
+        let data = line::member_of(asset, "data").map(|data| data.detached());
+        let Some((id, data)) = id.zip(data) else { return };
+        self.size += data.as_bytes().len();
+        if self.size <= LARGEST {
+            self.assets.insert(id, data);
+        }
     }
 
     /// Links a record behind those before it. A sub-agent's messages are a branch of their own.
@@ -99,6 +128,9 @@ impl Lineage {
             }
             Kind::Notice if node.is(Field::Subtype, wire::COMPACTION_START) => {
                 self.compacting = Some(None);
+            }
+            Kind::Notice if node.is(Field::Subtype, wire::BINARY_ASSET) => {
+                node.json(Field::Data).cloned().iter().for_each(|asset| self.keep(asset));
             }
             _ => {}
         }

@@ -22,6 +22,8 @@ pub const MODEL_CHANGE: &str = "session.model_change";
 pub const COMPACTION_START: &str = "session.compaction_start";
 /// The type of the event with which a summary replaces messages.
 pub const COMPACTION_COMPLETE: &str = "session.compaction_complete";
+/// The type of the event with an image to which messages refer.
+pub const BINARY_ASSET: &str = "session.binary_asset";
 /// The type of the event with the totals of the session.
 pub const SHUTDOWN: &str = "session.shutdown";
 
@@ -59,8 +61,5 @@ pub const COMPACTION_ROWS: &[Row] =
 pub const ANSWER_ROWS: &[Row] = &[row("model", Field::Model)];
 
 /// Members of a call that have a field.
-pub const CALL_ROWS: &[Row] = &[
-    row("toolCallId", Field::Id),
-    row("name", Field::Name),
-    row("arguments", Field::Arguments),
-];
+pub const CALL_ROWS: &[Row] =
+    &[row("toolCallId", Field::Id), row("name", Field::Name), row("arguments", Field::Arguments)];
