@@ -28,7 +28,13 @@ impl Paired {
     /// Begins a history.
     #[must_use]
     pub fn new(unanswered: [&'static str; 2]) -> Self {
-        Self { unanswered, answer: None, calls: Vec::new(), behind: Vec::new(), early: HashMap::new() }
+        Self {
+            unanswered,
+            answer: None,
+            calls: Vec::new(),
+            behind: Vec::new(),
+            early: HashMap::new(),
+        }
     }
 
     fn settle(&mut self, is_end: bool, out: &mut Vec<Node>) {

@@ -123,7 +123,9 @@ impl<T: Talk> Lines<'_, T> {
             Role::Result(call) if pairing.waits(call.as_bytes()) => {
                 pairing.take(call.as_bytes());
             }
-            Role::Result(call) => pairing.orphan(self.place, call.as_bytes(), record.bytes.to_vec()),
+            Role::Result(call) => {
+                pairing.orphan(self.place, call.as_bytes(), record.bytes.to_vec())
+            }
             Role::Speech => pairing.settle(self.place),
             Role::Calls(calls) => {
                 pairing.settle(self.place);
@@ -198,7 +200,8 @@ impl<T: Talk> LineRepair for Lines<'_, T> {
         let place = self.place;
         self.place += 1;
         self.add(place, record.at, out);
-        let moved = !self.is_headed() && self.header.as_ref().is_some_and(|(at, _)| *at == record.at);
+        let moved =
+            !self.is_headed() && self.header.as_ref().is_some_and(|(at, _)| *at == record.at);
         if moved {
             return None;
         }

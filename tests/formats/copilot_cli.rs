@@ -169,7 +169,11 @@ fn small() -> Vec<Value> {
                 "copilotVersion": "1.0.44", "startTime": "2026-05-01T10:00:00.000Z"}),
         ),
         event(2, "user.message", json!({"content": "What is here?"})),
-        event(3, "assistant.message", json!({"messageId": "m", "content": "", "toolRequests": [call]})),
+        event(
+            3,
+            "assistant.message",
+            json!({"messageId": "m", "content": "", "toolRequests": [call]}),
+        ),
         event(
             4,
             "tool.execution_complete",
@@ -243,7 +247,8 @@ fn what_a_release_refuses_is_repaired() {
         }
     }
     let text = String::from_utf8(lines(&small())).expect("UTF-8");
-    let glued = text.replacen("\n{\"data\":{\"messageId\":\"m\"", "{\"data\":{\"messageId\":\"m\"", 1);
+    let glued =
+        text.replacen("\n{\"data\":{\"messageId\":\"m\"", "{\"data\":{\"messageId\":\"m\"", 1);
     assert_eq!(sent_when_repaired(glued.as_bytes()).len(), 4, "{glued}");
     let first_lost = text.split_once('\n').expect("lines").1;
     assert_eq!(sent_when_repaired(first_lost.as_bytes()), good);

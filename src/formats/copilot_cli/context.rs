@@ -93,7 +93,9 @@ impl Context for History {
                 result.set(Field::Content, text);
             }
         }
-        let is_call = |node: &Node| node.nodes(Field::Content).is_some_and(|all| all.iter().any(chat_completions::is_call));
+        let is_call = |node: &Node| {
+            node.nodes(Field::Content).is_some_and(|all| all.iter().any(chat_completions::is_call))
+        };
         if node.is(Field::Role, "assistant") && !is_call(node) {
             let text = Some(line::text_of(node)).filter(|text| text.as_bytes() != b"\"\"");
             node.set(Field::Content, text.unwrap_or(Json::constant("null")));
@@ -123,7 +125,8 @@ fn captioned(node: &Node) -> Option<Vec<Node>> {
         let path = path.map(|path| Json::string(&format!("Image file at path {path}")));
         path.or_else(|| it.member("displayName"))
     });
-    let mut parts = vec![block::text(line::transformed(node).unwrap_or_else(|| line::text_of(node)))];
+    let mut parts =
+        vec![block::text(line::transformed(node).unwrap_or_else(|| line::text_of(node)))];
     for image in blocks.iter().filter(|block| block.is(Field::Type, block::IMAGE)) {
         parts.extend(names.next().flatten().map(block::text));
         parts.push(image.clone());

@@ -192,7 +192,8 @@ impl Events {
             }
             _ if images.is_empty() => Json::constant(r#"{"toolCallId":0,"success":0}"#),
             _ => {
-                let before = r#"{"toolCallId":0,"success":0,"result":{"content":0,"binaryResultsForLlm":["#;
+                let before =
+                    r#"{"toolCallId":0,"success":0,"result":{"content":0,"binaryResultsForLlm":["#;
                 list(before, "image", &images, b"]}}")
             }
         };
@@ -251,8 +252,8 @@ fn whole(content: Value, role: &str) -> Value {
         Value::Nodes(blocks) => {
             let mut blocks: Vec<Node> = blocks.into_iter().map(inside).collect();
             for block in &mut blocks {
-                if let Some(Value::Nodes(inner)) = block.take(Field::Content) {
-                    block.set(Field::Content, inner.into_iter().map(inside).collect::<Vec<_>>());
+                if let Some(Value::Nodes(inner)) = block.get_mut(Field::Content) {
+                    *inner = std::mem::take(inner).into_iter().map(inside).collect();
                 }
             }
             blocks.into()

@@ -217,9 +217,9 @@ fn answer(data: &Json) -> Option<Parsed> {
     let thought = member_of(data, "reasoningText");
     let requests = data.member("toolRequests");
     let calls: Vec<Json> = requests.iter().flat_map(Json::elements).collect();
-    let is_call = |call: &Json| ["toolCallId", "name"].iter().all(|it| member_of(call, it).is_some());
-    if requests.is_some_and(|list| !list.as_bytes().starts_with(b"["))
-        || !calls.iter().all(is_call)
+    let is_call =
+        |call: &Json| ["toolCallId", "name"].iter().all(|it| member_of(call, it).is_some());
+    if requests.is_some_and(|list| !list.as_bytes().starts_with(b"[")) || !calls.iter().all(is_call)
     {
         return None;
     }
@@ -321,7 +321,9 @@ pub fn write(record: &Record, out: &mut Vec<u8>) -> bool {
             None => return false,
         },
         Kind::Notice => {
-            let (Some(wire), Some(given)) = (node.json(Field::Subtype), given) else { return false };
+            let (Some(wire), Some(given)) = (node.json(Field::Subtype), given) else {
+                return false;
+            };
             envelope(node, wire, given.as_bytes(), out);
             return true;
         }
@@ -407,7 +409,8 @@ fn write_answer(node: &Node, blocks: &[Node], kept: &Json, object: &mut Object<'
     let thoughts = thoughts.filter_map(|block| block.json(Field::Thinking).cloned());
     let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL));
     let mut list = vec![b'['];
-    let templates: Vec<Json> = kept.member("toolRequests").iter().flat_map(Json::elements).collect();
+    let templates: Vec<Json> =
+        kept.member("toolRequests").iter().flat_map(Json::elements).collect();
     for (place, call) in calls.enumerate() {
         list.extend_from_slice(if place == 0 { b"" } else { b"," });
         let id = call.json(Field::Id);
@@ -432,7 +435,8 @@ fn write_answer(node: &Node, blocks: &[Node], kept: &Json, object: &mut Object<'
         true
     });
     for (key, new) in members.iter().filter(|(key, _)| !named.contains(key)) {
-        let needed = *key != "toolRequests" || new.as_ref().is_some_and(|new| new.as_bytes() != b"[]");
+        let needed =
+            *key != "toolRequests" || new.as_ref().is_some_and(|new| new.as_bytes() != b"[]");
         new.iter().filter(|_| needed).for_each(|new| object.member(key, new.as_bytes()));
     }
 }

@@ -143,5 +143,8 @@ fn is_event(object: &[u8]) -> bool {
     let named = || text::decode(member(object, "type")?);
     let is_known = |name: String| wire::FAMILIES.iter().any(|family| name.starts_with(family));
     let has_data = member(object, "data").is_some_and(|data| data.starts_with(b"{"));
-    has_data && is_whole(object) && std::str::from_utf8(object).is_ok() && named().is_some_and(is_known)
+    has_data
+        && is_whole(object)
+        && std::str::from_utf8(object).is_ok()
+        && named().is_some_and(is_known)
 }

@@ -19,7 +19,8 @@ static RECORDS: Records = Records { begins: &[b"{\"type\":\""], recognise, resto
 
 /// Whether an object is an event: of a known type, or with what every event has around its data.
 fn recognise(object: &[u8]) -> bool {
-    let is = |name: &str, first: u8| member(object, name).is_some_and(|it| it.first() == Some(&first));
+    let is =
+        |name: &str, first: u8| member(object, name).is_some_and(|it| it.first() == Some(&first));
     let envelope = ["id", "timestamp"].iter().all(|name| is(name, b'"'));
     super::is_event(object) || (is("type", b'"') && is("data", b'{') && envelope)
 }
@@ -120,7 +121,12 @@ impl Talk for Facts {
             let old = line.member(name);
             if !old.as_ref().is_some_and(fits) {
                 let code = if old.is_some() { Code::Retyped } else { Code::MemberRestored };
-                fixes.set(line.as_bytes(), (old.map(|old| line.place_of(&old)), name), new.as_bytes(), code);
+                fixes.set(
+                    line.as_bytes(),
+                    (old.map(|old| line.place_of(&old)), name),
+                    new.as_bytes(),
+                    code,
+                );
                 codes.push(code);
             }
         }
@@ -131,7 +137,10 @@ impl Talk for Facts {
             codes.extend(escape(line, fixes));
         }
         self.last = line.member("id").filter(is_id).unwrap_or_else(|| self.new_id("id")).detached();
-        self.time = line.member("timestamp").filter(is_time).map_or_else(|| self.time.clone(), |time| time.detached());
+        self.time = line
+            .member("timestamp")
+            .filter(is_time)
+            .map_or_else(|| self.time.clone(), |time| time.detached());
         self.count += 1;
         codes
     }
@@ -141,11 +150,14 @@ impl Talk for Facts {
         let aside = record.is_aside();
         let Some(data) = line.member("data").filter(|_| !aside) else { return Role::Other };
         match line.member("type").and_then(|wire| wire.text()).as_deref() {
-            Some(wire::TOOL_COMPLETE) => data.member("toolCallId").map_or(Role::Other, Role::Result),
+            Some(wire::TOOL_COMPLETE) => {
+                data.member("toolCallId").map_or(Role::Other, Role::Result)
+            }
             Some(wire::USER) => Role::Speech,
             Some(wire::ASSISTANT) => {
                 let requests = data.member("toolRequests").unwrap_or_default();
-                let calls = requests.elements().filter_map(|call| line::member_of(&call, "toolCallId"));
+                let calls =
+                    requests.elements().filter_map(|call| line::member_of(&call, "toolCallId"));
                 let calls: Vec<Json> = calls.map(|call| call.detached()).collect();
                 if calls.is_empty() { Role::Speech } else { Role::Calls(calls) }
             }
