@@ -2,6 +2,7 @@
 //!
 //! Source: requests of releases 0.0.384 to 1.0.102 to a provider of Chat Completions.
 
+use super::images::image_type;
 use super::line;
 use crate::context_rules::Paired;
 use crate::dialect::chat_completions;
@@ -120,7 +121,7 @@ fn captioned(node: &Node) -> Option<Vec<Node>> {
     let blocks = node.nodes(Field::Content).filter(|_| node.is(Field::Role, "user"))?;
     let data = line::data_of(node)?;
     let attachments: Vec<Json> = data.member("attachments")?.elements().collect();
-    let mut names = attachments.iter().filter(|it| line::image_type(it).is_some()).map(|it| {
+    let mut names = attachments.iter().filter(|it| image_type(it).is_some()).map(|it| {
         let path = it.member("path").and_then(|path| path.text());
         let path = path.map(|path| Json::string(&format!("Image file at path {path}")));
         path.or_else(|| it.member("displayName"))

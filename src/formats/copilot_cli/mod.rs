@@ -22,6 +22,7 @@ mod additions;
 mod append;
 mod context;
 mod events;
+mod images;
 mod line;
 mod read;
 mod repair;

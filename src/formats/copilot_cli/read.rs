@@ -1,7 +1,7 @@
 //! Reader of the events of a session.
 
-use super::line::{self, Assets};
-use super::{SOURCE, wire};
+use super::images::Assets;
+use super::{SOURCE, line, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header};

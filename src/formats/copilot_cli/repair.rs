@@ -146,7 +146,7 @@ impl Talk for Facts {
     }
 
     fn role(&self, line: &Json) -> Role {
-        let record = line::read(line, false, &line::Assets::new());
+        let record = line::read(line, false, &super::images::Assets::new());
         let aside = record.is_aside();
         let Some(data) = line.member("data").filter(|_| !aside) else { return Role::Other };
         match line.member("type").and_then(|wire| wire.text()).as_deref() {
