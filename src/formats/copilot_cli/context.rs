@@ -50,7 +50,7 @@ impl Context for History {
 
     fn begin(&mut self, place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
         let Some((position, node)) = &self.compaction else { return Vec::new() };
-        let first = node.json(Field::FirstKept).and_then(place);
+        let first = node.json(Field::Kept).and_then(|kept| place(&kept.elements().next()?));
         self.from = first.unwrap_or(position + 1);
         let replaced = self.questions.iter().filter(|(position, _)| *position < self.from);
         let mut text = BEFORE.to_owned();

@@ -56,8 +56,8 @@ pub struct Lineage {
     chain: Chain,
     /// The last event of each sub-agent, by the hash of the call that began it.
     agents: HashMap<u64, Json>,
-    /// Whether a compaction has begun, and the first node behind its beginning.
-    compacting: Option<Option<Json>>,
+    /// The nodes behind the beginning of a compaction, if one has begun.
+    compacting: Option<Vec<Json>>,
     /// Whether the last message is one of a sub-agent.
     aside: bool,
     assets: Assets,
@@ -112,22 +112,22 @@ impl Lineage {
                 self.aside = true;
             }
             Kind::Compaction => {
-                match self.compacting.take().flatten() {
-                    Some(first) => node.set(Field::FirstKept, first),
-                    None => node.set(Field::Kept, Json::constant("[]")),
-                }
+                let kept = self.compacting.take().unwrap_or_default();
+                let kept: Vec<&[u8]> = kept.iter().map(Json::as_bytes).collect();
+                let kept = [b"[", kept.join(&b","[..]).as_slice(), b"]"].concat();
+                node.set(Field::Kept, Json::trusted(kept.into()));
                 self.chain.link(node);
                 self.aside = false;
             }
             Kind::Message | Kind::ModelChange => {
                 self.chain.link(node);
                 self.aside = false;
-                if let Some(first @ None) = &mut self.compacting {
-                    *first = self.chain.last().cloned();
+                if let Some(kept) = &mut self.compacting {
+                    kept.extend(self.chain.last().cloned());
                 }
             }
             Kind::Notice if node.is(Field::Subtype, wire::COMPACTION_START) => {
-                self.compacting = Some(None);
+                self.compacting = Some(Vec::new());
             }
             Kind::Notice if node.is(Field::Subtype, wire::BINARY_ASSET) => {
                 node.json(Field::Data).cloned().iter().for_each(|asset| self.keep(asset));
