@@ -8,6 +8,7 @@
 
 mod added;
 mod conversation;
+mod kept;
 pub mod line;
 mod links;
 mod names;
@@ -32,6 +33,7 @@ use added::Last;
 use bytes::Bytes;
 use conversation::Conversation;
 use jiff::Timestamp;
+use kept::Kept;
 use links::{Links, Plan, key};
 use resume::{Parent, Resume};
 use std::collections::{HashMap, HashSet};
@@ -89,6 +91,7 @@ struct Lines<'a> {
     is_main: bool,
     reaches: Reaches,
     links: Links,
+    kept: Kept,
     plan: Option<Plan>,
     resume: Option<Resume>,
     /// The conversation, if parents are lost whose lines may hide messages.
@@ -117,6 +120,7 @@ impl<'a> Lines<'a> {
             is_main: false,
             reaches: Reaches::default(),
             links: Links::default(),
+            kept: Kept::default(),
             plan: None,
             resume: None,
             conversation: None,
@@ -176,6 +180,7 @@ impl<'a> Lines<'a> {
                 codes.push(code);
             }
         }
+        codes.extend(self.kept.fix(ordinal, bytes, fixes));
         (name, codes)
     }
 
@@ -223,6 +228,7 @@ impl<'a> Lines<'a> {
             }
         }
         self.needed.extend(plan.new_parents());
+        self.kept.decide(&plan);
         let lost = self.is_main && plan.lost().next().is_some();
         self.conversation = lost.then(|| Conversation::new(self.agent));
         self.plan = Some(plan);
@@ -386,6 +392,8 @@ impl LineRepair for Lines<'_> {
                 self.reaches.count(false, record.read);
                 if chained {
                     self.links.note(record.bytes, &members);
+                    let ordinal = self.count();
+                    self.kept.note(ordinal, record.bytes);
                 }
             }
             (Some(_), _) if chained => self.look_again(record, &members),
@@ -432,6 +440,7 @@ impl LineRepair for Lines<'_> {
 
     fn changes(&self) -> bool {
         self.unfit
+            || self.kept.changes()
             || self.plan.as_ref().is_some_and(Plan::changes)
             || self.resume.as_ref().is_some_and(Resume::changes)
     }
