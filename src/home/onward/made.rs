@@ -97,7 +97,7 @@ impl Made<'_> {
         let mut missing = missing;
         // A session without its origin would have no way back.
         missing.sort_by_key(|file| !is_origin(file));
-        let new = |file: &PathBuf| self.new(file, place(file));
+        let new = |file: &PathBuf| self.new_file(file, place(file));
         let writes = missing.into_iter().map(new).collect::<Result<_>>()?;
         let summary = summary_at(&main, self.recipient.to.format);
         Ok(Onward {
@@ -113,7 +113,7 @@ impl Made<'_> {
     }
 
     /// Returns the write of a new file, which gets the permissions of the session.
-    fn new(&self, from: &Path, to: PathBuf) -> Result<Write> {
+    fn new_file(&self, from: &Path, to: PathBuf) -> Result<Write> {
         let none = || Error::request(Code::Io, "the session has no file");
         let like = self.job.files().next().ok_or_else(none)?.to_path_buf();
         Ok(Write::New { from: from.to_owned(), to, like })
@@ -200,7 +200,7 @@ impl Made<'_> {
             };
             let to = PathBuf::from(format!("{}{rest}", their.display()));
             if !to.exists() {
-                writes.push(self.new(file, to)?);
+                writes.push(self.new_file(file, to)?);
                 continue;
             }
             let is_main = to == other.main;
