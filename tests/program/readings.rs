@@ -12,7 +12,7 @@ enum Shape {
     Straight,
     /// Answers with two calls, each result the child of its own call, and lines beside the chain.
     Parallel,
-    /// Prompts that were written anew, and answers that were asked for again.
+    /// Prompts that were written again, and answers that were asked for again.
     Rewound,
     /// Summaries in the place of what precedes them.
     Compacted,
