@@ -1,6 +1,5 @@
 //! Summary of a session, from one reading.
 
-use crate::asked::{self, Asked, Title};
 use crate::batch::{Job, Opened, ReadOptions, ruin};
 use crate::diagnostic::{Code, Log};
 use crate::error::Result;
@@ -11,6 +10,7 @@ use crate::position::Located;
 use crate::record::{Beginning, Field, Kind, Record};
 use crate::times;
 use crate::usage::{Spent, Tally, Usage};
+use crate::user_words::{self, Title, UserWords};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -177,7 +177,7 @@ struct Reading {
     messages: u64,
     beginning: Beginning,
     tally: Tally,
-    asked: Asked,
+    user_words: UserWords,
 }
 
 impl Reading {
@@ -192,7 +192,7 @@ impl Reading {
             messages: 0,
             beginning: Beginning::default(),
             tally: Tally::of(format),
-            asked: Asked::of(format),
+            user_words: UserWords::of(format),
         }
     }
 
@@ -217,7 +217,7 @@ impl Reading {
         Summary {
             id: self.id.filter(|id| !id.is_empty()).unwrap_or(empty.id),
             project: self.project.filter(|project| !project.is_empty()),
-            title: self.name.map(|name| asked::line(&name)).or(self.title.finish()),
+            title: self.name.map(|name| user_words::line(&name)).or(self.title.finish()),
             updated: updated.map(times::with_millis),
             messages: self.messages,
             tokens: Some(usage.all()).filter(|all| *all > 0.0).map(|all| all as u64),
@@ -233,7 +233,7 @@ impl Reading {
     fn record(&mut self, record: &Record) {
         let node = &record.node;
         self.tally.record(record);
-        self.asked.note(record);
+        self.user_words.note(record);
         self.beginning.look(record);
         let own = node.json(Field::ParentCall).is_none_or(Json::is_null);
         if let Some(time) = node.json(Field::Time).filter(|_| own) {
@@ -254,7 +254,7 @@ impl Reading {
             }
             Kind::Message if own => {
                 self.messages += 1;
-                self.title.note(self.asked, record);
+                self.title.note(self.user_words, record);
             }
             _ => {}
         }

@@ -4,7 +4,6 @@ use super::branches::Table;
 use super::passage::Passage;
 use super::texts::one_line;
 use super::{Branch, Branches};
-use crate::asked::{self, Asked, Title};
 use crate::format::Format;
 use crate::formats::ruling;
 use crate::json::Json;
@@ -13,6 +12,7 @@ use crate::session::Session;
 use crate::times;
 use crate::tree::Bits;
 use crate::usage::{Tally, Usage};
+use crate::user_words::{self, Title, UserWords};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 
@@ -117,7 +117,7 @@ pub(super) struct Survey<'t, 'r> {
     questions: Vec<u32>,
     turns: Vec<Turn>,
     of_sub_agents: Bits,
-    asked: Asked,
+    user_words: UserWords,
     title: Title,
 }
 
@@ -133,7 +133,7 @@ impl<'t, 'r> Survey<'t, 'r> {
             questions: Vec::new(),
             turns: Vec::new(),
             of_sub_agents: Bits::default(),
-            asked: Asked::of(format),
+            user_words: UserWords::of(format),
             title: Title::default(),
         }
     }
@@ -149,9 +149,9 @@ impl<'t, 'r> Survey<'t, 'r> {
             }
             self.nodes += 1;
         }
-        self.asked.note(record);
-        self.title.note(self.asked, record);
-        if begins_turn(self.asked, record) {
+        self.user_words.note(record);
+        self.title.note(self.user_words, record);
+        if begins_turn(self.user_words, record) {
             self.turn(record);
         }
         self.tally.record(record);
@@ -182,8 +182,8 @@ impl<'t, 'r> Survey<'t, 'r> {
 
     fn turn(&mut self, record: &Record) {
         // Names of users that a later record contains are masked in it, too.
-        let words = self.asked.question(record).unwrap_or_default();
-        let title = asked::title(&record.node, &words);
+        let words = self.user_words.question(record).unwrap_or_default();
+        let title = user_words::title(&record.node, &words);
         let ordinal = self.nodes.saturating_sub(1);
         self.questions.push(ordinal);
         if self.turns.len() < TURNS {
@@ -203,7 +203,7 @@ impl<'t, 'r> Survey<'t, 'r> {
         let header = passage.masked(session.header()).into_owned().node;
         let text = |field| header.text(field);
         let named = session.name().and_then(Json::text).map(|name| passage.text(name));
-        let named = named.map(|name| asked::line(&name)).filter(|name| !name.is_empty());
+        let named = named.map(|name| user_words::line(&name)).filter(|name| !name.is_empty());
         let format = ruling(session.format(), &session.header().node).name;
         let (tree, labels, records) = session.into_tree_labels_records(cx)?;
         drop(records);
@@ -243,8 +243,8 @@ impl<'t, 'r> Survey<'t, 'r> {
 }
 
 /// Whether a turn begins with a record: a question of the user in the conversation itself.
-pub(super) fn begins_turn(asked: Asked, record: &Record) -> bool {
-    asked.is_question(record) && !record.is_aside()
+pub(super) fn begins_turn(user_words: UserWords, record: &Record) -> bool {
+    user_words.is_question(record) && !record.is_aside()
 }
 
 /// Returns a time to the minute, in UTC, if it can be read; otherwise as it is written.
