@@ -133,8 +133,8 @@ pub mod tree;
 
 pub mod formats;
 
-pub mod asked;
 pub mod usage;
+pub mod user_words;
 
 pub mod detect;
 pub mod session;

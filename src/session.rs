@@ -1,7 +1,6 @@
 //! A session that can be queried: its header, the links of its entries, and its records, which are
 //! read again when they are requested.
 
-use crate::asked::Asked;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Options, Parts, Reader};
@@ -10,6 +9,7 @@ use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Kind, Record};
 use crate::tree::{Path, Shape, Tree};
+use crate::user_words::UserWords;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -79,7 +79,7 @@ impl<'s> Session<'s> {
     ) -> Result<Self> {
         parts.keep()?;
         let shape = Shape::within(cx.options.index_memory);
-        let mut first = Gathering::new(shape, Asked::of(format));
+        let mut first = Gathering::new(shape, UserWords::of(format));
         for item in formats::records(format, parts, cx)? {
             let located = item?;
             show(&located);
@@ -247,7 +247,7 @@ pub fn is_entry(record: &Record) -> bool {
 /// Results of the first walk.
 struct Gathering {
     shape: Shape,
-    asked: Asked,
+    user_words: UserWords,
     header: Option<Record>,
     entries: u64,
     last: Option<Json>,
@@ -256,10 +256,10 @@ struct Gathering {
 }
 
 impl Gathering {
-    fn new(shape: Shape, asked: Asked) -> Self {
+    fn new(shape: Shape, user_words: UserWords) -> Self {
         Self {
             shape,
-            asked,
+            user_words,
             header: None,
             entries: 0,
             last: None,
@@ -271,9 +271,9 @@ impl Gathering {
     fn record(&mut self, located: &Located<Record>) {
         let node = &located.value.node;
         self.shape.record(located);
-        self.asked.note(&located.value);
+        self.user_words.note(&located.value);
         if located.value.is_node()
-            && let Some(before) = self.asked.continued(&located.value)
+            && let Some(before) = self.user_words.continued(&located.value)
         {
             self.shape.continues(&before);
         }

@@ -1,13 +1,13 @@
 //! Context at a turn: entries behind its question do not count, whether compactions or messages.
 
 use super::route::{Route, Walk};
-use crate::asked::Asked;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::Cx;
 use crate::json::Json;
 use crate::record::Field;
 use crate::session::Session;
+use crate::user_words::UserWords;
 
 /// Returns the route up to the question of this turn, counted from 1, and the question's
 /// identifier.
@@ -26,13 +26,13 @@ pub fn up_to(
     let history = session.history();
     let earlier = route.newest && history.len() > route.path.len();
     let all = if earlier { Route { path: history, ..route } } else { route };
-    let mut asked = Asked::of(session.format());
-    asked.note(session.header());
+    let mut user_words = UserWords::of(session.format());
+    user_words.note(session.header());
     let mut walk = Walk::over(session.records(quiet)?, all);
     let (mut questions, mut last, mut found) = (0, 0, None);
     for item in walk.by_ref() {
         let (position, located) = item?;
-        if !asked.is_question(&located.value) {
+        if !user_words.is_question(&located.value) {
             continue;
         }
         questions += 1;

@@ -1,6 +1,5 @@
 //! Summary of a session, from one reading.
 
-use crate::asked::{self, Asked, Title};
 use crate::batch::{Job, Opened, ReadOptions, ruin};
 use crate::diagnostic::{Code, Log};
 use crate::error::Result;
@@ -11,6 +10,7 @@ use crate::position::Located;
 use crate::record::{Beginning, Field, Kind, Record, Said};
 use crate::times;
 use crate::usage::{Spent, Tally, Usage};
+use crate::user_words::{self, Title, UserWords};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -185,7 +185,7 @@ struct Reading {
     beginning: Beginning,
     answers: Vec<u32>,
     tally: Tally,
-    asked: Asked,
+    user_words: UserWords,
 }
 
 impl Reading {
@@ -202,7 +202,7 @@ impl Reading {
             beginning: Beginning::default(),
             answers: Vec::new(),
             tally: Tally::of(format),
-            asked: Asked::of(format),
+            user_words: UserWords::of(format),
         }
     }
 
@@ -226,7 +226,7 @@ impl Reading {
         Summary {
             id: self.id.filter(|id| !id.is_empty()).unwrap_or(empty.id),
             project: self.project.filter(|project| !project.is_empty()),
-            title: self.name.map(|name| asked::line(&name)).or(self.title.finish()),
+            title: self.name.map(|name| user_words::line(&name)).or(self.title.finish()),
             updated: updated.map(times::with_millis),
             spoken: self.spoken.as_ref().and_then(times::of).map(times::with_millis),
             messages: self.messages,
@@ -244,7 +244,7 @@ impl Reading {
     fn record(&mut self, record: &Record) {
         let node = &record.node;
         self.tally.record(record);
-        self.asked.note(record);
+        self.user_words.note(record);
         self.beginning.look(record);
         self.answers.extend(Said::of(record).iter().filter_map(Said::name).map(|name| name as u32));
         let own = node.json(Field::ParentCall).is_none_or(Json::is_null);
@@ -269,7 +269,7 @@ impl Reading {
             }
             Kind::Message if own => {
                 self.messages += 1;
-                self.title.note(self.asked, record);
+                self.title.note(self.user_words, record);
             }
             _ => {}
         }

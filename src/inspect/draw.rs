@@ -1,9 +1,9 @@
 //! Drawing of a tree: chooses which entries get a row of their own, and their order.
 
 use super::{Request, Shape};
-use crate::asked::Asked;
 use crate::record::{Kind, Record};
 use crate::tree::{Bits, Branches, Path, Stop};
+use crate::user_words::UserWords;
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -65,8 +65,8 @@ pub struct Marks {
 
 impl Marks {
     /// Marks a record by its kind.
-    pub fn note(&mut self, ordinal: u32, record: &Record, asked: Asked) {
-        if asked.is_question(record) {
+    pub fn note(&mut self, ordinal: u32, record: &Record, user_words: UserWords) {
+        if user_words.is_question(record) {
             self.questions.insert(ordinal);
         } else if matches!(record.kind, Kind::Compaction | Kind::BranchSummary) {
             self.points.insert(ordinal);

@@ -6,7 +6,6 @@ mod room;
 
 pub use draw::{Item, Row};
 
-use crate::asked::Asked;
 use crate::diagnostic::Log;
 use crate::error::Result;
 use crate::format::{Cx, Format, Parts};
@@ -18,6 +17,7 @@ use crate::record::{Field, Kind, Node, Record, block};
 use crate::session::{Session, is_entry};
 use crate::turns::{Turn, Turns};
 use crate::usage::{Tally, Usage};
+use crate::user_words::UserWords;
 use draw::Marks;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -150,13 +150,13 @@ pub fn run(
     let (mut found, mut marks) = (found, Marks::default());
     let origin = origin::look(parts)?;
     found.origin = origin.map(|(source, unchanged)| Origin { source, unchanged });
-    let (mut nodes, mut asked) = (0, Asked::of(format));
+    let (mut nodes, mut user_words) = (0, UserWords::of(format));
     let session = Session::open_showing(format, parts, cx, &mut |located| {
         let ordinal = located.value.is_node().then_some(nodes);
         nodes += u32::from(ordinal.is_some());
-        asked.note(&located.value);
-        found.record(&located.value, asked);
-        ordinal.into_iter().for_each(|ordinal| marks.note(ordinal, &located.value, asked));
+        user_words.note(&located.value);
+        found.record(&located.value, user_words);
+        ordinal.into_iter().for_each(|ordinal| marks.note(ordinal, &located.value, user_words));
     })?;
     found.session(&session);
     session.report_cycles(cx);
@@ -178,7 +178,7 @@ pub fn run(
             continue;
         }
         if path.contains(ordinal) {
-            found.active.record(&located.value, asked);
+            found.active.record(&located.value, user_words);
         }
         if let Some(row) = drawing.row(ordinal) {
             describe(row, &located, &labels, Some(ordinal) == leaf, path.contains(ordinal));
@@ -233,7 +233,7 @@ impl Inspection {
         self.state == VALID
     }
 
-    fn record(&mut self, record: &Record, asked: Asked) {
+    fn record(&mut self, record: &Record, user_words: UserWords) {
         let node = &record.node;
         self.entries += u64::from(is_entry(record));
         if record.kind != Kind::Session {
@@ -241,7 +241,7 @@ impl Inspection {
         }
         if record.kind == Kind::Message {
             count(&mut self.roles, node.text(Field::Role).unwrap_or_default());
-            self.turns += u64::from(asked.is_question(record));
+            self.turns += u64::from(user_words.is_question(record));
             let agent = node.json(Field::ParentCall).filter(|call| !call.is_null());
             self.agent_calls.extend(agent.map(|call| hash(call.as_bytes())));
             self.agents = self.agent_calls.len();
@@ -330,9 +330,9 @@ fn client(client: &Json) -> Option<String> {
 }
 
 impl Active {
-    fn record(&mut self, record: &Record, asked: Asked) {
+    fn record(&mut self, record: &Record, user_words: UserWords) {
         self.entries += 1;
         self.messages += u64::from(record.kind == Kind::Message);
-        self.turns += u64::from(asked.is_question(record));
+        self.turns += u64::from(user_words.is_question(record));
     }
 }

@@ -255,7 +255,7 @@ impl Record {
     }
 
     /// Whether the record is a message of role `user` in the conversation itself; that of one agent
-    /// to another is none. Programs write such messages, too: see [`crate::asked`].
+    /// to another is none. Programs write such messages, too: see [`crate::user_words`].
     #[must_use]
     pub fn is_of_user(&self) -> bool {
         let own = self.node.get(Field::ParentCall).is_none();

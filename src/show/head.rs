@@ -4,7 +4,6 @@ use super::branches::Table;
 use super::passage::Passage;
 use super::texts::one_line;
 use super::{Branch, Branches};
-use crate::asked::{self, Asked, Title};
 use crate::format::Format;
 use crate::formats::ruling;
 use crate::json::Json;
@@ -14,6 +13,7 @@ use crate::times;
 use crate::tree::Bits;
 use crate::usage::{Tally, Usage};
 use jiff::Timestamp;
+use crate::user_words::{self, Title, UserWords};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 
@@ -118,7 +118,7 @@ pub(super) struct Survey<'t, 'r> {
     questions: Vec<u32>,
     turns: Vec<Turn>,
     of_sub_agents: Bits,
-    asked: Asked,
+    user_words: UserWords,
     title: Title,
 }
 
@@ -134,7 +134,7 @@ impl<'t, 'r> Survey<'t, 'r> {
             questions: Vec::new(),
             turns: Vec::new(),
             of_sub_agents: Bits::default(),
-            asked: Asked::of(format),
+            user_words: UserWords::of(format),
             title: Title::default(),
         }
     }
@@ -150,11 +150,11 @@ impl<'t, 'r> Survey<'t, 'r> {
             }
             self.nodes += 1;
         }
-        self.asked.note(record);
+        self.user_words.note(record);
         if record.is_of_user() {
-            self.title.note(self.asked, &self.passage.masked(record));
+            self.title.note(self.user_words, &self.passage.masked(record));
         }
-        if begins_turn(self.asked, record) {
+        if begins_turn(self.user_words, record) {
             self.turn(record);
         }
         self.tally.record(record);
@@ -187,8 +187,8 @@ impl<'t, 'r> Survey<'t, 'r> {
         // A preview joins the lines of a token that a break cuts; names of users that a later record
         // contains are masked in it afterwards.
         let masked = self.passage.masked(record);
-        let words = self.asked.question(&masked).unwrap_or_default();
-        let title = asked::title(&masked.node, &words);
+        let words = self.user_words.question(&masked).unwrap_or_default();
+        let title = user_words::title(&masked.node, &words);
         let ordinal = self.nodes.saturating_sub(1);
         self.questions.push(ordinal);
         if self.turns.len() < TURNS {
@@ -208,7 +208,7 @@ impl<'t, 'r> Survey<'t, 'r> {
         let header = passage.masked(session.header()).into_owned().node;
         let text = |field| header.text(field);
         let named = session.name().and_then(Json::text).map(|name| passage.text(name));
-        let named = named.map(|name| asked::line(&name)).filter(|name| !name.is_empty());
+        let named = named.map(|name| user_words::line(&name)).filter(|name| !name.is_empty());
         let format = ruling(session.format(), &session.header().node).name;
         let (tree, labels, records) = session.into_tree_labels_records(cx)?;
         drop(records);
@@ -248,8 +248,8 @@ impl<'t, 'r> Survey<'t, 'r> {
 }
 
 /// Whether a turn begins with a record: a question of the user in the conversation itself.
-pub(super) fn begins_turn(asked: Asked, record: &Record) -> bool {
-    asked.is_question(record) && !record.is_aside()
+pub(super) fn begins_turn(user_words: UserWords, record: &Record) -> bool {
+    user_words.is_question(record) && !record.is_aside()
 }
 
 /// Returns a time to the minute, in the zone of the machine, if it can be read; otherwise as it is

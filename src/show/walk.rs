@@ -7,7 +7,6 @@ use super::pairing::Pairing;
 use super::passage::Passage;
 use super::texts::one_line;
 use super::{Branches, Request};
-use crate::asked::Asked;
 use crate::diagnostic::{Code, Log};
 use crate::dialect::anthropic::context::COMPACT_SUMMARY;
 use crate::error::{Error, Result};
@@ -20,6 +19,7 @@ use crate::record::{Field, Kind, Node, Record, block};
 use crate::session::Session;
 use crate::turns::Check;
 use crate::usage::Usage;
+use crate::user_words::UserWords;
 
 /// Maximum number of events that are brought into the order of their numbers.
 const EVENTS: usize = 256;
@@ -111,7 +111,7 @@ struct Making<'m, 'r> {
     head: &'m Head,
     request: &'m Request,
     passage: Passage<'m, 'r>,
-    asked: Asked,
+    user_words: UserWords,
     way: Option<Vec<(u32, u32)>>,
     /// Ordinal of the next node.
     next: u32,
@@ -134,12 +134,12 @@ impl<'m, 'r> Making<'m, 'r> {
     ) -> Self {
         let turns = head.branches.iter().map(|branch| branch.turns_before).collect();
         let (way, events) = (head.way(request.branches), Vec::new());
-        let (ready, asked) = (Pairing::default(), Asked::of(format));
+        let (ready, user_words) = (Pairing::default(), UserWords::of(format));
         Self {
             head,
             request,
             passage,
-            asked,
+            user_words,
             way,
             next: 0,
             number: 0,
@@ -157,8 +157,8 @@ impl<'m, 'r> Making<'m, 'r> {
             self.next += 1;
             self.branch = self.head.places.of(ordinal);
         }
-        self.asked.note(record);
-        let begins_turn = begins_turn(self.asked, record);
+        self.user_words.note(record);
+        let begins_turn = begins_turn(self.user_words, record);
         let turn = self.turns.get_mut(self.branch as usize);
         let turn = turn.map_or(0, |turn| {
             *turn += u64::from(begins_turn);
@@ -347,7 +347,7 @@ impl<'m, 'r> Making<'m, 'r> {
             blocks: found,
             usage: usage(record),
             error: node.text(Field::Error).filter(|text| !text.is_empty()),
-            by_program: self.asked.is_of_program(record),
+            by_program: self.user_words.is_of_program(record),
             excluded: node.is_true(Field::Excluded),
         }
     }

@@ -10,7 +10,6 @@ mod pair;
 pub use check::{Check, ExpectedTools};
 pub use pair::{Pair, counts, paired};
 
-use crate::asked::{self, Asked};
 use crate::error::Result;
 use crate::format::{Cx, Format, Parts};
 use crate::ids::hash;
@@ -19,6 +18,7 @@ use crate::record::{Field, Kind, Node, Record, block};
 use crate::session::Session;
 use crate::times;
 use crate::usage::{Tally, Usage};
+use crate::user_words::{self, UserWords};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -94,7 +94,7 @@ pub fn run(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Resul
 #[derive(Debug)]
 pub struct Turns {
     tally: Tally,
-    asked: Asked,
+    user_words: UserWords,
     list: Vec<Open>,
     /// Places of turns whose summaries were read, by their numbers.
     by_number: HashMap<u64, usize>,
@@ -129,7 +129,7 @@ impl Turns {
     pub fn of(format: &'static Format) -> Self {
         Self {
             tally: Tally::of(format),
-            asked: Asked::of(format),
+            user_words: UserWords::of(format),
             list: Vec::new(),
             by_number: HashMap::new(),
             summaries: 0,
@@ -143,7 +143,7 @@ impl Turns {
     /// Adds a record. `on_path` states whether a node is on the path from the root to the leaf.
     pub fn record(&mut self, record: &Record, on_path: bool) {
         self.tally.record(record);
-        self.asked.note(record);
+        self.user_words.note(record);
         if record.kind == Kind::Turn {
             let place = self.summary(&record.node);
             return self.count(Some(place));
@@ -156,7 +156,7 @@ impl Turns {
         if !self.active {
             return;
         }
-        if let Some(words) = self.asked.question(record).filter(|_| on_path) {
+        if let Some(words) = self.user_words.question(record).filter(|_| on_path) {
             self.question(&record.node, &words);
         }
         self.count(self.current);
@@ -230,7 +230,7 @@ impl Open {
         let named = node.json(Field::ToolsCalled).into_iter().flat_map(Json::elements);
         let turn = Turn {
             whole: (of(&input), result.as_deref().map_or(0, of)),
-            input: asked::line(&input),
+            input: user_words::line(&input),
             result: result.as_deref().map(beginning),
             model: text(Field::Model),
             duration: node.json(Field::Duration).and_then(Json::float),
@@ -243,7 +243,7 @@ impl Open {
 
     /// Notes the question of the user.
     fn begin(&mut self, node: &Node, words: &str) {
-        self.turn.input = asked::title(node, words);
+        self.turn.input = user_words::title(node, words);
         self.turn.whole.0 = of(if words.trim().is_empty() { &self.turn.input } else { words });
         self.turn.id = node.text(Field::Id);
         self.turn.time = node.text(Field::Time);

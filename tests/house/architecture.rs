@@ -36,7 +36,7 @@ const LAYERS: &[&[&str]] = &[
     &["document"],
     &["formats/*"],
     &["formats"],
-    &["asked"],
+    &["user_words"],
     &["usage"],
     &["detect"],
     &["session"],

@@ -12,25 +12,25 @@ use crate::record::{Field, Kind, Node, Record, Value, block};
 /// Finds the questions of the user in a session.
 ///
 /// ```
-/// use copyist::asked::Asked;
+/// use copyist::user_words::UserWords;
 /// use copyist::{formats::pi, json::Json, record::{Field, Kind, Record}};
 /// let mut message = Record::new(Kind::Message);
 /// message.node.set(Field::Role, Json::string("user"));
-/// let asked = Asked::of(&pi::FORMAT);
+/// let user_words = UserWords::of(&pi::FORMAT);
 /// let mut words = |text: &str| {
 ///     message.node.set(Field::Content, Json::string(text));
-///     asked.question(&message)
+///     user_words.question(&message)
 /// };
 /// assert_eq!(words("Why?").as_deref(), Some("Why?"));
 /// assert_eq!(words("<system-reminder>Tea</system-reminder>\nWhy?").as_deref(), Some("Why?"));
 /// assert_eq!(words("<environment_context>\n</environment_context>"), None);
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Asked {
+pub struct UserWords {
     format: &'static Format,
 }
 
-impl Asked {
+impl UserWords {
     /// Begins a session of a format.
     #[must_use]
     pub fn of(format: &'static Format) -> Self {
@@ -50,7 +50,7 @@ impl Asked {
         record.is_of_user() && !self.is_of_program(record)
     }
 
-    /// Returns what the user asked, without what a program added; empty for a question without
+    /// Returns the question, without what a program added; empty for a question without
     /// words, such as an image alone. `None` if the record is no question of the user.
     #[must_use]
     pub fn question(&self, record: &Record) -> Option<String> {
@@ -124,14 +124,14 @@ pub struct Title {
 
 impl Title {
     /// Notes the next record.
-    pub fn note(&mut self, asked: Asked, record: &Record) {
+    pub fn note(&mut self, user_words: UserWords, record: &Record) {
         if self.question.is_some() || !record.is_of_user() {
             return;
         }
-        let question = asked.question(record).map(|words| title(&record.node, &words));
+        let question = user_words.question(record).map(|words| title(&record.node, &words));
         self.question = question.filter(|question| !question.is_empty());
         if self.command.is_none() {
-            self.command = asked.command(record).map(|command| line(&command));
+            self.command = user_words.command(record).map(|command| line(&command));
         }
     }
 
