@@ -8,7 +8,7 @@ use crate::formats;
 use crate::inspect::preview;
 use crate::json::Json;
 use crate::position::Located;
-use crate::record::{Beginning, Field, Kind, Record, Said};
+use crate::record::{AnswerPart, Beginning, Field, Kind, Record};
 use crate::times;
 use crate::usage::{Spent, Tally, Usage};
 use serde::{Deserialize, Serialize};
@@ -232,7 +232,9 @@ impl Reading {
         let node = &record.node;
         self.tally.record(record);
         self.beginning.look(record);
-        self.answers.extend(Said::of(record).iter().filter_map(Said::name).map(|name| name as u32));
+        self.answers.extend(
+            AnswerPart::of(record).iter().filter_map(AnswerPart::name).map(|name| name as u32),
+        );
         let own = node.json(Field::ParentCall).is_none_or(Json::is_null);
         if let Some(time) = node.json(Field::Time).filter(|_| own) {
             self.time = Some(time.clone());
