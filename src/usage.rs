@@ -49,7 +49,7 @@ pub struct Tally {
     /// The time of the last record, as long as a fork repeats its parent's.
     repeated: Option<Timestamp>,
     /// Whether a message to the model followed the last answer.
-    is_heard: bool,
+    has_input: bool,
     /// Day and model of the last record that names them.
     now: Key,
     spent: BTreeMap<Key, Usage>,
@@ -105,7 +105,7 @@ impl Tally {
         self.last = Usage::default();
         self.look(node);
         if record.kind == Kind::Message {
-            self.is_heard |= !node.is(Field::Role, "assistant");
+            self.has_input |= !node.is(Field::Role, "assistant");
             self.running.values_mut().for_each(Running::answered);
         }
         let number = |node: &Node, field| node.json(field).and_then(Json::float).unwrap_or(0.0);
@@ -168,7 +168,7 @@ impl Tally {
     }
 
     fn add(&mut self, usage: Usage) {
-        if self.is_left_out() {
+        if self.is_counted_elsewhere() {
             return;
         }
         self.last.join(usage);
@@ -180,7 +180,7 @@ impl Tally {
         let running = self.running.entry(totals.model.clone()).or_default();
         let new = Usage::from(running.growth(totals));
         let model = totals.model.clone().unwrap_or_else(|| self.now.1.clone());
-        if !self.is_left_out() {
+        if !self.is_counted_elsewhere() {
             self.last.join(new);
             self.spent.entry((self.now.0.clone(), model)).or_default().join(new);
         }
@@ -191,9 +191,9 @@ impl Tally {
     /// one identifier; another one answers further messages, and more tokens were sent for it.
     fn answer(&mut self, group: Option<&Json>, usage: &Node) {
         let now = Usage::of(usage);
-        let is_heard = std::mem::take(&mut self.is_heard);
+        let has_input = std::mem::take(&mut self.has_input);
         let mut unused = Usage::default();
-        let (open, last) = match self.is_left_out() {
+        let (open, last) = match self.is_counted_elsewhere() {
             true => (&mut unused, &mut Usage::default()),
             false => (self.open.entry(self.now.clone()).or_default(), &mut self.last),
         };
@@ -203,7 +203,7 @@ impl Tally {
         };
         let known = self.answers.iter().position(|(answer, _)| answer == group);
         let was = known.and_then(|place| self.answers.remove(place)).map(|(_, was)| was);
-        let was = was.filter(|was| !is_heard || was.sent() == now.sent()).unwrap_or_default();
+        let was = was.filter(|was| !has_input || was.sent() == now.sent()).unwrap_or_default();
         let now = now.with(was, f64::max);
         let new = now.with(was, |now, was| now - was);
         last.join(new);
@@ -215,7 +215,7 @@ impl Tally {
     }
 
     /// Whether another session has what the next record counts.
-    fn is_left_out(&self) -> bool {
+    fn is_counted_elsewhere(&self) -> bool {
         self.skips || self.repeated.is_some()
     }
 }

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn less_than_before_is_a_beginning_only_if_the_call_says_so() {
+    fn a_lower_total_is_a_beginning_only_if_it_is_the_last_call() {
         // Another run of the program counts from zero.
         assert_eq!(sum(&[(50.0, Some(50.0)), (90.0, Some(40.0)), (7.0, Some(7.0))]), 97.0);
         // A full context sets the numbers to zero, and the counts of before come back.

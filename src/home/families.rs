@@ -2,7 +2,7 @@
 
 use super::summary::recount;
 use super::survey::Listed;
-use crate::record::{Record, Said};
+use crate::record::{AnswerPart, Record};
 use crate::usage::{Spent, Tally};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,7 +13,7 @@ pub fn count_once(sessions: &mut [Listed]) {
         places.sort_by_key(|place| {
             sessions.get(*place).map(|session| (session.updated, session.path.clone()))
         });
-        let mut earlier: Vec<Vec<Said>> = Vec::new();
+        let mut earlier: Vec<Vec<AnswerPart>> = Vec::new();
         for place in places {
             let Some(session) = sessions.get_mut(place) else { continue };
             let Some((spent, answers)) = counted(session, &earlier) else { continue };
@@ -51,11 +51,11 @@ fn head(heads: &[usize], place: usize) -> usize {
 }
 
 /// Counts a session without what it has from earlier ones. Returns the counts, and all its answers.
-fn counted(session: &Listed, earlier: &[Vec<Said>]) -> Option<(Vec<Spent>, Vec<Said>)> {
+fn counted(session: &Listed, earlier: &[Vec<AnswerPart>]) -> Option<(Vec<Spent>, Vec<AnswerPart>)> {
     let mut answers = Vec::new();
     let mut copied = Copied::of(earlier);
     let look = |record: &Record, tally: &mut Tally| {
-        let own = Said::of(record);
+        let own = AnswerPart::of(record);
         tally.leave_out(copied.has(&own));
         answers.extend(own);
     };
@@ -65,21 +65,21 @@ fn counted(session: &Listed, earlier: &[Vec<Said>]) -> Option<(Vec<Spent>, Vec<S
 
 /// Follows the answers of a session along those of earlier sessions. A copy has them in the same
 /// order, perhaps without some of them, up to where it was continued. An answer with the identifier
-/// of a response is a copy wherever it stands.
+/// of a response is a copy at any place.
 struct Copied<'l> {
-    earlier: Vec<&'l [Said]>,
+    earlier: Vec<&'l [AnswerPart]>,
     names: HashSet<u64>,
     is_copy: bool,
 }
 
 impl<'l> Copied<'l> {
-    fn of(earlier: &'l [Vec<Said>]) -> Self {
-        let names = earlier.iter().flatten().filter_map(Said::name).collect();
+    fn of(earlier: &'l [Vec<AnswerPart>]) -> Self {
+        let names = earlier.iter().flatten().filter_map(AnswerPart::name).collect();
         Self { earlier: earlier.iter().map(Vec::as_slice).collect(), names, is_copy: false }
     }
 
     /// Whether the next record belongs to an answer of an earlier session.
-    fn has(&mut self, answer: &[Said]) -> bool {
+    fn has(&mut self, answer: &[AnswerPart]) -> bool {
         let Some(first) = answer.first() else { return self.is_copy };
         for said in answer.iter().filter(|said| said.words.is_some()) {
             self.earlier.retain_mut(|list| {
@@ -91,7 +91,8 @@ impl<'l> Copied<'l> {
                 })
             });
         }
-        let is_named = answer.iter().filter_map(Said::name).any(|name| self.names.contains(&name));
+        let is_named =
+            answer.iter().filter_map(AnswerPart::name).any(|name| self.names.contains(&name));
         let follows = match first.words {
             Some(_) => !self.earlier.is_empty(),
             // A thought belongs to the answer before, unless its response has a name.
@@ -106,8 +107,8 @@ impl<'l> Copied<'l> {
 mod tests {
     use super::*;
 
-    fn words(words: u64) -> Said {
-        Said { words: Some(words), ..Said::default() }
+    fn words(words: u64) -> AnswerPart {
+        AnswerPart { words: Some(words), ..AnswerPart::default() }
     }
 
     #[test]
@@ -124,14 +125,17 @@ mod tests {
 
     #[test]
     fn equal_words_at_another_time_or_in_another_response_are_another_answer() {
-        let one = Said { words: Some(1), response: Some(7), time: Some(100) };
-        let has = |said: Said| Copied::of(&[vec![one]]).has(&[said]);
+        let one = AnswerPart { words: Some(1), response: Some(7), time: Some(100) };
+        let has = |said: AnswerPart| Copied::of(&[vec![one]]).has(&[said]);
         assert!(has(one));
-        assert!(has(Said { response: None, ..one }), "another format has no identifiers");
-        assert!(has(Said { time: None, ..one }), "nor times");
-        let thought = Said { words: None, ..one };
+        assert!(has(AnswerPart { response: None, ..one }), "another format has no identifiers");
+        assert!(has(AnswerPart { time: None, ..one }), "nor times");
+        let thought = AnswerPart { words: None, ..one };
         assert!(Copied::of(&[vec![thought]]).has(&[thought]), "a thought of the same response");
-        assert!(!has(Said { response: Some(8), ..one }));
-        assert!(!has(Said { time: Some(101), ..one }), "a gateway has one identifier for all");
+        assert!(!has(AnswerPart { response: Some(8), ..one }));
+        assert!(
+            !has(AnswerPart { time: Some(101), ..one }),
+            "a gateway has one identifier for all"
+        );
     }
 }

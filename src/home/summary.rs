@@ -7,7 +7,7 @@ use crate::format::{Cx, Format, OnError, Options, Reader};
 use crate::formats;
 use crate::json::Json;
 use crate::position::Located;
-use crate::record::{Beginning, Field, Kind, Record, Said};
+use crate::record::{AnswerPart, Beginning, Field, Kind, Record};
 use crate::times;
 use crate::usage::{Spent, Tally, Usage};
 use crate::user_words::{self, Title, UserWords};
@@ -246,7 +246,9 @@ impl Reading {
         self.tally.record(record);
         self.user_words.note(record);
         self.beginning.look(record);
-        self.answers.extend(Said::of(record).iter().filter_map(Said::name).map(|name| name as u32));
+        self.answers.extend(
+            AnswerPart::of(record).iter().filter_map(AnswerPart::name).map(|name| name as u32),
+        );
         let own = node.json(Field::ParentCall).is_none_or(Json::is_null);
         if let Some(time) = node.json(Field::Time).filter(|_| own) {
             self.time = Some(time.clone());

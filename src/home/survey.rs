@@ -155,7 +155,7 @@ fn main_above(path: &Path, place: &SessionPlace, mains: &HashSet<Arc<Path>>) -> 
 }
 
 /// Whether a file of a sub-agent is in the folder of a session whose own file was deleted.
-fn is_left_behind(job: &Job) -> bool {
+fn has_no_session(job: &Job) -> bool {
     let Some(path) = job.path() else { return false };
     let formats = FORMATS.iter().filter(|format| {
         format.extensions.iter().any(|ending| path.to_string_lossy().ends_with(ending))
@@ -181,7 +181,7 @@ fn look(found: Candidate<'_>, cache: &Cache) -> Looked {
     let (summary, stamps, fresh) = match cache.get(&key, &stamps) {
         Some((summary, stamps)) => (summary, stamps, false),
         None => {
-            let read = match is_beside(&job) && !is_left_behind(&job) {
+            let read = match is_beside(&job) && !has_no_session(&job) {
                 true => summary::Read { summary: None, files: Vec::new() },
                 false => summary::read(&job, place.format),
             };

@@ -31,7 +31,7 @@ pub use field::{Field, Shape};
 pub use identity::identity;
 pub use kind::{BLOCKS, COMMON, GROUPS, Kind};
 pub use node::{Node, Value};
-pub use spoken::{Beginning, Said};
+pub use spoken::{AnswerPart, Beginning};
 
 use crate::json::Json;
 use crate::json::text::to_base64;

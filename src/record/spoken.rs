@@ -7,7 +7,7 @@ use crate::times;
 
 /// A text or call of an answer, or an answer without both, as sessions that repeat it have it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct AnswerPart {
     /// Hash of the text or call.
     pub words: Option<u64>,
     /// Hash of the provider's identifier of the response.
@@ -16,7 +16,7 @@ pub struct Said {
     pub time: Option<i64>,
 }
 
-impl Said {
+impl AnswerPart {
     /// Returns what an answer says, in its order; nothing for other records.
     #[must_use]
     pub fn of(record: &Record) -> Vec<Self> {

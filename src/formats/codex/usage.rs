@@ -17,7 +17,7 @@ const NAMES: [&str; 4] =
     ["input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens"];
 
 /// Returns the running totals in an event `token_count` or a line `token_usage_record`, and the
-/// tokens of the call behind which it stands. The input includes the tokens of the cache.
+/// tokens of the last call before it. The input includes the tokens of the cache.
 pub fn totals(record: &Record) -> Vec<Totals> {
     let Some(data) = record.node.json(Field::Data) else { return Vec::new() };
     // Few lines contain totals, and most are long.
