@@ -129,7 +129,7 @@ fn what_repair_would_mend_is_not_valid() {
     let dir = Dir::new();
     let data = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
     let mut files = Vec::new();
-    for agent in ["claude-code", "codex", "pi"] {
+    for agent in ["claude-code", "codex"] {
         let found = walkdir::WalkDir::new(data.join(agent)).into_iter().filter_map(Result::ok);
         files.extend(found.map(walkdir::DirEntry::into_path).filter(|path| {
             path.extension().is_some_and(|ending| ending == "jsonl")
