@@ -12,8 +12,8 @@ use crate::session::Session;
 use crate::times;
 use crate::tree::Bits;
 use crate::usage::{Tally, Usage};
-use jiff::Timestamp;
 use crate::user_words::{self, Title, UserWords};
+use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 
