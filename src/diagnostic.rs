@@ -14,7 +14,7 @@ use advice::GETS_BACK;
 pub use differences::Differences;
 pub use log::{Findings, Log};
 pub use plural::plural;
-pub use printable::{is_unsafe, printable};
+pub use printable::{is_unsafe, one_line, printable};
 pub use window::Window;
 
 /// How grave a finding is.

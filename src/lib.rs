@@ -132,7 +132,9 @@ pub mod stage;
 pub mod tree;
 
 pub mod formats;
+
 pub mod usage;
+pub mod user_words;
 
 pub mod detect;
 pub mod session;

@@ -9,6 +9,7 @@ use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Field, Kind, Record};
 use crate::tree::{Path, Shape, Tree};
+use crate::user_words::UserWords;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -78,7 +79,7 @@ impl<'s> Session<'s> {
     ) -> Result<Self> {
         parts.keep()?;
         let shape = Shape::within(cx.options.index_memory);
-        let mut first = Gathering { shape, ..Gathering::default() };
+        let mut first = Gathering::new(shape, UserWords::of(format));
         for item in formats::records(format, parts, cx)? {
             let located = item?;
             show(&located);
@@ -204,6 +205,16 @@ impl<'s> Session<'s> {
         Ok((self.tree, self.labels, records))
     }
 
+    /// Returns the conversation up to the leaf, with what came before compactions; empty where it is
+    /// its own ancestor, or the leaf has no identifier.
+    #[must_use]
+    pub fn history(&self) -> Path {
+        let path = self.tree.history(self.leaf.as_ref());
+        path.filter(|path| path.cycle().is_none())
+            .or_else(|| self.path(None).ok())
+            .unwrap_or_default()
+    }
+
     /// Returns the path from the root to an entry, or to the leaf. Empty where the leaf has no
     /// identifier.
     ///
@@ -234,9 +245,9 @@ pub fn is_entry(record: &Record) -> bool {
 }
 
 /// Results of the first walk.
-#[derive(Default)]
 struct Gathering {
     shape: Shape,
+    user_words: UserWords,
     header: Option<Record>,
     entries: u64,
     last: Option<Json>,
@@ -245,9 +256,27 @@ struct Gathering {
 }
 
 impl Gathering {
+    fn new(shape: Shape, user_words: UserWords) -> Self {
+        Self {
+            shape,
+            user_words,
+            header: None,
+            entries: 0,
+            last: None,
+            name: None,
+            labels: HashMap::new(),
+        }
+    }
+
     fn record(&mut self, located: &Located<Record>) {
         let node = &located.value.node;
         self.shape.record(located);
+        self.user_words.note(&located.value);
+        if located.value.is_node()
+            && let Some(before) = self.user_words.continued(&located.value)
+        {
+            self.shape.continues(&before);
+        }
         if is_entry(&located.value) {
             self.entries += 1;
             // Playback that has no place in the tree is beside it.

@@ -112,10 +112,13 @@ struct Sides {
 }
 
 thread_local! {
-    /// The folder that was looked at last, its time and its files: most folders have many sessions,
-    /// and each needs all names.
-    static LAST: RefCell<Option<(PathBuf, SystemTime, Rc<Sides>)>> = const { RefCell::new(None) };
+    /// The folders that were looked at, with their times and files: most folders have many sessions,
+    /// each needs all names, and a thread gets sessions of all folders in turn.
+    static SEEN: RefCell<HashMap<PathBuf, (SystemTime, Rc<Sides>)>> = RefCell::default();
 }
+
+/// Maximum number of folders that are remembered.
+const FOLDERS: usize = 4096;
 
 /// Age from which the time of a folder shows any change of it.
 const SETTLED: Duration = Duration::from_secs(2);
@@ -124,12 +127,16 @@ impl Sides {
     fn of(format: &Format, folder: &Path) -> Rc<Self> {
         let time = std::fs::metadata(folder).and_then(|meta| meta.modified()).ok();
         let Some(time) = time.filter(|_| format.files.side.is_some()) else { return Rc::default() };
-        LAST.with_borrow_mut(|last| match last {
-            Some((known, at, sides)) if known == folder && *at == time => Rc::clone(sides),
+        SEEN.with_borrow_mut(|seen| match seen.get(folder) {
+            Some((at, sides)) if *at == time => Rc::clone(sides),
             _ => {
                 let sides = Rc::new(Self::read(format, folder));
-                let settled = time.elapsed().is_ok_and(|age| age > SETTLED);
-                *last = settled.then(|| (folder.to_owned(), time, Rc::clone(&sides)));
+                if seen.len() >= FOLDERS {
+                    seen.clear();
+                }
+                if time.elapsed().is_ok_and(|age| age > SETTLED) {
+                    seen.insert(folder.to_owned(), (time, Rc::clone(&sides)));
+                }
                 sides
             }
         })

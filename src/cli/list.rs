@@ -29,8 +29,11 @@ use std::path::{Path, PathBuf};
 /// Summaries are kept in the user's cache folder and read again when a file has changed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Files and folders with sessions; the default is the folders of all agents
-    #[arg(value_name = "PATH")]
+    /// Files and folders with sessions, the default is the folders of all agents; or words to look for,
+    /// as --grep does
+    ///
+    /// An argument that exists, or that contains a separator of paths, is a path.
+    #[arg(value_name = "PATH|WORD")]
     paths: Vec<PathBuf>,
     /// List only the sessions of this agent, which is the name of a format
     ///
@@ -43,8 +46,8 @@ pub struct Args {
     /// List only sessions with activity since then: an age such as 90m, 12h, 7d or 2w, or a date
     #[arg(long, value_name = "WHEN", value_parser = at)]
     since: Option<Timestamp>,
-    /// List only sessions in which the user or the agent wrote this text; small letters match
-    /// capital letters, too
+    /// List only sessions with this text in a message, a call of a tool or its result; small letters
+    /// match capital letters, too
     #[arg(long, value_name = "TEXT")]
     grep: Option<String>,
     /// List only the sessions in this state
@@ -99,7 +102,8 @@ enum States {
 }
 
 impl Args {
-    pub fn run(self) -> Result<u8, Stop> {
+    pub fn run(mut self) -> Result<u8, Stop> {
+        self.take_words();
         let format = self.agent.map(|agent| agent.format);
         let by_name = format.is_some_and(|of| NAMED.iter().any(|named| named.format == of.name));
         if self.listing.is_wanted() || (by_name && self.paths.is_empty()) {
@@ -134,6 +138,22 @@ impl Args {
         let width = fits.then(|| super::text::width(self.width));
         let paint = Paint::new(self.color, &std::io::stdout());
         page(&table(&sessions, Timestamp::now(), width, paint))
+    }
+
+    /// Takes the arguments that are no paths as the text to look for.
+    fn take_words(&mut self) {
+        let is_path = |path: &PathBuf| {
+            let text = path.to_string_lossy();
+            text.contains(['/', '\\']) || std::fs::metadata(path).is_ok()
+        };
+        let (paths, words) = std::mem::take(&mut self.paths).into_iter().partition(is_path);
+        self.paths = paths;
+        let words: Vec<PathBuf> = words;
+        if !words.is_empty() {
+            let words = words.iter().map(|word| word.to_string_lossy().into_owned());
+            let words: Vec<_> = self.grep.take().into_iter().chain(words).collect();
+            self.grep = Some(words.join(" "));
+        }
     }
 
     /// Whether an option selects or orders sessions.
@@ -222,6 +242,9 @@ fn object(session: &Listed) -> serde_json::Value {
         "cost": cost,
         "state": state.name(),
     });
+    if let (Some(object), Some(hit)) = (object.as_object_mut(), &session.hit) {
+        object.insert("hit".to_owned(), json!(hit));
+    }
     if let (Some(object), Some(fault)) = (object.as_object_mut(), fault) {
         object.insert("error".to_owned(), json!(fault));
     }

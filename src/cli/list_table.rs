@@ -77,7 +77,12 @@ fn head_and_lines(
     let rows = sessions.iter().zip(&rows);
     let lines = rows.map(|(session, row)| {
         let state = |text: &str| paint.state(session.summary.state, text);
-        line(row, &title(session), &widths, room, &state)
+        let mut text = line(row, &title(session), &widths, room, &state);
+        if let Some(hit) = &session.hit {
+            let room = width.unwrap_or(LONGEST).saturating_sub(2);
+            text.push_str(&format!("  {}\n", cropped(&printable(hit), room)));
+        }
+        text
     });
     (paint.head(head.trim_end()).to_string(), lines.collect())
 }

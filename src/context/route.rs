@@ -69,6 +69,11 @@ impl<'a> Walk<'a> {
         Self { reader, route, ordinal: 0, order: InOrder::default() }
     }
 
+    /// Ends the walk.
+    pub fn into_route(self) -> Route {
+        self.route
+    }
+
     /// Returns the position of a record on the route.
     fn position(&mut self, record: &Record) -> Option<u32> {
         if self.route.lost_leaf {

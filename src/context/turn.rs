@@ -7,6 +7,7 @@ use crate::format::Cx;
 use crate::json::Json;
 use crate::record::Field;
 use crate::session::Session;
+use crate::user_words::UserWords;
 
 /// Returns the route up to the question of this turn, counted from 1, and the question's
 /// identifier.
@@ -22,11 +23,16 @@ pub fn up_to(
     if wanted == 0 {
         return Err(Error::request(Code::NoContext, "there is no turn 0; the first one is 1"));
     }
-    let mut walk = Walk::over(session.records(quiet)?, route);
+    let history = session.history();
+    let earlier = route.newest && history.len() > route.path.len();
+    let all = if earlier { Route { path: history, ..route } } else { route };
+    let mut user_words = UserWords::of(session.format());
+    user_words.note(session.header());
+    let mut walk = Walk::over(session.records(quiet)?, all);
     let (mut questions, mut last, mut found) = (0, 0, None);
     for item in walk.by_ref() {
         let (position, located) = item?;
-        if !located.value.is_question() {
+        if !user_words.is_question(&located.value) {
             continue;
         }
         questions += 1;
@@ -42,6 +48,16 @@ pub fn up_to(
         let message = format!("there is no turn {wanted}; the last one is {last}");
         return Err(Error::request(Code::NoContext, message));
     };
-    let until = (!walk.route.lost_leaf).then_some(position);
-    Ok((Route { until, ..walk.route }, id))
+    let route = walk.into_route();
+    // What came before a compaction is not on the way from the root to the leaf.
+    let (path, position) = match id.as_ref().filter(|_| earlier) {
+        Some(id) => {
+            let path = session.path(Some(id))?;
+            let last = (path.len() as u32).saturating_sub(1);
+            (path, last)
+        }
+        None => (route.path, position),
+    };
+    let until = (!route.lost_leaf).then_some(position);
+    Ok((Route { path, until, ..route }, id))
 }

@@ -1,6 +1,6 @@
 //! Description of how the software of a format uses a session.
 
-use super::{Context, Interface, Marks, Mends, Prompt, Reader, Totals, Turns};
+use super::{Context, Inserted, Interface, Marks, Mends, Prompt, Reader, Totals, Turns};
 use crate::record::{Field, Node, Record, turns};
 
 /// Facts about the use of a session by its software: what the software sends, changes and adds.
@@ -42,6 +42,8 @@ pub struct Agent {
     pub is_ours: Option<fn(&Node) -> bool>,
     /// Returns the running totals of tokens and cost that the software notes in a record.
     pub totals: Option<TotalsFn>,
+    /// Texts that the software writes in the name of the user.
+    pub inserted: Inserted,
 }
 
 impl Agent {
@@ -64,6 +66,7 @@ impl Agent {
         fills: &[],
         is_ours: None,
         totals: None,
+        inserted: Inserted::NOTHING,
     };
 }
 

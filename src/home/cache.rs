@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The first line of the file. Another release may count differently.
-const HEAD: &str = concat!("copyist sessions 3, ", env!("CARGO_PKG_VERSION"));
+const HEAD: &str = concat!("copyist sessions 4, ", env!("CARGO_PKG_VERSION"));
 
 /// Size of a file in bytes that is not read as a cache.
 const LARGEST: u64 = 1 << 30;

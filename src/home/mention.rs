@@ -2,7 +2,9 @@
 
 use super::summary::messages;
 use super::survey::Listed;
-use crate::record::{Field, Node, Record, Value, block};
+use crate::diagnostic::one_line;
+use crate::json::Json;
+use crate::record::{Field, Node, Record, Value};
 
 /// A text that is looked for in what users and agents wrote. A text without capital letters matches
 /// in any case.
@@ -19,28 +21,71 @@ impl Mention {
         Self { text: text.to_owned(), any_case }
     }
 
-    /// Whether a message of the session contains the text. A session that cannot be read contains
-    /// nothing.
-    pub fn is_in(&self, session: &Listed) -> bool {
-        let mut found = false;
+    /// Returns the first line of the session's messages that contains the text; `None` if none does,
+    /// or the session cannot be read.
+    pub fn line_in(&self, session: &Listed) -> Option<String> {
+        let mut found = None;
         let read = messages(&session.job, &mut |message| {
-            found = self.is_in_message(message);
-            !found
+            found = self.in_message(message);
+            found.is_none()
         });
-        read.is_ok() && found
+        read.ok().and(found)
     }
 
-    fn is_in_message(&self, message: &Record) -> bool {
-        match message.node.get(Field::Content) {
-            Some(Value::Json(text)) => text.text().is_some_and(|text| self.matches(&text)),
-            Some(Value::Nodes(blocks)) => {
-                let text = |block: &Node| {
-                    block.text(Field::Text).filter(|_| block.is(Field::Type, block::TEXT))
-                };
-                blocks.iter().filter_map(text).any(|text| self.matches(&text))
-            }
-            _ => false,
+    /// Looks into the words and thoughts of a message, and into calls of tools, their arguments and
+    /// results.
+    fn in_message(&self, message: &Record) -> Option<String> {
+        let node = &message.node;
+        self.in_content(node).or_else(|| {
+            let bash = node.node(Field::Bash)?;
+            [Field::Command, Field::Output].iter().find_map(|field| self.in_field(bash, *field))
+        })
+    }
+
+    fn in_content(&self, node: &Node) -> Option<String> {
+        match node.get(Field::Content)? {
+            Value::Json(_) => self.in_field(node, Field::Content),
+            Value::Nodes(blocks) => blocks.iter().find_map(|block| self.in_block(block)),
+            Value::Node(_) => None,
         }
+    }
+
+    fn in_block(&self, given: &Node) -> Option<String> {
+        let fields = [Field::Text, Field::Thinking, Field::Name, Field::Output];
+        fields
+            .iter()
+            .find_map(|field| self.in_field(given, *field))
+            .or_else(|| self.in_value(given.json(Field::Arguments)?))
+            .or_else(|| self.in_content(given))
+    }
+
+    fn in_field(&self, node: &Node, field: Field) -> Option<String> {
+        self.in_text(&node.text(field)?)
+    }
+
+    /// Looks into the texts inside of a value.
+    fn in_value(&self, value: &Json) -> Option<String> {
+        match value.text() {
+            Some(text) => self.in_text(&text),
+            None => {
+                let members = value.pairs().into_iter().map(|(_, value)| value);
+                members.chain(value.elements()).find_map(|value| self.in_value(&value))
+            }
+        }
+    }
+
+    /// Returns the line with the text, from a little before it.
+    fn in_text(&self, text: &str) -> Option<String> {
+        if !self.matches(text) {
+            return None;
+        }
+        let line = text.lines().find(|line| self.matches(line)).unwrap_or(text);
+        let before =
+            line.find(&self.text).map_or(0, |at| line.get(..at).map_or(0, |b| b.chars().count()));
+        let begin = before.saturating_sub(BEFORE);
+        let shown: String = line.chars().skip(begin).take(LINE * 2).collect();
+        let cut = if begin > 0 { "…" } else { "" };
+        Some(format!("{cut}{}", one_line(&shown, LINE)))
     }
 
     fn matches(&self, text: &str) -> bool {
@@ -51,3 +96,7 @@ impl Mention {
         }
     }
 }
+
+/// Maximum number of characters of a line, and of those before the text in it.
+const LINE: usize = 160;
+const BEFORE: usize = 40;

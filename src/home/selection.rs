@@ -67,8 +67,11 @@ impl Selection {
             if next.is_empty() {
                 break;
             }
-            let searched = next.into_par_iter().with_max_len(1);
-            found.extend(searched.filter(|session| mention.is_in(session)).collect::<Vec<_>>());
+            let searched = next.into_par_iter().with_max_len(1).filter_map(|mut session| {
+                session.hit = Some(mention.line_in(&session)?);
+                Some(session)
+            });
+            found.extend(searched.collect::<Vec<_>>());
         }
         found.truncate(most);
         found

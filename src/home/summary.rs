@@ -5,12 +5,12 @@ use crate::diagnostic::{Code, Log};
 use crate::error::Result;
 use crate::format::{Cx, Format, OnError, Options, Reader};
 use crate::formats;
-use crate::inspect::preview;
 use crate::json::Json;
 use crate::position::Located;
 use crate::record::{Beginning, Field, Kind, Record};
 use crate::times;
 use crate::usage::{Spent, Tally, Usage};
+use crate::user_words::{self, Title, UserWords};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
@@ -121,10 +121,7 @@ pub fn read(job: &Job, agent: Option<&'static Format>) -> Read {
     let cx = Cx { options: &options, log: &log };
     let summary = Summary::empty(found.format.name, job);
     let summary = match formats::records(found.format, &mut input, &cx) {
-        Ok(records) => {
-            let tally = Tally::of(found.format);
-            Reading { tally, ..Reading::default() }.finish(records, summary, &log)
-        }
+        Ok(records) => Reading::of(found.format).finish(records, summary, &log),
         Err(error) => {
             let fault = Some(error.message().to_owned());
             Summary { state: State::Unreadable, fault, ..summary }
@@ -146,11 +143,7 @@ pub fn beginning(job: &Job, format: &'static Format) -> Summary {
         item.as_ref().is_ok_and(|located| located.value.kind == Kind::Message)
     };
     let records = records.take_while(|item| !is_message(item));
-    Reading { tally: Tally::of(format), ..Reading::default() }.finish(
-        Box::new(records),
-        empty,
-        &log,
-    )
+    Reading::of(format).finish(Box::new(records), empty, &log)
 }
 
 impl Summary {
@@ -174,22 +167,35 @@ impl Summary {
 }
 
 /// Data of the records that were read so far.
-#[derive(Default)]
 struct Reading {
     id: Option<String>,
     project: Option<String>,
     name: Option<String>,
-    question: Option<String>,
-    /// A question that begins with a tag, which programs send in the user's place.
-    tagged: Option<String>,
+    title: Title,
     time: Option<Json>,
     updated: Option<Json>,
     messages: u64,
     beginning: Beginning,
     tally: Tally,
+    user_words: UserWords,
 }
 
 impl Reading {
+    fn of(format: &'static Format) -> Self {
+        Self {
+            id: None,
+            project: None,
+            name: None,
+            title: Title::default(),
+            time: None,
+            updated: None,
+            messages: 0,
+            beginning: Beginning::default(),
+            tally: Tally::of(format),
+            user_words: UserWords::of(format),
+        }
+    }
+
     fn finish(mut self, records: Reader<'_>, empty: Summary, log: &Log) -> Summary {
         let mut fault = None;
         for record in records {
@@ -211,7 +217,7 @@ impl Reading {
         Summary {
             id: self.id.filter(|id| !id.is_empty()).unwrap_or(empty.id),
             project: self.project.filter(|project| !project.is_empty()),
-            title: self.name.or(self.question).or(self.tagged),
+            title: self.name.map(|name| user_words::line(&name)).or(self.title.finish()),
             updated: updated.map(times::with_millis),
             messages: self.messages,
             tokens: Some(usage.all()).filter(|all| *all > 0.0).map(|all| all as u64),
@@ -227,6 +233,7 @@ impl Reading {
     fn record(&mut self, record: &Record) {
         let node = &record.node;
         self.tally.record(record);
+        self.user_words.note(record);
         self.beginning.look(record);
         let own = node.json(Field::ParentCall).is_none_or(Json::is_null);
         if let Some(time) = node.json(Field::Time).filter(|_| own) {
@@ -245,21 +252,11 @@ impl Reading {
             Kind::SessionInfo => {
                 self.name = node.text(Field::Name).filter(name).or(self.name.take());
             }
-            Kind::Message if own => self.message(record),
+            Kind::Message if own => {
+                self.messages += 1;
+                self.title.note(self.user_words, record);
+            }
             _ => {}
-        }
-    }
-
-    fn message(&mut self, record: &Record) {
-        self.messages += 1;
-        if self.question.is_some() || !record.is_question() {
-            return;
-        }
-        let text = preview::text(record);
-        if text.starts_with('<') {
-            self.tagged.get_or_insert(text);
-        } else if !text.is_empty() {
-            self.question = Some(text);
         }
     }
 }

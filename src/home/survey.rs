@@ -29,6 +29,8 @@ pub struct Listed {
     pub size: u64,
     /// The last activity: the time of the last record, or else of the last change of a file.
     pub updated: Option<Timestamp>,
+    /// The line with the text that is looked for.
+    pub hit: Option<String>,
 }
 
 impl Listed {
@@ -181,6 +183,7 @@ fn look(found: Candidate<'_>, cache: &Cache) -> Looked {
             path: path.unwrap_or_else(|| place.path.as_path().into()),
             size: stamps.iter().map(Stamp::size).sum(),
             updated: updated.or_else(modified),
+            hit: None,
             summary,
             job,
         }

@@ -3,6 +3,7 @@
 use super::{Request, Shape};
 use crate::record::{Kind, Record};
 use crate::tree::{Bits, Branches, Path, Stop};
+use crate::user_words::UserWords;
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -64,8 +65,8 @@ pub struct Marks {
 
 impl Marks {
     /// Marks a record by its kind.
-    pub fn note(&mut self, ordinal: u32, record: &Record) {
-        if record.is_question() {
+    pub fn note(&mut self, ordinal: u32, record: &Record, user_words: UserWords) {
+        if user_words.is_question(record) {
             self.questions.insert(ordinal);
         } else if matches!(record.kind, Kind::Compaction | Kind::BranchSummary) {
             self.points.insert(ordinal);

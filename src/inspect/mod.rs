@@ -17,6 +17,7 @@ use crate::record::{Field, Kind, Node, Record, block};
 use crate::session::{Session, is_entry};
 use crate::turns::{Turn, Turns};
 use crate::usage::{Tally, Usage};
+use crate::user_words::UserWords;
 use draw::Marks;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -149,16 +150,17 @@ pub fn run(
     let (mut found, mut marks) = (found, Marks::default());
     let origin = origin::look(parts)?;
     found.origin = origin.map(|(source, unchanged)| Origin { source, unchanged });
-    let mut nodes = 0;
+    let (mut nodes, mut user_words) = (0, UserWords::of(format));
     let session = Session::open_showing(format, parts, cx, &mut |located| {
         let ordinal = located.value.is_node().then_some(nodes);
         nodes += u32::from(ordinal.is_some());
-        found.record(&located.value);
-        ordinal.into_iter().for_each(|ordinal| marks.note(ordinal, &located.value));
+        user_words.note(&located.value);
+        found.record(&located.value, user_words);
+        ordinal.into_iter().for_each(|ordinal| marks.note(ordinal, &located.value, user_words));
     })?;
     found.session(&session);
     session.report_cycles(cx);
-    let path = session.path(None).unwrap_or_default();
+    let path = session.history();
     let labelled = |id: &Json| session.tree().ordinal(id);
     let leaf = session.leaf().and_then(labelled);
     marks.points(session.labels().filter_map(|(id, _)| labelled(id)).chain(leaf));
@@ -176,7 +178,7 @@ pub fn run(
             continue;
         }
         if path.contains(ordinal) {
-            found.active.record(&located.value);
+            found.active.record(&located.value, user_words);
         }
         if let Some(row) = drawing.row(ordinal) {
             describe(row, &located, &labels, Some(ordinal) == leaf, path.contains(ordinal));
@@ -231,7 +233,7 @@ impl Inspection {
         self.state == VALID
     }
 
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, record: &Record, user_words: UserWords) {
         let node = &record.node;
         self.entries += u64::from(is_entry(record));
         if record.kind != Kind::Session {
@@ -239,7 +241,7 @@ impl Inspection {
         }
         if record.kind == Kind::Message {
             count(&mut self.roles, node.text(Field::Role).unwrap_or_default());
-            self.turns += u64::from(record.is_question());
+            self.turns += u64::from(user_words.is_question(record));
             let agent = node.json(Field::ParentCall).filter(|call| !call.is_null());
             self.agent_calls.extend(agent.map(|call| hash(call.as_bytes())));
             self.agents = self.agent_calls.len();
@@ -328,9 +330,9 @@ fn client(client: &Json) -> Option<String> {
 }
 
 impl Active {
-    fn record(&mut self, record: &Record) {
+    fn record(&mut self, record: &Record, user_words: UserWords) {
         self.entries += 1;
         self.messages += u64::from(record.kind == Kind::Message);
-        self.turns += u64::from(record.is_question());
+        self.turns += u64::from(user_words.is_question(record));
     }
 }

@@ -1,5 +1,6 @@
 //! Preview of a record, in one line.
 
+use crate::diagnostic::one_line;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
 
@@ -27,27 +28,7 @@ pub fn text(record: &Record) -> String {
         Kind::Opaque => text(Field::Type),
         _ => String::new(),
     };
-    one_line(&long)
-}
-
-fn one_line(text: &str) -> String {
-    // A look at the beginning is enough; texts reach megabytes.
-    let end = text.char_indices().nth(LONGEST * 4).map_or(text.len(), |(at, _)| at);
-    let mut out = String::new();
-    for word in text.get(..end).unwrap_or_default().split_whitespace() {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(word);
-    }
-    match out.char_indices().nth(LONGEST) {
-        Some((at, _)) => {
-            out.truncate(at);
-            out.push('…');
-            out
-        }
-        None => out,
-    }
+    one_line(&long, LONGEST)
 }
 
 /// Returns provider and model, as far as they are named.

@@ -254,10 +254,10 @@ impl Record {
         self.kind == Kind::Event && self.node.is_true(Field::Derived)
     }
 
-    /// Whether the record is a question of the user, with which a turn begins; a question of one
-    /// agent to another does not begin a turn.
+    /// Whether the record is a message of role `user` in the conversation itself; that of one agent
+    /// to another is none. Programs write such messages, too: see [`crate::user_words`].
     #[must_use]
-    pub fn is_question(&self) -> bool {
+    pub fn is_of_user(&self) -> bool {
         let own = self.node.get(Field::ParentCall).is_none();
         self.kind == Kind::Message && self.node.is(Field::Role, "user") && own
     }

@@ -48,7 +48,7 @@ pub struct Beginning {
 impl Beginning {
     /// Looks at the next record. Returns true if the beginning is known.
     pub fn look(&mut self, record: &Record) -> bool {
-        if self.question.is_none() && record.is_question() {
+        if self.question.is_none() && record.is_of_user() {
             let text = block::message_text(&record.node).and_then(|text| text.text());
             self.question = text.and_then(|text| text_hash(&text));
         } else if let (None, Some(question), Some(answer)) =

@@ -6,18 +6,15 @@ use super::texts::one_line;
 use super::{Branch, Branches};
 use crate::format::Format;
 use crate::formats::ruling;
-use crate::inspect::preview;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
 use crate::session::Session;
 use crate::times;
 use crate::tree::Bits;
 use crate::usage::{Tally, Usage};
+use crate::user_words::{self, Title, UserWords};
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
-
-/// Maximum number of characters of a title.
-const TITLE: usize = 100;
 
 /// Maximum number of turns of which more than the place is kept.
 const TURNS: usize = 10_000;
@@ -120,7 +117,8 @@ pub(super) struct Survey<'t, 'r> {
     questions: Vec<u32>,
     turns: Vec<Turn>,
     of_sub_agents: Bits,
-    title: Option<String>,
+    user_words: UserWords,
+    title: Title,
 }
 
 impl<'t, 'r> Survey<'t, 'r> {
@@ -135,7 +133,8 @@ impl<'t, 'r> Survey<'t, 'r> {
             questions: Vec::new(),
             turns: Vec::new(),
             of_sub_agents: Bits::default(),
-            title: None,
+            user_words: UserWords::of(format),
+            title: Title::default(),
         }
     }
 
@@ -150,7 +149,9 @@ impl<'t, 'r> Survey<'t, 'r> {
             }
             self.nodes += 1;
         }
-        if begins_turn(record) {
+        self.user_words.note(record);
+        self.title.note(self.user_words, record);
+        if begins_turn(self.user_words, record) {
             self.turn(record);
         }
         self.tally.record(record);
@@ -181,10 +182,8 @@ impl<'t, 'r> Survey<'t, 'r> {
 
     fn turn(&mut self, record: &Record) {
         // Names of users that a later record contains are masked in it, too.
-        let title = preview::text(record);
-        if self.title.is_none() && !title.is_empty() {
-            self.title = Some(title.clone());
-        }
+        let words = self.user_words.question(record).unwrap_or_default();
+        let title = user_words::title(&record.node, &words);
         let ordinal = self.nodes.saturating_sub(1);
         self.questions.push(ordinal);
         if self.turns.len() < TURNS {
@@ -200,18 +199,18 @@ impl<'t, 'r> Survey<'t, 'r> {
         cx: &crate::format::Cx<'_>,
     ) -> crate::error::Result<Head> {
         let passage = self.passage;
-        let path = session.path(None).unwrap_or_default();
+        let path = session.history();
         let header = passage.masked(session.header()).into_owned().node;
         let text = |field| header.text(field);
         let named = session.name().and_then(Json::text).map(|name| passage.text(name));
-        let named = named.map(|name| one_line(&name, TITLE)).filter(|name| !name.is_empty());
+        let named = named.map(|name| user_words::line(&name)).filter(|name| !name.is_empty());
         let format = ruling(session.format(), &session.header().node).name;
         let (tree, labels, records) = session.into_tree_labels_records(cx)?;
         drop(records);
         let mut places = Table::new(&tree.into_branches(), &path, &self.of_sub_agents);
         places.count_turns(&self.questions);
         let mut numbers: Vec<u64> = places.list.iter().map(|own| own.turns_before).collect();
-        let title = |text: String| one_line(&passage.text(text), TITLE);
+        let title = |text: String| passage.text(text);
         for turn in &mut self.turns {
             turn.title = title(std::mem::take(&mut turn.title));
             turn.branch = places.of(turn.ordinal);
@@ -227,7 +226,7 @@ impl<'t, 'r> Survey<'t, 'r> {
         Ok(Head {
             format,
             id: header.text(Field::Id),
-            title: named.or(self.title.map(title)).unwrap_or_else(|| "Session".to_owned()),
+            title: named.or(self.title.finish().map(title)).unwrap_or_else(|| "Session".to_owned()),
             project: text(Field::Cwd),
             repository_branch: text(Field::Branch),
             models: self.models,
@@ -244,8 +243,8 @@ impl<'t, 'r> Survey<'t, 'r> {
 }
 
 /// Whether a turn begins with a record: a question of the user in the conversation itself.
-pub(super) fn begins_turn(record: &Record) -> bool {
-    record.is_question() && !record.is_aside()
+pub(super) fn begins_turn(user_words: UserWords, record: &Record) -> bool {
+    user_words.is_question(record) && !record.is_aside()
 }
 
 /// Returns a time to the minute, in UTC, if it can be read; otherwise as it is written.

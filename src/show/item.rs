@@ -36,6 +36,12 @@ pub struct Item {
     /// Whether a sub-agent wrote it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub of_sub_agent: bool,
+    /// Answer of which the item is a piece.
+    #[serde(skip)]
+    pub answer: Option<Json>,
+    /// Ordinal of the node behind the item.
+    #[serde(skip)]
+    pub next: Option<u32>,
     /// Content.
     #[serde(flatten)]
     pub content: Content,
@@ -67,9 +73,20 @@ pub struct Message {
     /// Error with which the answer ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Whether a program wrote the message in the place of the user.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_program: bool,
     /// Whether the message is left out of what a model gets.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub excluded: bool,
+}
+
+impl Message {
+    /// Returns the speaker in headings.
+    #[must_use]
+    pub fn speaker(&self) -> &str {
+        if self.by_program { "program" } else { &self.role }
+    }
 }
 
 /// A note: a summary, another model, a label, a run, an unreadable line.

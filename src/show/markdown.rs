@@ -27,7 +27,7 @@ impl Markdown {
     }
 
     fn message(&self, item: &Item, message: &Message, to: &mut Vec<u8>) {
-        let role = match (message.role.as_str(), item.begins_turn) {
+        let role = match (message.speaker(), item.begins_turn) {
             ("user", true) => format!("{}. User", item.turn),
             (role, _) => capital(role),
         };

@@ -1,4 +1,5 @@
-//! Results of tools beside their calls: items wait for the results of their calls.
+//! Results of tools beside their calls, and the pieces of an answer under one heading: items wait for
+//! the results of their calls, and for the next piece.
 
 use super::item::{Block, Call, Content, Item, Message};
 use std::collections::VecDeque;
@@ -16,6 +17,26 @@ impl Pairing {
     /// Adds an item.
     pub fn push(&mut self, item: Item) {
         self.items.push_back(item);
+    }
+
+    /// Adds a piece of the answer to the last item, if that is the piece before it. Returns whether it
+    /// was added.
+    pub fn takes_piece(&mut self, piece: &mut Item) -> bool {
+        let Some(last) = self.items.back_mut().filter(|last| is_one_answer(last, piece)) else {
+            return false;
+        };
+        if let (Content::Message(answer), Content::Message(own)) =
+            (&mut last.content, &mut piece.content)
+        {
+            answer.blocks.append(&mut own.blocks);
+            // Each piece repeats the tokens of the answer, the last one with their final number.
+            answer.usage = own.usage.take().or(answer.usage.take());
+            answer.error = answer.error.take().or(own.error.take());
+        }
+        last.next = piece.next;
+        last.forks.append(&mut piece.forks);
+        last.label = last.label.take().or(piece.label.take());
+        true
     }
 
     /// Gives the results of a message to their calls, as far as these still wait. Returns whether
@@ -60,9 +81,36 @@ impl Pairing {
     /// waits.
     pub fn next(&mut self, end: bool) -> Option<Item> {
         let first = self.items.front()?;
-        let waits = !end && self.items.len() <= ITEMS && calls(first).any(is_open);
+        let grows = || self.items.len() == 1 && is_answer(first);
+        let waits = !end && self.items.len() <= ITEMS && (calls(first).any(is_open) || grows());
         if waits { None } else { self.items.pop_front() }
     }
+}
+
+fn is_answer(item: &Item) -> bool {
+    matches!(&item.content, Content::Message(message) if message.role == "assistant")
+}
+
+/// Whether the second item is a piece of the same answer as the first one.
+fn is_one_answer(first: &Item, second: &Item) -> bool {
+    let same = match (&first.answer, &second.answer) {
+        // Without identifiers, the pieces of an answer are one behind the other.
+        (None, None) => {
+            let follows = first.next.is_some() && first.next == second.ordinal;
+            follows && is_unmeasured(first) && is_unmeasured(second)
+        }
+        (first, second) => first == second,
+    };
+    let place = |item: &Item| (item.branch, item.turn, item.of_sub_agent);
+    same && is_answer(first)
+        && is_answer(second)
+        && place(first) == place(second)
+        && first.forks.is_empty()
+}
+
+/// Whether a message has no tokens of its own, as pieces of answers in some formats.
+fn is_unmeasured(item: &Item) -> bool {
+    matches!(&item.content, Content::Message(message) if message.usage.is_none())
 }
 
 fn is_open(call: &Call) -> bool {

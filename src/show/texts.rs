@@ -1,6 +1,7 @@
 //! Texts as views show them.
 
 use crate::diagnostic::is_unsafe;
+pub use crate::diagnostic::one_line;
 use std::borrow::Cow;
 
 /// Returns a text without the colours of terminals and without characters that command a terminal or
@@ -30,31 +31,6 @@ pub fn clean(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(out)
-}
-
-/// Returns a text in one line of at most `most` characters.
-pub fn one_line(text: &str, most: usize) -> String {
-    let mut out = String::new();
-    let mut count = 0;
-    for word in text.split_whitespace() {
-        if count > 0 {
-            if count + 1 >= most {
-                out.push('…');
-                return out;
-            }
-            out.push(' ');
-            count += 1;
-        }
-        for c in word.chars() {
-            if count >= most {
-                out.push('…');
-                return out;
-            }
-            out.push(c);
-            count += 1;
-        }
-    }
-    out
 }
 
 #[cfg(test)]

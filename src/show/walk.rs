@@ -8,6 +8,7 @@ use super::passage::Passage;
 use super::texts::one_line;
 use super::{Branches, Request};
 use crate::diagnostic::{Code, Log};
+use crate::dialect::anthropic::context::COMPACT_SUMMARY;
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts};
 use crate::formats;
@@ -18,12 +19,16 @@ use crate::record::{Field, Kind, Node, Record, block};
 use crate::session::Session;
 use crate::turns::Check;
 use crate::usage::Usage;
+use crate::user_words::UserWords;
 
 /// Maximum number of events that are brought into the order of their numbers.
 const EVENTS: usize = 256;
 
 /// Maximum number of characters of a short description.
 const LINE: usize = 300;
+
+/// Title of the summary of a compaction.
+const COMPACTED: &str = "Context compacted";
 
 /// A session that was walked once.
 pub struct Walk<'w, 'r> {
@@ -74,7 +79,7 @@ impl<'w, 'r> Walk<'w, 'r> {
         let log = Log::default();
         let quiet = Cx { options: cx.options, log: &log };
         let before = passage.counts().unwrap_or_default();
-        let mut making = Making::new(&head, request, passage);
+        let mut making = Making::new(format, &head, request, passage);
         let mut records = 0;
         for located in formats::records(format, parts, &quiet)? {
             records += 1;
@@ -106,6 +111,7 @@ struct Making<'m, 'r> {
     head: &'m Head,
     request: &'m Request,
     passage: Passage<'m, 'r>,
+    user_words: UserWords,
     way: Option<Vec<(u32, u32)>>,
     /// Ordinal of the next node.
     next: u32,
@@ -120,11 +126,28 @@ struct Making<'m, 'r> {
 }
 
 impl<'m, 'r> Making<'m, 'r> {
-    fn new(head: &'m Head, request: &'m Request, passage: Passage<'m, 'r>) -> Self {
+    fn new(
+        format: &'static Format,
+        head: &'m Head,
+        request: &'m Request,
+        passage: Passage<'m, 'r>,
+    ) -> Self {
         let turns = head.branches.iter().map(|branch| branch.turns_before).collect();
         let (way, events) = (head.way(request.branches), Vec::new());
-        let ready = Pairing::default();
-        Self { head, request, passage, way, next: 0, number: 0, branch: 0, turns, events, ready }
+        let (ready, user_words) = (Pairing::default(), UserWords::of(format));
+        Self {
+            head,
+            request,
+            passage,
+            user_words,
+            way,
+            next: 0,
+            number: 0,
+            branch: 0,
+            turns,
+            events,
+            ready,
+        }
     }
 
     fn record(&mut self, located: Located<Record>) {
@@ -134,7 +157,8 @@ impl<'m, 'r> Making<'m, 'r> {
             self.next += 1;
             self.branch = self.head.places.of(ordinal);
         }
-        let begins_turn = begins_turn(record);
+        self.user_words.note(record);
+        let begins_turn = begins_turn(self.user_words, record);
         let turn = self.turns.get_mut(self.branch as usize);
         let turn = turn.map_or(0, |turn| {
             *turn += u64::from(begins_turn);
@@ -160,6 +184,8 @@ impl<'m, 'r> Making<'m, 'r> {
             label: label.map(|label| self.passage.text(label)),
             forks: forks.map(|branch| branch.number).collect(),
             of_sub_agent: node.json(Field::ParentCall).is_some_and(|call| !call.is_null()),
+            answer: node.json(Field::Group).map(Json::detached),
+            next: ordinal.map(|ordinal| ordinal + 1),
             content,
         };
         if record.kind == Kind::Event {
@@ -176,7 +202,7 @@ impl<'m, 'r> Making<'m, 'r> {
     }
 
     fn push(&mut self, mut item: Item) {
-        if self.ready.takes_results(&mut item) {
+        if self.ready.takes_results(&mut item) || self.ready.takes_piece(&mut item) {
             return;
         }
         self.number += 1;
@@ -215,11 +241,15 @@ impl<'m, 'r> Making<'m, 'r> {
         let line = || one_line(&preview::text(record), LINE);
         let note = |title: String| self.note(record, title, None);
         match record.kind {
+            Kind::Message if node.is(Field::Subtype, COMPACT_SUMMARY) => {
+                let summary = block::message_text(node).and_then(|text| text.text());
+                self.note(record, COMPACTED.into(), summary)
+            }
             Kind::Message => Some(Content::Message(self.message(record))),
             Kind::Compaction => {
                 let tokens = node.json(Field::TokensBefore).and_then(Json::float);
                 let tokens = tokens.map(|tokens| format!(", {} tokens before", short(tokens)));
-                let title = format!("Context compacted{}", tokens.unwrap_or_default());
+                let title = format!("{COMPACTED}{}", tokens.unwrap_or_default());
                 self.note(record, title, Some(text(Field::Summary)))
             }
             Kind::BranchSummary => {
@@ -317,6 +347,7 @@ impl<'m, 'r> Making<'m, 'r> {
             blocks: found,
             usage: usage(record),
             error: node.text(Field::Error).filter(|text| !text.is_empty()),
+            by_program: self.user_words.is_of_program(record),
             excluded: node.is_true(Field::Excluded),
         }
     }

@@ -8,6 +8,7 @@
 mod bits;
 mod branches;
 mod column;
+mod joints;
 mod links;
 mod marked;
 mod order;
@@ -91,6 +92,8 @@ pub struct Shape {
     references: Vec<Reference>,
     without_id: Vec<Position>,
     nodes: Nodes,
+    /// Nodes without a parent that continue the conversation behind another node, by ordinal.
+    joints: Vec<(u32, u64)>,
     /// Identifier of the last node.
     leaf: Option<u64>,
 }
@@ -112,6 +115,7 @@ impl Shape {
             references: Vec::new(),
             without_id: Vec::new(),
             nodes: Nodes::default(),
+            joints: Vec::new(),
             leaf: None,
         }
     }
@@ -153,6 +157,14 @@ impl Shape {
         self.entries.is_empty()
     }
 
+    /// Notes that the node noted last, which has no parent, continues the conversation behind another
+    /// one.
+    pub fn continues(&mut self, behind: &Json) {
+        let ordinal = (self.entries.len() as u32).saturating_sub(1);
+        let is_root = self.links.jump(ordinal).is_some_and(|parent| parent <= MISSING);
+        self.joints.extend(is_root.then(|| (ordinal, key(behind))));
+    }
+
     /// Notes that a node refers to another; `first_kept` for a compaction's first kept entry.
     pub fn reference(&mut self, target: &Json, first_kept: bool, at: Position) {
         self.references.push(Reference { target: key(target), at, first_kept });
@@ -187,10 +199,11 @@ impl Shape {
     /// Sorts the noted nodes.
     pub fn finish(mut self) -> Tree {
         self.entries.sort_by_key(|entry| (entry.id, entry.ordinal));
-        let Self { entries, links, places, references, without_id, nodes, leaf } = self;
-        let mut tree = Tree { entries, links, places, references, without_id, nodes, leaf };
+        let Self { entries, links, places, references, without_id, nodes, joints, leaf } = self;
+        let mut tree = Tree { entries, links, places, references, without_id, nodes, joints, leaf };
         tree.find_twice();
         tree.mark_missing();
+        tree.settle_joints();
         tree
     }
 }
@@ -249,6 +262,7 @@ pub struct Tree {
     references: Vec<Reference>,
     without_id: Vec<Position>,
     nodes: Nodes,
+    joints: Vec<(u32, u64)>,
     leaf: Option<u64>,
 }
 
@@ -368,11 +382,6 @@ impl Tree {
     /// Returns the ordinal of the node that has this identifier; of several, the last.
     pub fn ordinal(&self, id: &Json) -> Option<u32> {
         Some(self.entries.get(self.find(key(id))?)?.ordinal)
-    }
-
-    /// Returns the nodes, sorted for a walk from the roots to the leaves.
-    pub fn into_branches(self) -> Branches {
-        Branches::new(self.entries)
     }
 }
 

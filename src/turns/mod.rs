@@ -18,6 +18,7 @@ use crate::record::{Field, Kind, Node, Record, block};
 use crate::session::Session;
 use crate::times;
 use crate::usage::{Tally, Usage};
+use crate::user_words::{self, UserWords};
 use jiff::Timestamp;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -75,7 +76,7 @@ const LONGEST: usize = 200;
 /// turns.
 pub fn run(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Vec<Turn>> {
     let session = Session::open(format, parts, cx)?;
-    let path = session.path(None).unwrap_or_default();
+    let path = session.history();
     let log = crate::diagnostic::Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let mut turns = Turns::of(format);
@@ -93,6 +94,7 @@ pub fn run(format: &'static Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Resul
 #[derive(Debug)]
 pub struct Turns {
     tally: Tally,
+    user_words: UserWords,
     list: Vec<Open>,
     /// Places of turns whose summaries were read, by their numbers.
     by_number: HashMap<u64, usize>,
@@ -127,6 +129,7 @@ impl Turns {
     pub fn of(format: &'static Format) -> Self {
         Self {
             tally: Tally::of(format),
+            user_words: UserWords::of(format),
             list: Vec::new(),
             by_number: HashMap::new(),
             summaries: 0,
@@ -140,6 +143,7 @@ impl Turns {
     /// Adds a record. `on_path` states whether a node is on the path from the root to the leaf.
     pub fn record(&mut self, record: &Record, on_path: bool) {
         self.tally.record(record);
+        self.user_words.note(record);
         if record.kind == Kind::Turn {
             let place = self.summary(&record.node);
             return self.count(Some(place));
@@ -152,8 +156,8 @@ impl Turns {
         if !self.active {
             return;
         }
-        if record.is_question() && on_path {
-            self.question(&record.node);
+        if let Some(words) = self.user_words.question(record).filter(|_| on_path) {
+            self.question(&record.node, &words);
         }
         self.count(self.current);
         if !aside && let Some(open) = self.current.and_then(|place| self.list.get_mut(place)) {
@@ -180,7 +184,7 @@ impl Turns {
     }
 
     /// Begins the turn of a question.
-    fn question(&mut self, node: &Node) {
+    fn question(&mut self, node: &Node, words: &str) {
         let number = node.json(Field::Turn).and_then(Json::float).map(|number| number as u64);
         let known = number.and_then(|number| self.by_number.get(&number).copied());
         let known = known
@@ -192,7 +196,7 @@ impl Turns {
         }
         if let Some(open) = self.list.get_mut(place) {
             open.question = Some(self.questions);
-            open.begin(node);
+            open.begin(node, words);
         }
         self.questions += 1;
         (self.next, self.current) = (None, Some(place));
@@ -226,7 +230,7 @@ impl Open {
         let named = node.json(Field::ToolsCalled).into_iter().flat_map(Json::elements);
         let turn = Turn {
             whole: (of(&input), result.as_deref().map_or(0, of)),
-            input: beginning(&input),
+            input: user_words::line(&input),
             result: result.as_deref().map(beginning),
             model: text(Field::Model),
             duration: node.json(Field::Duration).and_then(Json::float),
@@ -238,11 +242,9 @@ impl Open {
     }
 
     /// Notes the question of the user.
-    fn begin(&mut self, node: &Node) {
-        let text = block::message_text(node).and_then(|text| text.text());
-        let text = text.filter(|text| !text.trim().is_empty()).unwrap_or_else(|| kinds(node));
-        self.turn.input = beginning(&text);
-        self.turn.whole.0 = of(&text);
+    fn begin(&mut self, node: &Node, words: &str) {
+        self.turn.input = user_words::title(node, words);
+        self.turn.whole.0 = of(if words.trim().is_empty() { &self.turn.input } else { words });
         self.turn.id = node.text(Field::Id);
         self.turn.time = node.text(Field::Time);
         self.times = time(node).map(|time| (time, time));
@@ -294,14 +296,6 @@ fn of(text: &str) -> u64 {
 fn time(node: &Node) -> Option<Timestamp> {
     let time = node.json(Field::Time)?;
     times::read(time).or_else(|| times::of_number(time))
-}
-
-/// Returns the kinds of the blocks of a message without text.
-fn kinds(message: &Node) -> String {
-    let blocks = message.nodes(Field::Content).unwrap_or_default();
-    let kinds =
-        blocks.iter().map(|block| format!("[{}]", block.text(Field::Type).unwrap_or_default()));
-    kinds.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the first line of a text, with a mark if more follows.

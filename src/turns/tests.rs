@@ -52,7 +52,7 @@ fn questions_begin_turns_and_tools_keep_their_order() {
         message("user", "thanks"),
     ]);
     let [first, second] = turns.as_slice() else { panic!("{turns:?}") };
-    assert_eq!((first.number, first.input.as_str()), (1, "check …"));
+    assert_eq!((first.number, first.input.as_str()), (1, "check my mail"));
     assert_eq!(first.tools, ["list", "read", "list"]);
     assert_eq!(first.result.as_deref(), Some("Nothing."));
     assert_eq!((second.number, second.result.as_deref()), (2, None));

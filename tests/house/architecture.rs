@@ -36,6 +36,7 @@ const LAYERS: &[&[&str]] = &[
     &["document"],
     &["formats/*"],
     &["formats"],
+    &["user_words"],
     &["usage"],
     &["detect"],
     &["session"],

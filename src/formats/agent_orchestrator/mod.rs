@@ -27,14 +27,14 @@ use crate::diagnostic::Log;
 use crate::dialect::anthropic::context;
 use crate::error::Result;
 use crate::format::{
-    Agent, Confidence, Cx, Files, Format, Head, Mends, Named, Parts, Piece, Required, Sniffed,
-    Version,
+    Agent, Confidence, Cx, Files, Format, Head, Inserted, Mends, Named, Parts, Piece, Required,
+    Sniffed, Version,
 };
 use crate::json::{is_whole, without_nan};
 use crate::lines::{BOM, Lines, utf8};
 use crate::named;
 use crate::position::Position;
-use crate::record::{Field, Kind};
+use crate::record::{Field, Kind, Node};
 use line::{Shape, What};
 use std::borrow::Cow;
 use std::io::Read;
@@ -64,6 +64,7 @@ pub static FORMAT: Format = Format {
         mends: Mends::Everything,
         additions: Some(additions::addition),
         fills: additions::FILLS,
+        inserted: Inserted { is_marked: Some(is_synthetic), ..Inserted::NOTHING },
         ..Agent::UNKNOWN
     },
     ..Format::new(Required {
@@ -93,6 +94,14 @@ pub static FORMAT: Format = Format {
         repair: repair::repair,
     })
 };
+
+/// Whether the SDK states of a message that the program wrote it.
+fn is_synthetic(message: &Node) -> bool {
+    let extra = message.json(Field::Extra);
+    ["isSynthetic", "isMeta", "isCompactSummary"].iter().any(|name| {
+        extra.and_then(|extra| extra.member(name)).is_some_and(|is| is.as_bytes() == b"true")
+    })
+}
 
 const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Result, Kind::Opaque];
 

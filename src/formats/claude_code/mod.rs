@@ -34,6 +34,7 @@ mod chain;
 mod context;
 mod files;
 mod foreign;
+mod inserted;
 mod line;
 mod lineage;
 mod links;
@@ -97,6 +98,7 @@ pub static FORMAT: Format = Format {
         additions: Some(additions::addition),
         rename: Some(additions::title),
         fills: additions::FILLS,
+        inserted: inserted::INSERTED,
         ..Agent::UNKNOWN
     },
     ..Format::new(Required {

@@ -34,6 +34,8 @@ pub const API_ERROR: &str = "isApiErrorMessage";
 /// Member of the line with which a compaction begins, whose `preservedMessages` or
 /// `preservedSegment` name the messages that it keeps.
 pub const COMPACTION: &str = "compactMetadata";
+/// Member of the same line that names the last line before the compaction.
+pub const BEFORE: &str = "logicalParentUuid";
 
 /// Type of the line with the title that the user gave.
 pub const CUSTOM_TITLE: &str = "custom-title";

@@ -45,8 +45,8 @@ mod write;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{
-    Agent, Cx, Files, Format, Mends, Parts, Piece, Reader, Required, Shared, Sink, Version, Writer,
-    no_session,
+    Agent, Cx, Files, Format, Inserted, Mends, Parts, Piece, Reader, Required, Shared, Sink,
+    Version, Writer, no_session,
 };
 use crate::framing::{FramedLines, Framing};
 use crate::json;
@@ -95,6 +95,8 @@ pub static FORMAT: Format = Format {
         mends: Mends::Calls,
         prompt: Some(prompt::open),
         additions: Some(additions::addition),
+        // Messages of role user that hold the summary of a compaction, and what it keeps.
+        inserted: Inserted { passages: &[("[codelia.compaction.", "")], ..Inserted::NOTHING },
         ..Agent::UNKNOWN
     },
     ..Format::new(Required {

@@ -31,6 +31,7 @@ mod base;
 mod chain;
 mod context;
 mod foreign;
+mod inserted;
 mod items;
 mod line;
 mod marks;
@@ -92,6 +93,7 @@ pub static FORMAT: Format = Format {
         additions: Some(additions::addition),
         is_ours: Some(foreign::is_ours),
         totals: Some(usage::totals),
+        inserted: inserted::INSERTED,
         ..Agent::UNKNOWN
     },
     ..Format::new(Required {

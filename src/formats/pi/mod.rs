@@ -25,6 +25,7 @@ mod additions;
 mod context;
 mod dialect;
 mod foreign;
+mod inserted;
 mod lineage;
 mod migrated;
 mod needs;
@@ -73,6 +74,7 @@ pub static FORMAT: Format = Format {
         unanswered: NO_RESULT,
         plain: Some(dialect::plain),
         additions: Some(additions::addition),
+        inserted: inserted::INSERTED,
         ..Agent::UNKNOWN
     },
     ..Format::new(Required {

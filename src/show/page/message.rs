@@ -20,10 +20,10 @@ const LONG: usize = 200;
 /// Writes a message. `place` are the attributes of its place.
 pub fn message(head: &Head, item: &Item, message: &Message, place: &str, out: &mut String) {
     let known = ["user", "assistant", "system", "tool"];
-    let class = known.iter().find(|known| **known == message.role).unwrap_or(&"other");
+    let class = known.iter().find(|known| **known == message.speaker()).unwrap_or(&"other");
     let aside = if message.excluded { " excluded" } else { "" };
     let _ = write!(out, "<article class=\"m {class}{aside}\" {place}><header><h2>");
-    let role = escaped(&capital(&message.role)).into_owned();
+    let role = escaped(&capital(message.speaker())).into_owned();
     out.push_str(&role);
     out.push_str("</h2>");
     if item.begins_turn {

@@ -62,12 +62,12 @@ impl Terminal {
     }
 
     fn message(&self, item: &Item, message: &Message, to: &mut Vec<u8>) {
-        let (style, title) = match message.role.as_str() {
-            "user" => (Ink::USER, format!("Turn {} · user", item.turn)),
+        let (style, title) = match message.speaker() {
+            "user" if item.begins_turn => (Ink::USER, format!("Turn {} · user", item.turn)),
+            "user" => (Ink::USER, "user".to_owned()),
             "assistant" => (Ink::ASSISTANT, "assistant".to_owned()),
             other => (Ink::OTHER, other.to_owned()),
         };
-        let title = if item.begins_turn { title } else { title.replace("Turn 0 · ", "") };
         let time = item.time.as_deref().map(minute).unwrap_or_default();
         let spent = message.usage.as_ref().map(spent).unwrap_or_default();
         let name = message.name.as_deref().filter(|_| message.role != "user").unwrap_or_default();

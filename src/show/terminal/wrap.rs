@@ -45,9 +45,11 @@ pub fn cropped(text: &str, room: usize) -> String {
 
 /// Divides a line into pieces of at most `room` columns.
 pub fn pieces(line: &str, room: usize) -> Vec<String> {
-    let (mut pieces, mut used) = (vec![String::new()], 0);
+    let (mut pieces, mut used, mut joined) = (vec![String::new()], 0, false);
     for c in line.chars() {
-        let width = c.width().unwrap_or(0);
+        // Pictures that are joined are as wide as one.
+        let width = if joined { 0 } else { c.width().unwrap_or(0) };
+        joined = c == '\u{200d}';
         if used + width > room && used > 0 {
             pieces.push(String::new());
             used = 0;
