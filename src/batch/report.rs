@@ -283,8 +283,7 @@ impl FileReport {
         self.findings.counts.keys().any(|code| code.severity() >= Severity::Warning)
     }
 
-    /// Masks the secrets that messages quote. What surrounds a finding in its line goes, because a
-    /// piece of a secret does not look like one.
+    /// Masks secrets in messages. Excerpts go, because a piece of a secret does not look like one.
     pub fn mask(&mut self, rules: &Rules) {
         let redactor = Redactor::new(rules);
         for found in &mut self.findings.diagnostics {

@@ -323,7 +323,9 @@ impl Task {
             done => done,
         }?;
         let converts = matches!(self.action, Action::Convert(_)) && !done.restored;
-        if converts || migrates && !in_place {
+        // An older version has no place for some messages.
+        let copies = migrates && !in_place && to.version().number >= version;
+        if converts || copies {
             richer::check(&output, to.format)?;
         }
         report.records = done.records;

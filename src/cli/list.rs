@@ -47,8 +47,9 @@ pub struct Args {
     /// List only sessions with activity since then: an age such as 90m, 12h, 7d or 2w, or a date
     #[arg(long, value_name = "WHEN", value_parser = at)]
     since: Option<Timestamp>,
-    /// List only sessions with this text in a message, a call of a tool or its result; small letters
-    /// match capital letters, too
+    /// List only sessions with this text in a message, a call or its result
+    ///
+    /// Small letters match capital letters, too.
     #[arg(long, value_name = "TEXT")]
     grep: Option<String>,
     /// List only the sessions in this state

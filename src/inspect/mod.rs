@@ -20,7 +20,7 @@ use crate::usage::{Tally, Usage};
 use crate::user_words::UserWords;
 use draw::Marks;
 use serde::{Serialize, Serializer};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Options for the drawing of the tree.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ pub struct Inspection {
     pub agents: usize,
     /// The calls that started them, by their hashes.
     #[serde(skip)]
-    agent_calls: HashSet<u64>,
+    agent_calls: BTreeSet<u64>,
     /// Counts on the path from the root to the leaf.
     pub active: Active,
     /// Tokens and cost of the whole file, all branches included.

@@ -97,6 +97,7 @@ pub fn session(path: &Path) -> Vec<u8> {
             all.extend(file.is_file().then(|| ((*ending).to_owned(), read(&file))));
         }
     }
+    let mut inner = Vec::new();
     for format in FORMATS.iter().filter(|format| !format.files.below.is_empty()) {
         let Some(stem) = name.strip_suffix(format.extensions[0]) else { continue };
         let stem = path.with_file_name(stem);
@@ -104,9 +105,12 @@ pub fn session(path: &Path) -> Vec<u8> {
         {
             let part =
                 |file: &Path| format!("/{}", file.strip_prefix(&stem).expect("below").display());
-            all.extend(files(&folder).iter().map(|file| (part(file), read(file))));
+            inner.extend(files(&folder).iter().map(|file| (part(file), read(file))));
         }
     }
+    // Outputs in memory are sorted by the names of their parts.
+    inner.sort();
+    all.extend(inner);
     several(all)
 }
 

@@ -49,7 +49,7 @@ fn member(entry: &Entry, n: usize) -> (&'static str, Value) {
         json!({"role": "toolResult", "toolCallId": format!("call_{id}"), "toolName": "bash",
             "content": [block.clone()], "isError": false, "timestamp": 1_767_428_460_000_u64})
     };
-    let image = json!({"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"});
+    let image = json!({"type": "image", "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==", "mimeType": "image/png"});
     let user = |content: Value| json!({"role": "user", "content": content, "timestamp": 1_767_428_460_000_u64});
     match entry.kind {
         0 | 1 => ("message", user(json!(text))),

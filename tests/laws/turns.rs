@@ -75,6 +75,8 @@ fn questions_and_tools_stay_the_same_in_other_formats() {
             && !["custom", "bash"].iter().any(|role| found.roles.contains_key(*role))
             && (found.tree.roots, found.tree.ends) == (1, 1);
         let turns = of(&text);
+        // A mark of words that a program wrote in the user's name has no place in other formats.
+        let marked = found.roles.get("user").is_some_and(|count| *count != turns.len() as u64);
         // Documents and the like have a text in their place. Summaries also name tools whose calls
         // are not among the messages.
         let summarized = found.kinds.contains_key("turn");
@@ -83,7 +85,7 @@ fn questions_and_tools_stay_the_same_in_other_formats() {
             a.input.starts_with(&b.input) && (alone || a.tools == b.tools)
         };
         // An empty question is refused by models, and left out where it would be sent.
-        if !plain || turns.iter().any(|turn| turn.id.is_none() || turn.input.is_empty()) {
+        if !plain || marked || turns.iter().any(|turn| turn.id.is_none() || turn.input.is_empty()) {
             continue;
         }
         for to in ["pi", "claude-code", "codex", "connectonion@2"] {

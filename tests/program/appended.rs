@@ -37,7 +37,8 @@ fn append_to(input: &Path) -> Result<String, String> {
     let before = (contents(&dir), dir.exit(&["validate", &file]).0);
     let mut session = Session::open(&path).map_err(|error| error.to_string())?;
     let (format, version) = session.format();
-    let name = format!("{format}@{version}");
+    let row = FORMATS.iter().find(|row| row.name == format).expect("a format");
+    let name = row.at(version);
     let mut expected = said(&session);
     let mut ids = Vec::new();
     for message in talk() {

@@ -167,7 +167,7 @@ fn list_with_conditions_has_only_what_meets_them() {
     assert_eq!(ids(&[file.to_str().expect("UTF-8")]), ["0001"]);
     let done = run(&home, &["list", "--since", "soon"]);
     assert_eq!(done.status.code(), Some(2));
-    let done = run(&home, &["list", "nowhere"]);
+    let done = run(&home, &["list", "./nowhere"]);
     assert_eq!(done.status.code(), Some(2));
 }
 

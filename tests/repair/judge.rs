@@ -131,6 +131,11 @@ fn payload(record: &[u8]) -> Option<String> {
         "copyist",
     ];
     put_back(object);
+    // Lost messages are taken out of the list of those that a compaction keeps.
+    for list in ["preservedMessages", "preservedSegment"] {
+        let metadata = object.get_mut("compactMetadata").and_then(Value::as_object_mut);
+        metadata.map(|metadata| metadata.remove(list));
+    }
     if let Some(message) = object.get_mut("message") {
         call_names(message);
     }

@@ -93,10 +93,12 @@ fn claude_code_gets_branch_models_and_tokens_of_codex() {
             "approval_policy": "never", "sandbox_policy": {"mode": "read-only"}, "model": model, "summary": "auto"}})
     };
     let counted = |times: u32| {
-        let total = json!({"input_tokens": 115 * times, "cached_input_tokens": 100 * times,
-            "output_tokens": 7 * times, "reasoning_output_tokens": 0, "total_tokens": 122 * times});
+        let tokens = |times: u32| {
+            json!({"input_tokens": 115 * times, "cached_input_tokens": 100 * times,
+            "output_tokens": 7 * times, "reasoning_output_tokens": 0, "total_tokens": 122 * times})
+        };
         json!({"timestamp": "2026-09-01T10:00:00.000Z", "type": "event_msg", "payload": {"type":
-            "token_count", "info": {"total_token_usage": total, "last_token_usage": total,
+            "token_count", "info": {"total_token_usage": tokens(times), "last_token_usage": tokens(1),
             "model_context_window": null}, "rate_limits": null}})
     };
     let source = text(&[
