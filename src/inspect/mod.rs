@@ -20,7 +20,7 @@ use crate::usage::{Tally, Usage};
 use crate::user_words::UserWords;
 use draw::Marks;
 use serde::{Serialize, Serializer};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Options for the drawing of the tree.
 #[derive(Clone, Copy, Debug)]

@@ -225,7 +225,10 @@ fn context_larger_than_any_that_the_session_records_is_reported() {
             "last_token_usage": {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}}}})
     };
     for (tokens, largest) in [(4, json!(4)), (9000, Value::Null)] {
-        fs::write(&original, format!("{text}{}\n", window(tokens))).expect("room");
+        let turn = json!({"timestamp": "2026-01-03T08:22:00.000Z", "type": "turn_context", "payload": {
+            "cwd": "/w", "approval_policy": "on-request", "sandbox_policy": {"type": "read-only"},
+            "model": "gpt-5", "summary": "auto"}});
+        fs::write(&original, format!("{text}{turn}\n{}\n", window(tokens))).expect("room");
         let out = go(&home, &[ID, "-n"], "claude-code");
         assert_eq!(out["largest"], largest, "{out}");
         let (code, said) = said(&home, &["continue", "--in", "claude-code", "-n", ID]);
