@@ -15,7 +15,6 @@ mod pieces;
 mod plain;
 mod quarantine;
 mod spread;
-mod talk;
 mod twice;
 mod waiting;
 mod walk;
@@ -27,7 +26,6 @@ pub use plain::{PlainLines, repair_lines};
 pub use quarantine::QUARANTINE;
 pub(crate) use spread::EFFORT;
 pub use spread::literal_backslashes;
-pub use talk::{Role, Talk, repair_talk};
 pub use twice::Twice;
 pub use walk::Walk;
 
