@@ -9,6 +9,7 @@ use super::texts::one_line;
 use super::{Branches, Request};
 use crate::diagnostic::{Code, Log};
 use crate::dialect::anthropic::context::COMPACT_SUMMARY;
+use crate::dialect::responses::provided;
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts};
 use crate::formats;
@@ -277,7 +278,12 @@ impl<'m, 'r> Making<'m, 'r> {
             Kind::Event if self.request.events && !record.is_repetition() => {
                 note(one_line(&self.event(node), LINE))
             }
-            Kind::Opaque if !record.is_blank() && node.json(Field::Type).is_none() => {
+            Kind::Opaque if node.json(Field::Type).is_some() => {
+                let node = provided::read(node.json(Field::Data)?)?;
+                let message = self.message(&Record { kind: Kind::Message, node });
+                Some(Content::Message(message))
+            }
+            Kind::Opaque if !record.is_blank() => {
                 note(format!("Unreadable line: {}", one_line(&text(Field::Text), LINE)))
             }
             _ => None,
