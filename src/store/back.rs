@@ -308,20 +308,16 @@ fn backup_hint(backup: Option<&Path>) -> String {
 
 /// Returns the way to the original of a file that was changed since the run wrote it, in words.
 fn way_back(target: &Path, backup: Option<&Path>, written: &State) -> String {
-    let grown = written.grown_from.filter(|_| begins_as(target, written));
-    match (backup.filter(|backup| backup.is_file()), grown) {
-        (Some(backup), _) => {
-            let (backup, target) = (backup.display(), target.display());
-            format!(
-                ", or, if what is new is not wanted, rename the original {backup} to {target} yourself"
-            )
-        }
-        (None, Some(size)) => format!(
-            ", or, if what is new is not wanted, cut it yourself behind its first {size} bytes, \
-             which are the original"
-        ),
-        (None, None) => String::new(),
+    if let Some(backup) = backup.filter(|backup| backup.is_file()) {
+        let (backup, target) = (backup.display(), target.display());
+        let rename = format!("rename the original {backup} to {target}");
+        return format!(", or, if what is new is not wanted, {rename} yourself");
     }
+    if !begins_as(target, written) {
+        return String::new();
+    }
+    let cut = format!("cut it yourself behind its first {} bytes", written.size);
+    format!(", or, if what is new is not wanted, {cut}, which the run wrote, and repeat the undo")
 }
 
 /// Whether the file still begins with what the run wrote.
