@@ -1,7 +1,7 @@
 //! The two walks over a session, of which the second makes the items.
 
 use super::blocks::{blocks, output};
-use super::head::{Head, Survey, begins_turn, short};
+use super::head::{Head, Survey, short};
 use super::item::{Block, Content, Item, Message, Note};
 use super::pairing::Pairing;
 use super::passage::Passage;
@@ -159,7 +159,7 @@ impl<'m, 'r> Making<'m, 'r> {
             self.branch = self.head.places.of(ordinal);
         }
         self.user_words.note(record);
-        let begins_turn = begins_turn(self.user_words, record);
+        let begins_turn = self.user_words.begins_turn(record);
         let turn = self.turns.get_mut(self.branch as usize);
         let turn = turn.map_or(0, |turn| {
             *turn += u64::from(begins_turn);
