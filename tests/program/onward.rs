@@ -313,7 +313,7 @@ fn contents(home: &Dir) -> Vec<(PathBuf, Vec<u8>)> {
 
 /// A new turn in what the run wrote stays, with the origin that belongs to it.
 #[test]
-fn undo_after_a_new_turn_changes_nothing_and_says_what_to_do() {
+fn undo_after_a_new_turn_changes_nothing_and_names_the_ways_on() {
     let (home, original) = home_of("pi");
     let was = read(&original);
     let out = go(&home, &original, "codex");
