@@ -3,7 +3,7 @@
 use super::report::FileReport;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::store::{Entry, Name, State, read_journal};
+use crate::store::{Entry, Header, Name, State, read_journal};
 use std::collections::HashMap;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -28,6 +28,8 @@ pub(super) struct Past {
     pub root: PathBuf,
     /// The entries, in the order of the run.
     pub entries: Vec<Entry>,
+    /// Whether all files are of one session.
+    pub is_one_session: bool,
     unread: u64,
     torn: bool,
 }
@@ -63,7 +65,8 @@ impl Past {
             None => read.header.root.path(),
         };
         let (entries, unread, torn) = (read.entries, read.unread, read.torn);
-        Ok(Ok(Self { _locked: file, root, entries, unread, torn }))
+        let is_one_session = read.header.command == Header::CONTINUE;
+        Ok(Ok(Self { _locked: file, root, entries, is_one_session, unread, torn }))
     }
 
     /// Returns the result of the work, with these reports.

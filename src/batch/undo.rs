@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Restores the originals of the run that wrote `journal`, and removes the files that the run
-/// added. With `dry`, only checks whether that is possible. `moved` is the present path of the
+/// added. The files of one session stay as they are if one of them does. With `dry`, only checks whether that is possible. `moved` is the present path of the
 /// folder that the run worked in; `None` if the folder was not moved.
 pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<JournalWork> {
     let nothing = "the run did not change its inputs, so there is nothing to restore";
@@ -18,6 +18,19 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<JournalWo
         Ok(past) => past,
         Err(nothing) => return Ok(nothing),
     };
+    if past.is_one_session {
+        let mut failed = walk(&past, true)?;
+        failed.retain(|_, report| report.outcome == Outcome::Failed);
+        if !failed.is_empty() {
+            return Ok(past.with(failed.into_values()));
+        }
+    }
+    let reports = walk(&past, dry)?;
+    Ok(past.with(reports.into_values()))
+}
+
+/// Returns the report on each file.
+fn walk(past: &Past, dry: bool) -> Result<BTreeMap<PathBuf, FileReport>> {
     let root = &past.root;
     let mut restorer = Restorer::new(root.clone(), dry)?;
     let mut reports: BTreeMap<PathBuf, FileReport> = BTreeMap::new();
@@ -60,7 +73,7 @@ pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<JournalWo
         let swept = Swept::default();
         reports.keys().for_each(|path| swept.beside(path));
     }
-    Ok(past.with(reports.into_values()))
+    Ok(reports)
 }
 
 /// Whether a file never was what an entry says, because a later one read something else: a run was

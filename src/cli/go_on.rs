@@ -11,7 +11,7 @@ use crate::formats::Spec;
 use crate::home::{
     Failed, Listed, Onward, Recipient, SessionPlace, Way, contains, largest_of, onward, tokens_of,
 };
-use crate::store::Undertaking;
+use crate::store::{Header, Undertaking};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -80,7 +80,8 @@ impl Args {
         let plan =
             || onward(&session, &recipient).map_err(|failed| stopped(&session.path, &failed));
         let settings = format!("{} → {}", session.path.display(), format.name);
-        let what = Undertaking { command: "continue", settings: &settings, outcome: "continued" };
+        let what =
+            Undertaking { command: Header::CONTINUE, settings: &settings, outcome: "continued" };
         let begin = |journal: &Path| name_journal("undo     ", journal, self.json);
         let (done, journal) = self.changing.carry_out(&what, plan, |done| &done.writes, begin)?;
         let tokens = tokens_of(&done.job).ok();

@@ -14,6 +14,8 @@
 //! Source: the item types of openai/codex (`protocol/src/models.rs`) and files of its releases
 //! 0.8.0 to 0.169.0.
 
+pub mod provided;
+
 use super::data_url;
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, Row, kept, row};
@@ -99,7 +101,8 @@ const SHAPES: &[Shape] = &[
     ),
 ];
 
-/// Types of items that are sent to a model and that no record describes.
+/// Types of items that are sent to a model and that no record describes; [`provided`] reads some of
+/// them for views.
 pub const UNREAD: &[&str] = &[
     "web_search_call",
     "tool_search_call",

@@ -154,7 +154,7 @@ impl<'t, 'r> Survey<'t, 'r> {
         if record.is_of_user() {
             self.title.note(self.user_words, &self.passage.masked(record));
         }
-        if begins_turn(self.user_words, record) {
+        if self.user_words.begins_turn(record) {
             self.turn(record);
         }
         self.tally.record(record);
@@ -245,11 +245,6 @@ impl<'t, 'r> Survey<'t, 'r> {
             labels,
         })
     }
-}
-
-/// Whether a turn begins with a record: a question of the user in the conversation itself.
-pub(super) fn begins_turn(user_words: UserWords, record: &Record) -> bool {
-    user_words.is_question(record) && !record.is_aside()
 }
 
 /// Returns a time to the minute, in the zone of the machine, if it can be read; otherwise as it is

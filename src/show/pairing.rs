@@ -50,10 +50,13 @@ impl Pairing {
         let before = std::mem::take(&mut message.blocks);
         for block in before {
             match block {
-                Block::Output(output) => match self.call(output.call.as_deref(), branch) {
-                    Some(call) => call.result = Some(output),
-                    None => message.blocks.push(Block::Output(output)),
-                },
+                Block::Output(output) => {
+                    let own = open_call(&mut message.blocks, output.call.as_deref());
+                    match own.or_else(|| self.call(output.call.as_deref(), branch)) {
+                        Some(call) => call.result = Some(output),
+                        None => message.blocks.push(Block::Output(output)),
+                    }
+                }
                 other => message.blocks.push(other),
             }
         }
@@ -71,10 +74,7 @@ impl Pairing {
         let Content::Message(message) = &mut self.items.get_mut(place)?.content else {
             return None;
         };
-        message.blocks.iter_mut().find_map(|block| match block {
-            Block::Call(call) if is_open(call) && call.id.as_deref() == Some(id) => Some(call),
-            _ => None,
-        })
+        open_call(&mut message.blocks, Some(id))
     }
 
     /// Returns the next item, if it waits for nothing, or if too many wait. At the `end`, no item
@@ -115,6 +115,14 @@ fn is_unmeasured(item: &Item) -> bool {
 
 fn is_open(call: &Call) -> bool {
     call.result.is_none()
+}
+
+/// Returns the first call with this identifier that waits.
+fn open_call<'b>(blocks: &'b mut [Block], id: Option<&str>) -> Option<&'b mut Call> {
+    blocks.iter_mut().find_map(|block| match block {
+        Block::Call(call) if is_open(call) && call.id.as_deref() == id => Some(call),
+        _ => None,
+    })
 }
 
 fn calls(item: &Item) -> impl Iterator<Item = &Call> {

@@ -1,7 +1,7 @@
 //! The two walks over a session, of which the second makes the items.
 
 use super::blocks::{blocks, output};
-use super::head::{Head, Survey, begins_turn, short};
+use super::head::{Head, Survey, short};
 use super::item::{Block, Content, Item, Message, Note};
 use super::pairing::Pairing;
 use super::passage::Passage;
@@ -9,6 +9,7 @@ use super::texts::one_line;
 use super::{Branches, Request};
 use crate::diagnostic::{Code, Log};
 use crate::dialect::anthropic::context::COMPACT_SUMMARY;
+use crate::dialect::responses::provided;
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts};
 use crate::formats;
@@ -158,7 +159,7 @@ impl<'m, 'r> Making<'m, 'r> {
             self.branch = self.head.places.of(ordinal);
         }
         self.user_words.note(record);
-        let begins_turn = begins_turn(self.user_words, record);
+        let begins_turn = self.user_words.begins_turn(record);
         let turn = self.turns.get_mut(self.branch as usize);
         let turn = turn.map_or(0, |turn| {
             *turn += u64::from(begins_turn);
@@ -277,7 +278,12 @@ impl<'m, 'r> Making<'m, 'r> {
             Kind::Event if self.request.events && !record.is_repetition() => {
                 note(one_line(&self.event(node), LINE))
             }
-            Kind::Opaque if !record.is_blank() && node.json(Field::Type).is_none() => {
+            Kind::Opaque if node.json(Field::Type).is_some() => {
+                let node = provided::read(node.json(Field::Data)?)?;
+                let message = self.message(&Record { kind: Kind::Message, node });
+                Some(Content::Message(message))
+            }
+            Kind::Opaque if !record.is_blank() => {
                 note(format!("Unreadable line: {}", one_line(&text(Field::Text), LINE)))
             }
             _ => None,

@@ -11,7 +11,7 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::time::SystemTime;
 
@@ -103,7 +103,10 @@ impl Restorer {
             return Err(Error::request(Code::NotAsWritten, message));
         }
         if !has_hash(&target, written)? {
-            let message = "it was changed since the run moved it";
+            let message = format!(
+                "it was changed since the run moved it{KEPT} there, or bring it back with what is \
+                 new by `copyist move`"
+            );
             return Err(Error::request(Code::NotAsWritten, message));
         }
         backup.iter().try_for_each(|backup| check_backup(backup, read))?;
@@ -149,8 +152,10 @@ impl Restorer {
         }
         check_in_place(&target)?;
         if !has_hash(&target, written)? {
-            let message =
-                "the run added it, and it was changed since; remove it if it is not wanted";
+            let message = format!(
+                "the run added it, and it was changed since{KEPT}, or remove it yourself if what \
+                 is new is not wanted, and repeat the undo"
+            );
             return Err(Error::request(Code::NotAsWritten, message));
         }
         if !self.dry {
@@ -223,7 +228,10 @@ impl Restorer {
                                command, which completes it, and then undo";
                 return Err(Error::request(Code::NotAsWritten, message));
             }
-            let message = format!("it was changed since the run wrote it{}", backup_hint(backup));
+            let message = format!(
+                "it was changed since the run wrote it{KEPT}{}",
+                way_back(target, backup, written)
+            );
             return Err(Error::request(Code::NotAsWritten, message));
         }
         // A run that was killed in time gave the original a second name and did nothing more.
@@ -255,6 +263,9 @@ impl Restorer {
         folders.into_iter().try_for_each(|folder| sync_folder(folder))
     }
 }
+
+/// Words about a file that another program changed, as by a new turn.
+const KEPT: &str = ", as a new turn does; nothing is lost, and it stays as it is: go on with it";
 
 /// Removes the folders above a file and below `root`, as far as they are empty.
 fn remove_empty_above(path: &Path, root: &Path) {
@@ -293,6 +304,28 @@ fn backup_hint(backup: Option<&Path>) -> String {
     let rename = "look at both, and rename it if that is what you want";
     backup
         .map_or(String::new(), |backup| format!("; the original is {}: {rename}", backup.display()))
+}
+
+/// Returns the way to the original of a file that was changed since the run wrote it, in words.
+fn way_back(target: &Path, backup: Option<&Path>, written: &State) -> String {
+    if let Some(backup) = backup.filter(|backup| backup.is_file()) {
+        let (backup, target) = (backup.display(), target.display());
+        let rename = format!("rename the original {backup} to {target}");
+        return format!(", or, if what is new is not wanted, {rename} yourself");
+    }
+    if !begins_as(target, written) {
+        return String::new();
+    }
+    let cut = format!("cut it yourself behind its first {} bytes", written.size);
+    format!(", or, if what is new is not wanted, {cut}, which the run wrote, and repeat the undo")
+}
+
+/// Whether the file still begins with what the run wrote.
+fn begins_as(path: &Path, written: &State) -> bool {
+    let mut hasher = blake3::Hasher::new();
+    let read =
+        File::open(path).and_then(|file| io::copy(&mut file.take(written.size), &mut hasher));
+    read.is_ok() && Some(hasher.finalize().to_hex().as_str()) == written.hash.as_deref()
 }
 
 fn has_hash(path: &Path, state: &State) -> Result<bool> {

@@ -39,6 +39,8 @@ impl Header {
     pub const MARK: &str = "journal";
     /// The version that is written, and the newest one that can be read.
     pub const VERSION: u32 = 1;
+    /// The command that writes one session, which is undone as a whole or not at all.
+    pub const CONTINUE: &str = "continue";
 }
 
 /// The record of one input.

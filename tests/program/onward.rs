@@ -305,6 +305,46 @@ fn continued_session_undone_is_as_it_was() {
     assert_eq!(back["way"], "added", "{back}");
 }
 
+/// All files of a home, with their contents.
+fn contents(home: &Dir) -> Vec<(PathBuf, Vec<u8>)> {
+    let all = crate::common::all_files(home.root()).into_iter();
+    all.map(|file| (file.clone(), read(&file))).collect()
+}
+
+/// A new turn in what the run wrote stays, with the origin that belongs to it.
+#[test]
+fn undo_after_a_new_turn_changes_nothing_and_names_the_ways_on() {
+    let (home, original) = home_of("pi");
+    let was = read(&original);
+    let out = go(&home, &original, "codex");
+    let copy = path_of(&out);
+    let refused = |value: &Value, file: &Path, ways: [&str; 2]| {
+        let before = contents(&home);
+        let journal = value["journal"].as_str().expect("a journal");
+        for args in [&["undo", "-n", journal][..], &["undo", journal]] {
+            let (code, text) = said(&home, args);
+            assert!(
+                code == 3 && text.contains(&format!("{}: error[CY0711]", file.display())),
+                "{text}"
+            );
+            assert!(text.contains("nothing is lost") && text.contains("1 failed"), "{text}");
+            assert!(ways.iter().all(|way| text.contains(way)), "{text}");
+        }
+        assert_eq!(contents(&home), before);
+    };
+    ask(&copy, "codex", 1, "And the low ones?");
+    refused(&out, &copy, ["go on with it", "remove it yourself"]);
+    let back = go(&home, &copy, "pi");
+    assert_eq!((&back["way"], path_of(&back)), (&json!("added"), original.clone()), "{back}");
+    let written = read(&original).len();
+    ask(&original, "pi", 2, "And the springs?");
+    let cut = format!("cut it yourself behind its first {written} bytes");
+    refused(&back, &original, ["go on with it", &cut]);
+    fs::write(&original, &read(&original)[..written]).expect("room");
+    let (code, text) = said(&home, &["undo", back["journal"].as_str().expect("a journal")]);
+    assert!(code == 0 && read(&original) == was, "{text}");
+}
+
 #[test]
 fn session_that_its_agent_writes_is_taken_to_its_last_whole_line() {
     let (home, original) = home_of("pi");

@@ -1,8 +1,9 @@
 //! Long transcripts of Claude Code, cut and damaged anywhere: no whole line is lost.
 
-use crate::common::{Dir, own, read};
+use crate::common::{Dir, own, read, recognise};
 use crate::damage::{Random, damage};
-use crate::judge::{repaired, set_aside};
+use crate::judge::{repaired, salvaging, set_aside};
+use copyist::diagnostic::Code;
 use copyist::format::RepairOptions;
 use copyist::formats::Spec;
 use std::collections::HashSet;
@@ -106,4 +107,28 @@ fn a_text_that_no_model_takes_is_replaced_where_it_is_to_go_on() {
     let new = String::from_utf8(read(&dir.path("new.jsonl"))).expect("UTF-8");
     assert!(new.contains(r"a\ufffdb") && new.contains(r#""halves":["d83d"]"#), "{new}");
     assert_eq!(dir.exit(&["validate", "new.jsonl"]).0, 0);
+}
+
+/// A line that was put together again has a time and the identifier of its answer, as all lines of
+/// the version.
+#[test]
+fn salvage_keeps_the_version() {
+    let mut salvaged = 0;
+    for case in ["compacted", "parallel", "whole-answers"] {
+        let source = own(&format!("claude-code/v2/{case}"));
+        let mut start = 0;
+        for line in source.split_inclusive(|b| *b == b'\n') {
+            let (before, end) = (&source[..start], start + line.len());
+            let dated = memchr::memmem::find(before, b"\"message\":").is_some();
+            for cut in (start..end).step_by(40).filter(|_| dated) {
+                let (format, version) = recognise(&source[..cut]).expect("a transcript");
+                let done = repaired(format, &source[..cut], &salvaging()).expect("records");
+                let now = recognise(&done.out).expect("a transcript").1;
+                assert_eq!(now, version, "{case}, cut at {cut}");
+                salvaged += u64::from(done.findings.counts.contains_key(&Code::Salvaged));
+            }
+            start = end;
+        }
+    }
+    assert!(salvaged > 20, "{salvaged}");
 }

@@ -1,6 +1,7 @@
 //! The command `show`, and views as targets of `convert`.
 
-use crate::common::{Dir, testdata};
+use crate::common::{Dir, own_inputs, testdata};
+use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -192,4 +193,33 @@ fn views_are_the_same_with_any_number_of_threads() {
         files.iter().map(|file| fs::read(file).expect("a file")).collect::<Vec<_>>()
     };
     assert_eq!(bytes("one", "1"), bytes("many", "4"));
+}
+
+/// The first line of JSON that a command prints about a session.
+fn told(dir: &Dir, args: &[&str], session: &str) -> Value {
+    let done = run(dir, &[args, &[session]].concat());
+    let out = text(&done.stdout);
+    let value = if args.contains(&"show") { Some(out.as_str()) } else { out.lines().next() };
+    serde_json::from_str(value.unwrap_or_default())
+        .unwrap_or_else(|error| panic!("{args:?} {session}: {error}: {}", text(&done.stderr)))
+}
+
+#[test]
+fn titles_and_turns_are_the_same_in_list_show_and_inspect() {
+    let dir = Dir::new();
+    for input in own_inputs() {
+        let session = input.to_str().expect("UTF-8");
+        let listed = told(&dir, &["list", "--json"], session);
+        let shown = &told(&dir, &["show", "--as", "json"], session)["session"];
+        let inspected = &told(&dir, &["inspect", "--json"], session)["inspection"];
+        assert_eq!(listed["title"], shown["title"], "{session}");
+        let all = shown["turns"].as_array().expect("turns");
+        assert_eq!(inspected["turns"], all.len(), "{session}");
+        // The turns that lead to the last entry, among those of all branches.
+        let mut all = all.iter().map(|turn| (&turn["number"], &turn["title"]));
+        for turn in inspected["by_turn"].as_array().into_iter().flatten() {
+            let turn = (&turn["number"], &turn["input"]);
+            assert!(all.any(|shown| shown == turn), "{session}: {turn:?}");
+        }
+    }
 }

@@ -118,3 +118,42 @@ fn texts_in_yaml_are_those_in_json() {
         assert_eq!(json, yaml, "{}", input.display());
     }
 }
+
+/// A rollout with calls of the interface's own tools.
+const PROVIDED: &[&str] = &[
+    r#"{"timestamp":"2026-08-12T09:00:00.000Z","type":"session_meta","payload":{"id":"0d6f8a42-1f6e-4b1c-9c52-7f4a3b2c1d00","timestamp":"2026-08-12T09:00:00.000Z","cwd":"/srv/orrery","originator":"codex_cli_rs","cli_version":"0.153.0"}}"#,
+    r#"{"timestamp":"2026-08-12T09:00:01.000Z","type":"response_item","payload":{"type":"tool_search_call","call_id":"c1","status":"completed","execution":"client","arguments":{"query":"gears"}}}"#,
+    r#"{"timestamp":"2026-08-12T09:00:02.000Z","type":"response_item","payload":{"type":"tool_search_output","call_id":"c1","status":"completed","execution":"client","tools":[{"type":"function","name":"count_teeth"},{"type":"namespace","name":"brass","tools":[{"type":"function","name":"weigh"}]}]}}"#,
+    r#"{"timestamp":"2026-08-12T09:00:03.000Z","type":"response_item","payload":{"type":"image_generation_call","id":"i1","status":"completed","revised_prompt":"a brass sun","result":"iVBORw0KGgo="}}"#,
+    r#"{"timestamp":"2026-08-12T09:00:04.000Z","type":"response_item","payload":{"type":"image_generation_call","id":"i2","status":"failed","revised_prompt":null,"result":""}}"#,
+    r#"{"timestamp":"2026-08-12T09:00:05.000Z","type":"response_item","payload":{"type":"web_search_call","status":"completed","action":{"type":"search","query":"brass polish"}}}"#,
+    r#"{"timestamp":"2026-08-12T09:00:06.000Z","type":"response_item","payload":{"type":"web_search_call"}}"#,
+];
+
+#[test]
+fn calls_of_the_interfaces_own_tools_are_shown_with_results() {
+    let session = PROVIDED.join("\n") + "\n";
+    let view: Value =
+        serde_json::from_str(&view(session.as_bytes(), &Request::new(Form::Json))).expect("JSON");
+    let items = view["items"].as_array().expect("items").iter();
+    let blocks = items.flat_map(|item| item["blocks"].as_array().cloned().unwrap_or_default());
+    let shown = |call: Value| {
+        let result = &call["result"];
+        let texts = result["blocks"].as_array().expect("a result").iter();
+        let texts: Vec<_> = texts.map(|block| block["text"].as_str().expect("a text")).collect();
+        let failed = if result["is_error"] == true { " (failed)" } else { "" };
+        let name = call["name"].as_str().expect("a name");
+        format!("{name} {}: {}{failed}", call["arguments"], texts.join(" ").replace('\n', " / "))
+    };
+    let shown: Vec<_> = blocks.map(shown).collect();
+    assert_eq!(
+        shown,
+        [
+            r#"tool_search {"query":"gears"}: count_teeth / brass.weigh"#,
+            r#"image_generation {"prompt":"a brass sun"}: image: image/png, 1 kB"#,
+            r#"image_generation {}: failed (failed)"#,
+            r#"web_search {"type":"search","query":"brass polish"}: completed"#,
+            "web_search {}: ",
+        ]
+    );
+}

@@ -315,8 +315,9 @@ impl<'a> Lines<'a> {
         Some(Code::SurrogateReplaced)
     }
 
-    /// Gives a line that is sent the members without which releases before 2.1.33 lose messages:
-    /// its time, and the identifier of its answer. Returns the reason for the change.
+    /// Gives a line that is sent, or was put together again, the members without which releases
+    /// before 2.1.33 lose messages, and it would be one of version 1: its time, and the identifier
+    /// of its answer. Returns the reason for the change.
     fn complete(
         &mut self,
         ordinal: u32,
@@ -324,17 +325,26 @@ impl<'a> Lines<'a> {
         members: &Members,
         fixes: &mut Fixes,
     ) -> Option<Code> {
-        let resume = self.resume.as_ref().filter(|resume| resume.is_sent(ordinal))?;
-        let (bytes, mut code) = (record.bytes, None);
+        let is_sent = |resume: &Resume| resume.is_sent(ordinal);
+        if !self.resume.as_ref().map_or(self.wanted.salvage, is_sent) {
+            return None;
+        }
+        let bytes = record.bytes;
         let time = members.time.map(|time| Json::trusted(time.of(bytes).to_vec().into()));
         let time = time.as_ref().and_then(times::read);
-        if time.is_none() && resume.late().is_none_or(|(end, _)| end != ordinal) {
-            let after = times::after(self.clock);
-            line::set_time(bytes, members, after, Code::MemberRestored, fixes);
-            code = Some(Code::MemberRestored);
+        let after = times::after(self.clock);
+        let known = self.clock > Timestamp::UNIX_EPOCH;
+        self.clock = time.unwrap_or(after).max(self.clock);
+        if self.resume.is_none() && !(known && record.repaired == Some(Code::Salvaged)) {
+            return None;
         }
-        self.clock = time.unwrap_or(times::after(self.clock)).max(self.clock);
-        line::name_answer(bytes, members, fixes).then_some(Code::MemberRestored).or(code)
+        let late = self.resume.as_ref().and_then(Resume::late);
+        let dated = time.is_none() && late.is_none_or(|(end, _)| end != ordinal);
+        if dated {
+            line::set_time(bytes, members, after, Code::MemberRestored, fixes);
+        }
+        let named = line::name_answer(bytes, members, fixes);
+        (dated || named).then_some(Code::MemberRestored)
     }
 
     /// Writes the results that are added behind a line, and keeps the line behind which the session
