@@ -185,7 +185,7 @@ fn session_of_another_machine_is_installed_in_a_folder_of_this_one() {
         let out = go(&home, &words, agent);
         let (path, own) = (path_of(&out), project.to_str().expect("UTF-8"));
         assert_eq!((&out["way"], out["project"].as_str()), (&json!("new"), Some(own)), "{out}");
-        assert_eq!(sessions(&home, agent), [path.clone()], "{agent}");
+        assert_eq!(sessions(&home, agent), std::slice::from_ref(&path), "{agent}");
         let text = String::from_utf8(read(&path)).expect("UTF-8");
         assert!(text.contains(own) && !text.contains("/home/else"), "{agent}: {text}");
         assert_eq!(out["id"], ID, "{agent}");

@@ -92,10 +92,10 @@ impl Transcript {
             let made = self.answer(&prompt, calls, false);
             made.iter().for_each(|call| drop(self.result(call, false)));
         }
-        if shape == Shape::Rewound && number % 3 == 0 {
+        if shape == Shape::Rewound && number.is_multiple_of(3) {
             self.prompt(&parent);
         }
-        if shape == Shape::SideChains && number % 5 == 0 {
+        if shape == Shape::SideChains && number.is_multiple_of(5) {
             let own = self.last.clone();
             let call = &self.answer(&Value::Null, 1, true)[0];
             self.result(call, true);
