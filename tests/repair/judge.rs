@@ -79,12 +79,20 @@ pub fn set_aside(quarantine: &[u8]) -> Vec<Aside> {
 /// Takes the number off identifiers of calls, which repair adds where two calls have the same.
 fn call_names(message: &mut Value) {
     let blocks = message.get_mut("content").and_then(Value::as_array_mut);
-    let calls = blocks.into_iter().flatten().filter(|block| block["type"] == "toolCall");
-    let mut ids: Vec<&mut Value> = calls.filter_map(|call| call.get_mut("id")).collect();
+    let id_of = |block: &Value| match block["type"].as_str() {
+        Some("toolCall" | "tool_use") => Some("id"),
+        Some("tool_result") => Some("tool_use_id"),
+        _ => None,
+    };
+    let ids = blocks.into_iter().flatten().filter_map(|block| block.get_mut(id_of(block)?));
+    let mut ids: Vec<&mut Value> = ids.collect();
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let own = |id: &Value| {
-        let (own, last) = id.as_str()?.rsplit_once('_')?;
-        number(last).then(|| own.to_owned())
+        let mut own = id.as_str()?;
+        while let Some((before, _)) = own.rsplit_once('_').filter(|(_, last)| number(last)) {
+            own = before;
+        }
+        Some(own.to_owned())
     };
     ids.iter_mut().for_each(|id| {
         if let Some(own) = own(id) {
