@@ -23,14 +23,14 @@ pub struct Changing {
     journal: Option<PathBuf>,
 }
 
-/// How often the work is planned again because an agent changed a file meanwhile.
+/// Maximum number of plans, of which each follows a change that an agent made meanwhile.
 const ATTEMPTS: usize = 20;
 
 impl Changing {
     /// Carries out the writes of a plan, and plans again where an agent changed a file meanwhile.
-    /// What the same command did only in part, because it was killed, is taken up first. The journal
-    /// is passed to `begin` before the first change. Returns the last plan, and the path of the
-    /// journal; `None` if nothing was to be written.
+    /// A run of the same command that was killed is completed first. The journal is passed to
+    /// `begin` before the first change. Returns the last plan, and the path of the journal; `None` if
+    /// nothing was to be written.
     pub fn carry_out<P>(
         &self,
         what: &Undertaking<'_>,

@@ -49,7 +49,7 @@ pub fn up_to(
         return Err(Error::request(Code::NoContext, message));
     };
     let route = walk.into_route();
-    // What came before a compaction is not on the way from the root to the leaf.
+    // Turns before a compaction are not on the way from the root to the leaf.
     let (path, position) = match id.as_ref().filter(|_| earlier) {
         Some(id) => {
             let path = session.path(Some(id))?;

@@ -127,7 +127,7 @@ impl Files {
     /// it.
     ///
     /// # Errors
-    /// If the system refuses. What was written then is taken away again.
+    /// If the system refuses. Bytes that were written before the error are removed.
     pub fn append(&mut self, lines: &[u8]) -> Result<()> {
         self.append_to(0, lines)
     }

@@ -29,7 +29,7 @@ pub fn alone(path: &Path, mut options: OpenOptions, new: bool) -> Result<File> {
 /// begin, and the file's fingerprint.
 ///
 /// # Errors
-/// If the system refuses. What was written then is taken away again.
+/// If the system refuses. Bytes that were written before the error are removed.
 pub fn append(path: &Path, lines: &[u8]) -> Result<(u64, Fingerprint)> {
     let opened = OpenOptions::new().read(true).append(true).create(true).open(path);
     let mut file = opened.map_err(|error| failed("open", path, error))?;
@@ -42,7 +42,7 @@ pub fn append(path: &Path, lines: &[u8]) -> Result<(u64, Fingerprint)> {
 ///
 /// # Errors
 /// If it has changed ([`Code::Changed`](crate::diagnostic::Code::Changed)), or the system refuses.
-/// What was written then is taken away again.
+/// Bytes that were written before the error are removed.
 pub fn grow(path: &Path, bytes: &[u8], before: &Fingerprint) -> Result<()> {
     let opened = OpenOptions::new().read(true).append(true).open(path);
     let file = opened.map_err(|error| failed("open", path, error))?;

@@ -1,5 +1,5 @@
-//! What reporters mended by hand in sessions of Claude Code: each kind is refused, and mended by
-//! `repair --resumable`.
+//! Faults that users repaired by hand in sessions of Claude Code: each kind is refused, and
+//! `repair --resumable` removes it.
 
 use super::accepted::{refused, repaired, transcript, valid};
 use crate::common::Dir;

@@ -133,7 +133,7 @@ impl<'f> Found<'f> {
             }
         }
         for path in files {
-            // What stays is found again by the next run.
+            // A session that stays is found again by the next run.
             if staying.iter().any(|main| folders::is_of(&path, main)) {
                 continue;
             }

@@ -47,7 +47,7 @@ impl Redo {
     pub fn edit(&self, path: &Path, to: PathBuf) -> Result<(Edit, u64)> {
         let failed = |error| Error::io(format!("cannot read {}", path.display()), error);
         let read = Fingerprint::of(path)?;
-        // What a program appends from now on is not part of it.
+        // Bytes that a program appends from now on are not part of it.
         let file = File::open(path).map_err(failed)?.take(read.size());
         let mut from =
             BufReader::with_capacity(1 << 20, Hashed { file, hasher: Default::default() });

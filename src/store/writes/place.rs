@@ -17,7 +17,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// How often the work is done again on a file that other programs change.
+/// Maximum number of attempts on a file that other programs change.
 const ATTEMPTS: usize = 20;
 
 /// Number of folders above a file that are removed if they become empty: those of a session and of
