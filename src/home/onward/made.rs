@@ -80,7 +80,7 @@ impl Made<'_> {
         }
         let place = |file: &Path| home.path.join(file.strip_prefix(&out).unwrap_or(file));
         // A run that was killed may have written some of the files.
-        let (there, missing): (Vec<_>, Vec<_>) =
+        let (there, mut missing): (Vec<_>, Vec<_>) =
             files.iter().partition(|file| place(file).symlink_metadata().is_ok());
         let is_same = there.iter().all(|file| is_same(file, &place(file)));
         if !is_apart && self.format == to.format && (!is_same || missing.is_empty()) {
@@ -94,7 +94,6 @@ impl Made<'_> {
             );
             return self.fresh(session, Some(why));
         }
-        let mut missing = missing;
         // A session without its origin would have no way back.
         missing.sort_by_key(|file| !is_origin(file));
         let new = |file: &PathBuf| self.new_file(file, place(file));
@@ -153,8 +152,7 @@ impl Made<'_> {
             }
             Err(error) => return Err(error),
         };
-        let known = sides.known;
-        let known = (!is_resumed).then_some(known);
+        let known = (!is_resumed).then_some(sides.known);
         let own = out.join(&name.stem);
         let (mut writes, after) = match self.additions(&out, &own, other, (read, known))? {
             Ok(additions) => additions,
