@@ -7,6 +7,7 @@
 use crate::diagnostic::one_line;
 use crate::format::{Format, Inserted, Typed};
 use crate::formats::{self, FORMATS};
+use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 
 /// Finds the questions of the user in a session.
@@ -97,7 +98,7 @@ impl UserWords {
 
     /// Returns the entry behind which an entry without a parent continues the conversation.
     #[must_use]
-    pub fn continued(&self, record: &Record) -> Option<crate::json::Json> {
+    pub fn continued(&self, record: &Record) -> Option<Json> {
         self.format.agent.inserted.continued.and_then(|continued| continued(record))
     }
 }
