@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Removes the originals that the run which wrote `journal` kept, each only if the run reported
-/// neither a warning nor an error for its file and the file is still what the run wrote. With `dry`, only checks
-/// which ones those are. `moved` is the present path of the folder that the run worked in; `None`
-/// if the folder was not moved.
+/// neither a warning nor an error for its file and the file is still what the run wrote. With `dry`,
+/// only checks which ones those are. `moved` is the present path of the folder that the run worked
+/// in; `None` if the folder was not moved.
 pub fn clean(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<JournalWork> {
     let nothing = "the run did not change its inputs, so it kept no originals";
     let past = match Past::open(journal, moved, nothing)? {

@@ -10,8 +10,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 /// Restores the originals of the run that wrote `journal`, and removes the files that the run
-/// added. The files of one session stay as they are if one of them does. With `dry`, only checks whether that is possible. `moved` is the present path of the
-/// folder that the run worked in; `None` if the folder was not moved.
+/// added. The files of one session stay as they are if one of them does. With `dry`, only checks
+/// whether that is possible. `moved` is the present path of the folder that the run worked in; `None`
+/// if the folder was not moved.
 pub fn undo(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<JournalWork> {
     let nothing = "the run did not change its inputs, so there is nothing to restore";
     let past = match Past::open(journal, moved, nothing)? {

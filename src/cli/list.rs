@@ -30,8 +30,8 @@ use std::path::{Path, PathBuf};
 /// Summaries are kept in the user's cache folder and read again when a file has changed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Files and folders with sessions, the default is the folders of all agents; or words to look for,
-    /// as --grep does
+    /// Files and folders with sessions, the default is the folders of all agents; or words to look
+    /// for, as --grep does
     ///
     /// An argument that exists, or that contains a separator of paths, is a path.
     #[arg(value_name = "PATH|WORD")]
