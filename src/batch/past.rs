@@ -91,13 +91,14 @@ impl<'e> Made<'e> {
         Self(made)
     }
 
-    /// Returns the state of a file that was read, with the hash of its contents added if an entry
-    /// before number `place` contains it, because the run had written the file before.
+    /// Returns the state of a file that was read, with the hash of its contents added if it has none
+    /// and an entry before number `place` contains it, because the run had written the file before.
     pub fn with_hash(&self, read: &State, place: usize) -> State {
         let written = self.0.get(&read.path).into_iter().flatten().rev();
         let mut before = written.filter(|(at, _)| *at < place).map(|(_, made)| *made);
         let same = before.find(|made| (made.size, &made.modified) == (read.size, &read.modified));
-        State { hash: same.and_then(|made| made.hash.clone()), ..read.clone() }
+        let hash = same.and_then(|made| made.hash.clone()).or_else(|| read.hash.clone());
+        State { hash, ..read.clone() }
     }
 }
 

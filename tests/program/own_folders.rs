@@ -372,3 +372,16 @@ fn continue_that_was_killed_is_completed_and_undone() {
         fs::write(&original, &whole).expect("room");
     }
 }
+
+#[test]
+fn undo_that_was_killed_before_it_set_the_time_is_completed() {
+    let home = Dir::new();
+    let original = claude(&home, 1);
+    let copy = copy_in_codex(&home, &original);
+    add(&copy, &turn("question"));
+    let before = state(&home);
+    let journal = continued(&home, &copy, "claude-code")["journal"].clone();
+    fs::write(&original, &before[&original].0).expect("room");
+    out(&home, &["undo", journal.as_str().expect("a journal")]);
+    assert_eq!(state(&home), before);
+}
