@@ -10,7 +10,7 @@ use super::text::aside;
 use super::text::printable;
 use super::{Stop, names, print};
 use crate::batch::ReportedPath;
-use crate::format::Map;
+use crate::format::{Map, inside_linux};
 use crate::formats::{NAMED, Spec};
 use crate::home::{Listed, Mention, Selection, SessionPlace, Sort, State, Summary, in_projects};
 use crate::times;
@@ -213,7 +213,10 @@ impl From<By> for Sort {
 /// Returns the paths by which sessions may name a folder: as the user does, and without links.
 pub fn folders_of(folder: &Path) -> Vec<PathBuf> {
     let paths: Vec<PathBuf> = match super::relocate::is_foreign(folder) {
-        true => vec![folder.to_owned()],
+        true => {
+            let inside = inside_linux(&folder.to_string_lossy()).map(PathBuf::from);
+            std::iter::once(folder.to_owned()).chain(inside).collect()
+        }
         false => std::path::absolute(folder).into_iter().chain(folder.canonicalize()).collect(),
     };
     let maps = paths.iter().flat_map(|path| {
