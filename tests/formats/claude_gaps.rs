@@ -155,3 +155,12 @@ fn words_that_waited_are_the_users() {
         assert_eq!(context(&text), "u[q1] a[a] u[a=ra] a[fin]");
     }
 }
+
+#[test]
+fn commands_of_the_program_are_sent() {
+    let text = transcript("1:0 u q1; 2:1 a A a1; 3:2 s; 4:3 u q2; 5:4 a B a2");
+    assert_eq!(context(&text), "u[q1] a[a1] u[q2] a[a2]");
+    let text = text.replace(r#""informational""#, r#""local_command""#);
+    assert_eq!(context(&text), "u[q1] a[a1] u[x q2] a[a2]");
+    assert_eq!(returned(text.as_bytes(), &keep()), text.as_bytes());
+}

@@ -1,7 +1,7 @@
 //! Items and lines of Codex that no message describes: which of them release 0.169.0 sends, and
 //! what it adds to them and takes back with them.
 
-use crate::common::{context, options, returned};
+use crate::common::{Dir, context, options, read, returned};
 use copyist::context::Request;
 use copyist::format::OnError;
 use copyist::ids::Choice;
@@ -103,4 +103,38 @@ fn a_message_of_another_agent_is_a_turn_of_its_own() {
     let texts =
         sent(&lines).iter().map(|item| item["content"][0]["text"].to_string()).collect::<Vec<_>>();
     assert_eq!(texts, ["\"q2\"", "\"a2\""]);
+}
+
+#[test]
+fn a_message_of_which_only_the_event_is_left_is_restored() {
+    let item = |role, text| ("response_item", message(role, text));
+    let event =
+        |text: &str| ("event_msg", format!(r#"{{"type":"user_message","message":"{text}"}}"#));
+    let back = ("event_msg", r#"{"type":"thread_rolled_back","num_turns":1}"#.to_owned());
+    let turn = [item("user", "q2"), event("q2"), item("assistant", "a2")];
+    let begin = [&turn[..], std::slice::from_ref(&back)].concat();
+    let edited = [item("user", "q2 by hand"), event("q2"), item("assistant", "a2")];
+    for (case, lines, expected) in [
+        ("whole", turn.to_vec(), None),
+        ("with another text than its event", edited.to_vec(), None),
+        ("lost", turn[1..].to_vec(), Some(r#"["q","a","q2","a2"]"#)),
+        ("lost in a turn that is taken back", begin[1..].to_vec(), Some(r#"["q","a"]"#)),
+    ] {
+        let lines: Vec<_> = lines.iter().map(|(wire, payload)| (*wire, &**payload)).collect();
+        let dir = Dir::new();
+        dir.write("a.jsonl", &rollout(&lines));
+        let (code, said) = dir.said(&["validate", "a.jsonl"]);
+        assert_eq!(code, i32::from(expected.is_some()), "{case}: {said}");
+        let (code, said) = dir.said(&["repair", "-o", "b.jsonl", "a.jsonl"]);
+        assert_eq!(code, 0, "{case}: {said}");
+        assert_eq!(said.contains("CY0891"), expected.is_some(), "{case}: {said}");
+        let Some(expected) = expected else { continue };
+        let text = read(&dir.path("b.jsonl"));
+        let out = context(&text, &Request::default(), &options(OnError::Stop, Choice::Derived));
+        let out: Value = serde_json::from_slice(&out.0.expect("a context")).expect("JSON");
+        let texts = out["messages"].as_array().expect("a list").iter();
+        let texts: Vec<_> = texts.map(|item| item["content"][0]["text"].clone()).collect();
+        assert_eq!(Value::from(texts).to_string(), expected, "{case}");
+        assert_eq!(dir.exit(&["validate", "b.jsonl"]).0, 0, "{case}");
+    }
 }

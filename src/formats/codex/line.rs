@@ -318,6 +318,22 @@ fn write_payload(record: &Record, out: &mut Vec<u8>) -> Option<String> {
     Some(wire.to_owned())
 }
 
+/// Returns the line with an item that is added beside another line, at that line's time.
+pub fn item(beside: &Json, item: &[u8], number: Option<u64>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut object = Object::open(&mut out);
+    if let Some(time) = beside.member("timestamp") {
+        object.member("timestamp", time.as_bytes());
+    }
+    if let Some(number) = number {
+        object.member("ordinal", number.to_string().as_bytes());
+    }
+    text::quote(wire::ITEM, object.key("type"));
+    object.member("payload", item);
+    object.close();
+    out
+}
+
 /// Gives a line of version 3 the number behind the last one; without a last number, it keeps its
 /// own. Returns the number.
 pub fn number(record: &mut Record, last: Option<u64>) -> Option<u64> {
