@@ -274,6 +274,7 @@ codes! {
     Renumbered "CY0888" Warning "number of a line changed" "In a numbered rollout, a line has the number of the line before it, or a lower one. Codex keeps a list of the lines by their numbers: it stops at such a line, or refuses the session. copyist gave the line the next number. A number that is left out stays so."
     ServedReplaced "CY0889" Warning "block of a provider's tool replaced by a text" "A call of a tool that the provider runs, such as `advisor`, and its result must be in one answer, or the interface of the model refuses the session. A message stands between them, or one of them is missing. copyist replaced the block by a text; the original is in the mark of the line."
     ResultMoved "CY0890" Warning "late tool result moved to its call" "The result was written behind messages that follow it in the conversation, so some releases lose it or the messages before it. copyist moved the result behind the other results of the answer. The original line is in the quarantine file."
+    ItemRestored "CY0891" Warning "message of the user restored from its event" "Codex writes each message of the user twice: as an item, which it sends to the model, and as an event, which it shows. Here only the event is in the file, so the model does not get the message, and an event that takes turns back takes back one turn too many. copyist added the item before the event. The added line is marked."
 }
 
 /// Maximum number of characters of a message that are kept.

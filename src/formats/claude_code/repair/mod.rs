@@ -2,8 +2,8 @@
 //!
 //! Whole lines stay, also those out of glued ones. Lines that occur twice, and lines whose parent is
 //! lost, stay as they are where release 2.1.332 sends the whole conversation in spite of them; where
-//! it does not, a line whose parent is lost is linked to the line before it. What
-//! only hides messages from other releases, or makes a model's interface refuse the session, is
+//! it does not, a line whose parent is lost is linked to the line before it, or to that of another
+//! branch at which this release goes on. What only hides messages from other releases, or makes a model's interface refuse the session, is
 //! `--resumable`'s (`resume`).
 
 mod added;
@@ -429,9 +429,11 @@ impl LineRepair for Lines<'_> {
             return self.resume.is_some() || self.conversation.is_some();
         }
         if let (Some(conversation), Some(plan)) = (self.conversation.take(), &mut self.plan) {
-            plan.close(&conversation.gaps(plan));
+            plan.close(&conversation.gaps(plan, self.resume.is_some()));
             self.needed.extend(plan.new_parents());
-            return false;
+            // What follows sees the lines as they are linked now.
+            self.shown -= 1;
+            return self.resume.is_some();
         }
         let (Some(resume), Some(plan)) = (&mut self.resume, &self.plan) else { return false };
         if self.shown == 2 {
