@@ -14,7 +14,7 @@ mod turn;
 
 pub use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
-use crate::format::{Context, Cx, Format, Options, Parts, Target};
+use crate::format::{Context, Cx, Format, Options, Parts, Reader, Target};
 use crate::formats::ruling;
 use crate::ids::hash;
 use crate::json::{Json, text};
@@ -100,7 +100,7 @@ pub fn run(
     }
     to.list.text(b"\"messages\":[");
     let entries = session.entries();
-    let mut messages = Messages::open(session, context, route, &quiet)?;
+    let mut messages = Messages::open(session, context, route, |all| all.into_records(&quiet))?;
     let mut forming = Forming::new(request.form, messages.context.as_ref(), ruling);
     while let Some(message) = messages.next() {
         let message = message?;
@@ -174,7 +174,7 @@ pub fn sent_to_last_named<'a>(
     let mut session = Session::open(format, parts, cx)?;
     let route = Route::to_last_named(&session)?;
     let (context, route) = look(&mut session, route, quiet, &mut |_| {})?;
-    Ok(compared(Messages::open(session, context, route, quiet)?))
+    Ok(compared(Messages::open(session, context, route, |all| all.into_records(quiet))?))
 }
 
 /// Returns messages in the form in which contexts are compared.
@@ -252,17 +252,21 @@ impl<'s> Opened<'s> {
     ///
     /// # Errors
     /// The errors of [`run`].
-    fn messages<'a>(self, quiet: &'a Cx<'a>) -> Result<Messages<'a>>
+    fn messages<'a>(mut self, quiet: &'a Cx<'a>) -> Result<Messages<'a>>
     where
         's: 'a,
     {
-        let Self { mut session, context } = self;
-        let route = Route::of(&session, None)?;
-        let (context, route) = match context {
-            Some(context) => (context, route),
-            None => look(&mut session, route, quiet, &mut |_| {})?,
-        };
-        Messages::open(session, context, route, quiet)
+        let (context, route) = self.ruled(quiet)?;
+        Messages::open(self.session, context, route, |all| all.into_records(quiet))
+    }
+
+    /// Returns the rules, which have seen the route to the session's leaf, and the route.
+    fn ruled(&mut self, quiet: &Cx<'_>) -> Result<(Box<dyn Context>, Route)> {
+        let route = Route::of(&self.session, None)?;
+        match self.context.take() {
+            Some(context) => Ok((context, route)),
+            None => look(&mut self.session, route, quiet, &mut |_| {}),
+        }
     }
 }
 
@@ -275,15 +279,15 @@ struct Messages<'a> {
 }
 
 impl<'a> Messages<'a> {
-    fn open<'s: 'a>(
+    fn open<'s>(
         session: Session<'s>,
         mut context: Box<dyn Context>,
         route: Route,
-        quiet: &'a Cx<'a>,
+        records: impl FnOnce(Session<'s>) -> Result<Reader<'a>>,
     ) -> Result<Self> {
         let place = |id: &Json| route.path.position(session.tree().ordinal(id)?);
         let before = context.begin(&place).into_iter();
-        Ok(Self { context, walk: Walk::over(session.into_records(quiet)?, route), before })
+        Ok(Self { context, walk: Walk::over(records(session)?, route), before })
     }
 }
 
