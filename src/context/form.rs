@@ -3,7 +3,7 @@
 
 use super::joined::{Joined, Whole};
 use super::list::List;
-use super::plain::plain;
+use super::plain::{Thoughts, plain};
 use super::{anthropic, openai};
 use crate::format::{Api, Context, Corrections, Format, Resent};
 use crate::mapping::{BlockType, Object, Row, blocks, row};
@@ -99,8 +99,9 @@ impl Sending {
     /// Joins a message with those before it.
     fn join(&mut self, at: Position, sent: &Node, ready: &mut Vec<Whole>) {
         let Way::Joined(joined) = &mut self.way else { return };
-        let thinking = self.api == Some(Api::Anthropic) && sent.is(Field::Api, anthropic::API);
-        let Some(mut sent) = plain(sent, thinking) else { return };
+        let signed = self.api == Some(Api::Anthropic) && sent.is(Field::Api, anthropic::API);
+        let thoughts = if signed { Thoughts::Signed } else { Thoughts::None };
+        let Some(mut sent) = plain(sent, thoughts) else { return };
         if self.api == Some(Api::OpenAi) && !sent.is(Field::Role, "assistant") {
             openai::as_text(&mut sent);
         }

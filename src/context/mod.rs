@@ -29,7 +29,7 @@ pub use form::Form;
 use form::Forming;
 use joined::Joined;
 use list::List;
-pub use plain::{as_message, is_plain, plain};
+pub use plain::{Thoughts, as_message, is_plain, plain};
 pub use refused::check;
 use route::{Route, Walk};
 use std::io::Write;
@@ -177,9 +177,39 @@ pub fn sent_to_last_named<'a>(
     Ok(compared(Messages::open(session, context, route, quiet)?))
 }
 
+/// Returns the messages up to a leaf as [`sent`] does, with the model's thoughts. `id` gets the
+/// session's identifier.
+///
+/// # Errors
+/// The errors of [`run`].
+pub fn conversation<'a>(
+    format: &'static Format,
+    parts: &'a mut dyn Parts,
+    leaf: Option<&str>,
+    cx: &Cx<'_>,
+    quiet: &'a Cx<'a>,
+    id: &mut Option<String>,
+) -> Result<impl Iterator<Item = Result<Located<Record>>> + use<'a>> {
+    let Opened { mut session, context } = Opened::of(format, parts, cx, &mut |_| {})?;
+    *id = session.header().node.text(Field::Id);
+    let route = Route::of(&session, leaf)?;
+    let (context, route) = match context.filter(|_| leaf.is_none()) {
+        Some(context) => (context, route),
+        None => look(&mut session, route, quiet, &mut |_| {})?,
+    };
+    Ok(joined(Messages::open(session, context, route, quiet)?, Thoughts::All))
+}
+
 /// Returns messages in the form in which contexts are compared.
 fn compared<'a>(
+    messages: Messages<'a>,
+) -> impl Iterator<Item = Result<Located<Record>>> + use<'a> {
+    joined(messages, Thoughts::None)
+}
+
+fn joined<'a>(
     mut messages: Messages<'a>,
+    thoughts: Thoughts,
 ) -> impl Iterator<Item = Result<Located<Record>>> + use<'a> {
     let mut joined = Joined::compared();
     let mut ended = false;
@@ -196,7 +226,7 @@ fn compared<'a>(
                 None => joined.finish(),
                 Some(Ok(Located { value, at })) => {
                     let sent = messages.context.sent(&value);
-                    let sent = sent.and_then(|sent| plain(&sent, false));
+                    let sent = sent.and_then(|sent| plain(&sent, thoughts));
                     sent.into_iter().for_each(|sent| joined.add(at, sent));
                 }
             }
