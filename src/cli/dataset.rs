@@ -143,7 +143,8 @@ impl Dataset {
 
     fn create(&self, path: &Path) -> Result<(Box<dyn Write>, Output), Stop> {
         let policy = Policy { force: self.force, ..Policy::default() };
-        let output = Output::prepare(Destination::from(path), vec![], policy, Arc::new(Claims::default()));
+        let output =
+            Output::prepare(Destination::from(path), vec![], policy, Arc::new(Claims::default()));
         let created = output.and_then(|mut output| {
             let to = output.create("")?;
             Ok((to, output))

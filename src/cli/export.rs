@@ -3,7 +3,7 @@
 use super::dataset::{Card, Dataset, Packed, Place};
 use super::machine::{at, folders, named, surveyed};
 use super::text::{aside, printable};
-use super::{Stop, names};
+use super::{Stop, names, print};
 use crate::batch::{Opened, ReadOptions, Workers, threads};
 use crate::diagnostic::{Log, plural};
 use crate::error::Error;
@@ -14,7 +14,8 @@ use crate::home::{Listed, Mention, Selection, SessionPlace, in_projects};
 use clap::ValueEnum;
 use jiff::Timestamp;
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Write sessions as rows for training
 ///
@@ -220,16 +221,16 @@ impl Args {
         let workers = Workers::new(threads(self.jobs)).or_else(|_| Workers::new(1));
         let workers = workers.map_err(Stop::no_threads)?;
         let make = |session: &Listed| made(session, &choices, &options);
-        let repeated = match self.dedup {
+        // Rows of turns contain each other.
+        let mut repeated = match self.dedup && choices.per != Per::Turn {
             true => self.repeated(&sessions, &workers, &make),
             false => Repeated::default(),
         };
-        let mut repeated = repeated;
         each(&sessions, &workers, &make, &mut |session, made| {
             self.add(session, made, &mut repeated, &mut dataset, &mut card)
         })?;
         let written = dataset.finish(&card)?;
-        self.tell(&card, &written);
+        self.tell(&card, &written)?;
         Ok(if card.failed() > 0 { 3 } else { 0 })
     }
 
@@ -259,7 +260,9 @@ impl Args {
             (Some(file), _) if file.as_os_str() == "-" => Ok(Place::Stdout),
             (Some(file), _) => Ok(Place::File(file.clone())),
             (_, Some(folder)) => Ok(Place::Folder(folder.clone())),
-            _ => Err(Stop::usage("name the place of the rows: `--out-dir DIR`, `-o FILE` or `-o -`")),
+            _ => {
+                Err(Stop::usage("name the place of the rows: `--out-dir DIR`, `-o FILE` or `-o -`"))
+            }
         }
     }
 
@@ -282,7 +285,8 @@ impl Args {
                 return Err(Stop::usage(format!("{path}: no file and no session has this name")));
             }
             ids.extend(found.as_ref().and_then(|found| found.id.clone()));
-            places.push(SessionPlace::named(found.map_or_else(|| path.clone(), |found| found.path)));
+            places
+                .push(SessionPlace::named(found.map_or_else(|| path.clone(), |found| found.path)));
         }
         if self.paths.is_empty() {
             places = folders(only)?;
@@ -374,9 +378,9 @@ impl Args {
         Ok(())
     }
 
-    fn tell(&self, card: &Card, written: &[PathBuf]) {
+    fn tell(&self, card: &Card, written: &[PathBuf]) -> Result<(), Stop> {
         if self.quiet {
-            return;
+            return Ok(());
         }
         let mut lines = card.lines();
         match (written, &self.out_dir) {
@@ -388,7 +392,13 @@ impl Args {
             }
             ([first, ..], None) => lines.push(format!("written: {}", first.display())),
         }
-        lines.iter().for_each(|line| aside(line));
+        let text: String = lines.iter().map(|line| format!("{}\n", printable(line))).collect();
+        match self.output.as_deref() == Some(Path::new("-")) && !self.dry_run {
+            // A closed standard error is no failure of the export.
+            true => drop(std::io::stderr().write_all(text.as_bytes())),
+            false => drop(print(text.as_bytes())?),
+        }
+        Ok(())
     }
 }
 

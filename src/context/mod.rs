@@ -201,9 +201,7 @@ pub fn conversation<'a>(
 }
 
 /// Returns messages in the form in which contexts are compared.
-fn compared<'a>(
-    messages: Messages<'a>,
-) -> impl Iterator<Item = Result<Located<Record>>> + use<'a> {
+fn compared<'a>(messages: Messages<'a>) -> impl Iterator<Item = Result<Located<Record>>> + use<'a> {
     joined(messages, Thoughts::None)
 }
 

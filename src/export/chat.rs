@@ -98,7 +98,8 @@ impl Chat {
         let mut building = Building { choices, counts, chat: Self::default(), open: Vec::new() };
         let leaf = leaf.and_then(Json::text);
         let mut head = None;
-        for message in context::conversation(format, parts, leaf.as_deref(), cx, &quiet, &mut head)? {
+        for message in context::conversation(format, parts, leaf.as_deref(), cx, &quiet, &mut head)?
+        {
             let mut record = message?.value;
             if let Some(redactor) = &redactor {
                 redactor.record(&mut record);
@@ -218,7 +219,9 @@ impl Building<'_> {
                 let hidden = answer.thoughts.len() as u64 - texts.len() as u64;
                 self.counts.add("thoughts that are encrypted", hidden);
                 answer.thoughts.clear();
-                if let Some(thinking) = texts.into_iter().fold(None, |all, text| Some(joined(all, text))) {
+                if let Some(thinking) =
+                    texts.into_iter().fold(None, |all, text| Some(joined(all, text)))
+                {
                     let text = in_think(&thinking);
                     let rest = answer.text.take();
                     answer.text = Some(rest.map_or(text.clone(), |rest| text.joined(&rest)));

@@ -19,9 +19,9 @@ const MANY_DIGITS: usize = 19;
 /// Returns arguments with long whole numbers as texts: loaders of data sets stop at them.
 fn loadable(value: &Json) -> Json {
     let is_long = |bytes: &[u8]| {
-        bytes.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()).any(|run| {
-            run.len() >= MANY_DIGITS && run.first().is_some_and(u8::is_ascii_digit)
-        })
+        bytes
+            .chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit())
+            .any(|run| run.len() >= MANY_DIGITS && run.first().is_some_and(u8::is_ascii_digit))
     };
     let bytes = value.as_bytes();
     if !is_long(bytes) {
@@ -38,7 +38,9 @@ fn loadable(value: &Json) -> Json {
         }
         Some(b'[') => {
             let mut list = Items::open(&mut out);
-            value.elements().for_each(|value| list.next().extend_from_slice(loadable(&value).as_bytes()));
+            value
+                .elements()
+                .for_each(|value| list.next().extend_from_slice(loadable(&value).as_bytes()));
             list.close();
         }
         Some(b'"') => return value.clone(),

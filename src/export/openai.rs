@@ -1,7 +1,7 @@
 //! Rows of OpenAI's Chat Completions, and those for fine-tuning.
 
 use super::Counts;
-use super::chat::{NOTHING, Answer, Message, ToolResult};
+use super::chat::{Answer, Message, NOTHING, ToolResult};
 use super::items::{Arguments, Items, calls};
 use crate::dialect::chat_completions;
 use crate::json::Json;
@@ -26,9 +26,8 @@ pub fn finetune(
     weighed: usize,
     counts: &mut Counts,
 ) -> Option<Vec<u8>> {
-    let is_end = |message: &Message| {
-        matches!(message, Message::Answer(answer) if answer.calls.is_empty())
-    };
+    let is_end =
+        |message: &Message| matches!(message, Message::Answer(answer) if answer.calls.is_empty());
     let last = messages.iter().rposition(is_end)?;
     counts.add("messages after the last answer", (messages.len() - last - 1) as u64);
     let messages = messages.get(..=last)?;

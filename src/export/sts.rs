@@ -8,12 +8,7 @@ use crate::mapping::Object;
 use crate::record::block;
 
 /// Returns the lines of a session.
-pub fn row(
-    id: &str,
-    system: Option<&Json>,
-    messages: &[Message],
-    counts: &mut Counts,
-) -> Vec<u8> {
+pub fn row(id: &str, system: Option<&Json>, messages: &[Message], counts: &mut Counts) -> Vec<u8> {
     let mut out = Vec::new();
     let mut header = Object::open(&mut out);
     header.member("type", b"\"session\"");

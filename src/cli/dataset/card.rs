@@ -76,7 +76,8 @@ impl Card {
             source.rows += rows;
         };
         count(self.agents.entry(summary.agent.clone()).or_default());
-        let mut models: Vec<&str> = summary.spent.iter().map(|spent| spent.model.as_str()).collect();
+        let mut models: Vec<&str> =
+            summary.spent.iter().map(|spent| spent.model.as_str()).collect();
         models.sort_unstable();
         models.dedup();
         for model in models.into_iter().filter(|model| !model.is_empty()) {
@@ -109,11 +110,8 @@ impl Card {
 
     /// Describes the data set in a few lines.
     pub fn lines(&self) -> Vec<String> {
-        let mut text = format!(
-            "{} of {}",
-            plural(self.all_rows(), "row"),
-            plural(self.sessions, "session")
-        );
+        let mut text =
+            format!("{} of {}", plural(self.all_rows(), "row"), plural(self.sessions, "session"));
         for (why, number) in &self.left {
             let _ = write!(text, "; left out: {number} {why}");
         }
@@ -137,7 +135,8 @@ impl Card {
     /// Returns the contents of `card.json`.
     pub fn json(&self, files: &[PathBuf]) -> String {
         let sources = |sources: &BTreeMap<String, Source>| {
-            let source = |source: &Source| json!({"sessions": source.sessions, "rows": source.rows});
+            let source =
+                |source: &Source| json!({"sessions": source.sessions, "rows": source.rows});
             sources.iter().map(|(name, one)| (name.clone(), source(one))).collect::<Value>()
         };
         let failed: Vec<Value> = self
@@ -202,8 +201,7 @@ impl Card {
         for part in self.rows.keys() {
             let _ = write!(text, "  - split: {part}\n    path: \"{part}-*.{ending}\"\n");
         }
-        let rows: Vec<_> =
-            self.rows.iter().map(|(part, rows)| format!("{part}: {rows}")).collect();
+        let rows: Vec<_> = self.rows.iter().map(|(part, rows)| format!("{part}: {rows}")).collect();
         let _ = write!(
             text,
             "---\n\n# Sessions of AI coding agents\n\n{} in the style `{}`, from {}, written by \
