@@ -119,7 +119,7 @@ enum Styles {
     /// OpenAI's Chat Completions
     #[value(name = "openai")]
     OpenAi,
-    /// The same for fine-tuning: with tools, an answer at the end
+    /// Chat Completions for fine-tuning: with tools, an answer at the end
     Finetune,
     /// Transformers and TRL
     Trl,
@@ -230,7 +230,7 @@ impl Args {
             self.add(session, made, &mut repeated, &mut dataset, &mut card)
         })?;
         let written = dataset.finish(&card)?;
-        self.tell(&card, &written)?;
+        self.report(&card, &written)?;
         Ok(if card.failed() > 0 { 3 } else { 0 })
     }
 
@@ -358,11 +358,11 @@ impl Args {
         let part = self.split.as_ref().map_or("train", |split| split.of(family, self.seed));
         for row in &rows {
             if row.turns < self.min_turns {
-                card.leave("rows with too few questions");
+                card.omit("rows with too few questions");
             } else if !self.wants(row) {
-                card.leave("rows with errors of tools");
+                card.omit("rows with errors of tools");
             } else if self.dedup && !repeated.is_new(row) {
-                card.leave("rows that others repeat");
+                card.omit("rows that others repeat");
             } else {
                 dataset.row(part, &row.text)?;
                 card.row(part, row);
@@ -370,7 +370,7 @@ impl Args {
             }
         }
         if all == 0 {
-            card.leave("sessions without an answer");
+            card.omit("sessions without an answer");
         }
         if written > 0 {
             card.session(&session.summary, written, &counts, log.into_findings().masked);
@@ -378,7 +378,7 @@ impl Args {
         Ok(())
     }
 
-    fn tell(&self, card: &Card, written: &[PathBuf]) -> Result<(), Stop> {
+    fn report(&self, card: &Card, written: &[PathBuf]) -> Result<(), Stop> {
         if self.quiet {
             return Ok(());
         }

@@ -8,7 +8,7 @@ use crate::record::Field;
 use crate::session::Session;
 use std::collections::HashSet;
 
-/// Returns the identifiers of the entries at the ends of all branches; `None` stands for the
+/// Returns the identifiers of the entries at the ends of all branches; `None` means the
 /// session's own end.
 ///
 /// # Errors

@@ -8,8 +8,9 @@ use crate::error::Result;
 use crate::format::{Cx, Format, Parts};
 use crate::json::Json;
 use crate::record::turns::NO_RESULT;
-use crate::record::{Field, Node, block};
+use crate::record::{Field, Kind, Node, Record, Value, block};
 use crate::redact::Redactor;
+use std::borrow::Cow;
 
 /// A conversation.
 #[derive(Debug, Default)]
@@ -100,10 +101,8 @@ impl Chat {
         let mut head = None;
         for message in context::conversation(format, parts, leaf.as_deref(), cx, &quiet, &mut head)?
         {
-            let mut record = message?.value;
-            if let Some(redactor) = &redactor {
-                redactor.record(&mut record);
-            }
+            let mut record = Record { kind: Kind::Message, node: message? };
+            redactor.iter().for_each(|redactor| redactor.record(&mut record));
             building.message(&record.node);
         }
         building.close();
@@ -118,13 +117,20 @@ struct Building<'a> {
     choices: &'a Choices,
     counts: &'a mut Counts,
     chat: Chat,
-    /// Calls of the last answer that have no result yet: identifier and name of the tool.
-    open: Vec<(Json, Json)>,
+    /// Calls of the last answer, in its order.
+    open: Vec<Open>,
+}
+
+/// A call whose answer is not complete.
+struct Open {
+    id: Json,
+    name: Json,
+    result: Option<ToolResult>,
 }
 
 impl Building<'_> {
     fn message(&mut self, node: &Node) {
-        let blocks = node.nodes(Field::Content).unwrap_or_default();
+        let blocks = &*blocks_of(node);
         if node.is(Field::Role, "system") || node.is(Field::Role, "developer") {
             self.system(block::all_text(blocks));
         } else if node.is(Field::Role, "assistant") {
@@ -143,12 +149,15 @@ impl Building<'_> {
         }
     }
 
-    /// Gives the calls that wait a result that says that there was none.
+    /// Ends an answer: its results follow in the order of the calls. A call without a result gets one
+    /// that says so.
     fn close(&mut self) {
-        for (id, name) in std::mem::take(&mut self.open) {
-            self.counts.add("calls without a result", 1);
-            let text = Json::string(NO_RESULT);
-            let result = ToolResult { id, name, text, images: Vec::new(), failed: true };
+        for Open { id, name, result } in std::mem::take(&mut self.open) {
+            let result = result.unwrap_or_else(|| {
+                self.counts.add("calls without a result", 1);
+                let text = Json::string(NO_RESULT);
+                ToolResult { id, name, text, images: Vec::new(), failed: true }
+            });
             self.chat.messages.push(Message::Result(result));
         }
     }
@@ -238,22 +247,25 @@ impl Building<'_> {
         }
         let id = call.json(Field::Id).cloned().unwrap_or(NOTHING);
         let name = Json::string(&name);
-        self.open.push((id.clone(), name.clone()));
+        self.open.push(Open { id: id.clone(), name: name.clone(), result: None });
         Call { id, name, arguments: block::arguments(call).0 }
     }
 
     fn result(&mut self, result: &Node) {
         let id = result.json(Field::Call).cloned().unwrap_or(NOTHING);
-        let Some(call) = self.open.iter().position(|(call, _)| *call == id) else {
+        let waits = |open: &Open| open.id == id && open.result.is_none();
+        let Some(place) = self.open.iter().position(waits) else {
             return self.counts.add("results without a call", 1);
         };
-        let (_, name) = self.open.remove(call);
-        let parts = result.nodes(Field::Content).unwrap_or_default();
+        let parts = blocks_of(result);
         let kept: Vec<Node> = parts.iter().filter_map(|part| self.part(part)).collect();
         let text = self.cut(block::all_text(&kept).unwrap_or(NOTHING));
         let images = kept.into_iter().filter(|part| part.is(Field::Type, block::IMAGE)).collect();
         let failed = result.is_true(Field::IsError);
-        self.chat.messages.push(Message::Result(ToolResult { id, name, text, images, failed }));
+        if let Some(open) = self.open.get_mut(place) {
+            let name = open.name.clone();
+            open.result = Some(ToolResult { id, name, text, images, failed });
+        }
     }
 
     /// Cuts the text of a result that is longer than the user wants, and says so in its place.
@@ -306,6 +318,15 @@ impl Message {
             }
         }
         all
+    }
+}
+
+/// Returns the content as blocks.
+fn blocks_of(node: &Node) -> Cow<'_, [Node]> {
+    match node.get(Field::Content) {
+        Some(Value::Nodes(blocks)) => Cow::Borrowed(blocks),
+        Some(Value::Json(text)) if !text.is_null() => Cow::Owned(vec![block::text(text.clone())]),
+        _ => Cow::Borrowed(&[]),
     }
 }
 

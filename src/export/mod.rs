@@ -50,7 +50,7 @@ pub struct Row {
 pub struct Rows {
     /// The rows; none for a session without an answer.
     pub rows: Vec<Row>,
-    /// What the rows do not contain, or contain otherwise.
+    /// Counts of contents that the rows do not have, or have otherwise.
     pub counts: Counts,
 }
 

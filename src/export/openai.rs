@@ -18,7 +18,7 @@ pub fn row(system: Option<&Json>, messages: &[Message], counts: &mut Counts) -> 
     Some(out)
 }
 
-/// Returns a row for fine-tuning: the last message is an answer, and each tool that is called stands
+/// Returns a row for fine-tuning: the last message is an answer, and each tool that is called is
 /// in `tools`. Answers before the message `weighed` have the weight 0.
 pub fn finetune(
     system: Option<&Json>,

@@ -11,6 +11,8 @@ use crate::record::block;
 /// One item of a conversation.
 struct Item {
     from: From,
+    /// Thoughts before the value.
+    thoughts: Option<Json>,
     value: Json,
 }
 
@@ -32,10 +34,12 @@ pub fn row(system: Option<&Json>, messages: &[Message], counts: &mut Counts) -> 
         match message {
             Message::User(parts) => {
                 let text = block::all_text(parts).unwrap_or(NOTHING);
-                add(From::Human, text, &mut items, counts);
+                add(Item { from: From::Human, thoughts: None, value: text }, &mut items, counts);
             }
             Message::Result(result) => {
-                add(From::Observation, result.text.clone(), &mut items, counts);
+                let value = result.text.clone();
+                let item = Item { from: From::Observation, thoughts: None, value };
+                add(item, &mut items, counts);
             }
             Message::Answer(answer) => {
                 answered(answer, &mut items, counts);
@@ -55,7 +59,9 @@ pub fn row(system: Option<&Json>, messages: &[Message], counts: &mut Counts) -> 
     for item in &items {
         let mut one = list.object();
         text::quote(item.from.name(), one.key("from"));
-        one.member("value", item.value.as_bytes());
+        let before = item.thoughts.clone().map(|thoughts| in_think(&without_ends(thoughts)));
+        let value = before.map_or(item.value.clone(), |before| before.joined(&item.value));
+        one.member("value", value.as_bytes());
         one.close();
     }
     list.close();
@@ -98,8 +104,7 @@ fn answered(answer: &Answer, items: &mut Vec<Item>, counts: &mut Counts) {
             (From::Call, called(calls))
         }
     };
-    let before = thoughts.map(|thoughts| in_think(&without_ends(thoughts)));
-    add(from, before.map_or(value.clone(), |before| before.joined(&value)), items, counts);
+    add(Item { from, thoughts, value }, items, counts);
 }
 
 /// Changes ends of thoughts inside of a text, behind which the reader would expect the calls.
@@ -123,40 +128,42 @@ fn called(calls: &[Call]) -> Json {
     Json::string(&String::from_utf8_lossy(one.unwrap_or(&list)))
 }
 
-/// Adds an item where one of this side may stand; joins it with the one before it, where not.
-fn add(from: From, value: Json, items: &mut Vec<Item>, counts: &mut Counts) {
+/// Adds an item where one of this side may be; joins it with the one before it, where not.
+fn add(item: Item, items: &mut Vec<Item>, counts: &mut Counts) {
+    let from = item.from;
     let Some(last) = items.last_mut() else {
-        match from.is_answer() || from == From::Observation {
-            true => counts.add("messages before the first question", 1),
-            false => items.push(Item { from, value }),
+        match from {
+            From::Human => items.push(item),
+            _ => counts.add("messages before the first question", 1),
         }
         return;
     };
     if last.from.is_answer() != from.is_answer() {
-        return items.push(Item { from, value });
+        return items.push(item);
     }
     match (last.from, from) {
         (From::Observation, From::Observation) => {
-            last.value = last.value.clone().joined(&BETWEEN_RESULTS).joined(&value);
+            last.value = last.value.clone().joined(&BETWEEN_RESULTS).joined(&item.value);
         }
-        (From::Human, From::Human) | (From::Gpt, From::Gpt) => {
-            last.value = joined(Some(last.value.clone()), value);
-        }
-        // A question behind the results of an interrupted answer, and a call behind a text.
         (From::Observation, From::Human) => {
-            items.push(Item { from: From::Gpt, value: INTERRUPTED });
-            items.push(Item { from, value });
+            // A question behind the results of an interrupted answer.
             counts.add("answers made for interrupted turns", 1);
+            items.push(Item { from: From::Gpt, thoughts: None, value: INTERRUPTED });
+            items.push(item);
+        }
+        (_, From::Call) => {
+            counts.add("texts beside calls moved into thoughts", 1);
+            let earlier = joined(last.thoughts.take(), last.value.clone());
+            let thoughts = item.thoughts.map_or(earlier.clone(), |own| joined(Some(earlier), own));
+            *last = Item { thoughts: Some(thoughts), ..item };
         }
         _ => {
-            items.push(Item { from: From::Human, value: GO_ON });
-            items.push(Item { from, value });
-            counts.add("questions made between answers", 1);
+            let own = item.thoughts.into_iter();
+            last.thoughts = own.fold(last.thoughts.take(), |all, own| Some(joined(all, own)));
+            last.value = joined(Some(last.value.clone()), item.value);
         }
     }
 }
 
-/// Stands for the answer that a question behind results lacks.
+/// Text of the answer that a question behind results lacks.
 const INTERRUPTED: Json = Json::constant("\"[interrupted]\"");
-/// Stands for the question between an answer and calls that follow it.
-const GO_ON: Json = Json::constant("\"[go on]\"");

@@ -167,7 +167,7 @@ fn choices_change_what_rows_contain() {
 }
 
 #[test]
-fn a_branch_is_a_row_and_what_a_fork_repeats_is_left_out() {
+fn a_branch_is_a_row_and_repetitions_of_forks_are_omitted() {
     let home = one();
     let mut lines = session("two", "When is low tide?");
     let mut other = lines[7].clone();
@@ -248,7 +248,7 @@ fn no_session_changes_its_part_when_others_are_added() {
 }
 
 #[test]
-fn a_data_set_tells_what_it_contains_and_is_replaced_only_if_that_is_wanted() {
+fn a_data_set_has_a_card_and_is_replaced_only_by_force() {
     let home = one();
     home.write(
         "s/torn.jsonl",
@@ -257,10 +257,12 @@ fn a_data_set_tells_what_it_contains_and_is_replaced_only_if_that_is_wanted() {
     let args = ["--as", "openai", "--out-dir", "d", "s"];
     let done = run(&home, &args);
     assert_eq!(done.status.code(), Some(3));
-    let told = [done.stderr, done.stdout].map(|text| String::from_utf8_lossy(&text).into_owned());
+    let message =
+        [done.stderr, done.stdout].map(|text| String::from_utf8_lossy(&text).into_owned());
     assert!(
-        told[0].contains("s/torn.jsonl: ") && told[1].contains("1 row of 1 session; 1 failed"),
-        "{told:?}"
+        message[0].contains("s/torn.jsonl: ")
+            && message[1].contains("1 row of 1 session; 1 failed"),
+        "{message:?}"
     );
     let card = || -> Value {
         serde_json::from_slice(&std::fs::read(home.root().join("d/card.json")).expect("a card"))
@@ -307,14 +309,14 @@ fn secrets_are_masked_in_rows() {
 }
 
 #[test]
-fn wrong_use_is_told() {
+fn wrong_use_is_refused() {
     let home = one();
-    let told = |args: &[&str]| {
+    let message = |args: &[&str]| {
         let done = run(&home, args);
         assert_eq!(done.status.code(), Some(2), "{args:?}");
         String::from_utf8_lossy(&done.stderr).into_owned()
     };
-    assert!(told(&["--as", "trl", "s"]).contains("`--out-dir DIR`"));
+    assert!(message(&["--as", "trl", "s"]).contains("`--out-dir DIR`"));
     assert!(
         told(&["--as", "trl", "-o", "-", "nothing"]).contains("nothing: no file and no session")
     );
@@ -322,7 +324,7 @@ fn wrong_use_is_told() {
         told(&["--as", "trl", "--out-dir", "d", "--split", "train", "s"]).contains("NAME=SHARE")
     );
     write(&home, "s/two.jsonl", &session("two", "When?"));
-    assert!(told(&["--as", "sts", "-o", "x.jsonl", "s"]).contains("use `--out-dir DIR`"));
+    assert!(message(&["--as", "sts", "-o", "x.jsonl", "s"]).contains("use `--out-dir DIR`"));
     assert!(!home.root().join("x.jsonl").exists());
     // Nothing is written by a dry run.
     let done = run(&home, &["--as", "trl", "--out-dir", "d", "-n", "s"]);

@@ -16,7 +16,7 @@ struct Source {
     rows: u64,
 }
 
-/// What a data set contains, and what was left out of it.
+/// Contents of a data set, and what was omitted from it.
 pub struct Card {
     choices: Choices,
     style: String,
@@ -30,7 +30,7 @@ pub struct Card {
     models: BTreeMap<String, Source>,
     changes: Counts,
     masked: BTreeMap<String, u64>,
-    left: BTreeMap<&'static str, u64>,
+    omitted: BTreeMap<&'static str, u64>,
     failed: Vec<(PathBuf, String)>,
 }
 
@@ -49,7 +49,7 @@ impl Card {
             models: BTreeMap::new(),
             changes: Counts::default(),
             masked: BTreeMap::new(),
-            left: BTreeMap::new(),
+            omitted: BTreeMap::new(),
             failed: Vec::new(),
         }
     }
@@ -90,8 +90,8 @@ impl Card {
     }
 
     /// Counts a row, or a session without one, that was left out.
-    pub fn leave(&mut self, why: &'static str) {
-        *self.left.entry(why).or_default() += 1;
+    pub fn omit(&mut self, why: &'static str) {
+        *self.omitted.entry(why).or_default() += 1;
     }
 
     /// Notes a session that could not be read.
@@ -112,7 +112,7 @@ impl Card {
     pub fn lines(&self) -> Vec<String> {
         let mut text =
             format!("{} of {}", plural(self.all_rows(), "row"), plural(self.sessions, "session"));
-        for (why, number) in &self.left {
+        for (why, number) in &self.omitted {
             let _ = write!(text, "; left out: {number} {why}");
         }
         if !self.failed.is_empty() {
@@ -164,7 +164,7 @@ impl Card {
             "models": sources(&self.models),
             "changes": self.changes.iter().collect::<BTreeMap<_, _>>(),
             "masked": self.masked,
-            "left_out": self.left,
+            "left_out": self.omitted,
             "failed": failed,
         });
         format!("{card:#}\n")
@@ -222,7 +222,7 @@ impl Card {
         for (kind, number) in self.changes.iter() {
             let _ = writeln!(text, "| not as in the sessions: {kind} | {number} |");
         }
-        for (why, number) in &self.left {
+        for (why, number) in &self.omitted {
             let _ = writeln!(text, "| left out: {why} | {number} |");
         }
         for (kind, number) in &self.masked {
