@@ -213,13 +213,11 @@ impl From<By> for Sort {
 /// Returns the paths by which sessions may name a folder: as the user does, and without links.
 pub fn folders_of(folder: &Path) -> Vec<PathBuf> {
     let paths: Vec<PathBuf> = match super::relocate::is_foreign(folder) {
-        true => {
-            let inside = inside_linux(&folder.to_string_lossy()).map(PathBuf::from);
-            std::iter::once(folder.to_owned()).chain(inside).collect()
-        }
+        true => vec![folder.to_owned()],
         false => std::path::absolute(folder).into_iter().chain(folder.canonicalize()).collect(),
     };
-    let maps = paths.iter().flat_map(|path| {
+    let inside = inside_linux(&folder.to_string_lossy()).map(PathBuf::from);
+    let maps = paths.iter().chain(&inside).flat_map(|path| {
         let path = path.to_string_lossy();
         Map::new(path.clone(), path).with_twin()
     });

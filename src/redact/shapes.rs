@@ -222,8 +222,7 @@ pub const SHAPES: &[Shape] = {
 };
 
 /// Beginnings of two letters, which are too frequent for the common search.
-static TWILIO: LazyLock<[Finder<'static>; 2]> =
-    LazyLock::new(|| ["SK", "AC"].map(|beginning| Finder::new(beginning)));
+static TWILIO: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| ["SK", "AC"].map(Finder::new));
 
 /// Number of hexadecimal digits behind them.
 const TWILIO_CODE: usize = 32;
