@@ -106,7 +106,7 @@ fn a_message_of_another_agent_is_a_turn_of_its_own() {
 }
 
 #[test]
-fn a_message_of_which_only_the_event_is_left_is_restored() {
+fn a_lost_item_is_restored_from_its_event() {
     let item = |role, text| ("response_item", message(role, text));
     let event =
         |text: &str| ("event_msg", format!(r#"{{"type":"user_message","message":"{text}"}}"#));

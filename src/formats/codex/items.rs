@@ -91,7 +91,7 @@ pub fn sent(item: &Node) -> Option<Json> {
 pub fn of_agents(payload: &Json) -> Option<Json> {
     let word = |name| payload.member(name).filter(|value| value.text().is_some());
     let (author, recipient, words) = (word("author")?, word("recipient")?, word("content")?);
-    let starts = payload.member("trigger_turn").filter(|it| is_bool(it))?;
+    let starts = payload.member("trigger_turn").filter(is_bool)?;
     let list = payload.member("other_recipients")?;
     list.as_bytes().starts_with(b"[").then_some(())?;
     let secret = word("encrypted_content");

@@ -29,12 +29,12 @@ impl Spoken {
         } else if is_of(object, wire::ITEM) {
             let record = line::read(object, false);
             if record.kind == Kind::Message && record.node.is(Field::Role, "user") {
-                self.say(&record);
+                self.message(&record);
             }
         }
     }
 
-    fn say(&mut self, message: &Record) {
+    fn message(&mut self, message: &Record) {
         let blocks = message.node.nodes(Field::Content).unwrap_or_default();
         let texts = blocks.iter().filter_map(|block| block.json(Field::Text));
         let names: HashSet<u64> = texts.chain(&block::all_text(blocks)).map(name_of).collect();
