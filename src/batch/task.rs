@@ -13,18 +13,16 @@ use super::repaired::{MAIN, bring_back, options_of, repaired, with_tear};
 use super::report::{FailOn, FileReport, Outcome, Skip, Verdict};
 use super::reported_path::ReportedPath;
 use super::richer;
-use super::verdict::REPORTED;
 use crate::context;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{At, Cx, Options, Parts, Repaired, Sink, Target};
 use crate::formats::{Spec, lacks};
-use crate::parts::watched::Watched;
 use crate::store::{
     Backup, Claims, Destination, Input, Meter, Output, Policy, Sealed, Swept, Tally, check_no_pipe,
     is_alone, mend, origin_of,
 };
-use crate::validate::{Schema, SchemaLines};
+use crate::validate::Schema;
 use crate::{convert, join, migrate, parts};
 use std::collections::HashMap;
 use std::io::Write;
@@ -388,16 +386,7 @@ impl Task {
             let wanted = options_of(&mending.wanted, files);
             let restored = bring_back(found, input, output, cx)?;
             let back = !restored.is_empty();
-            let schema = self.schema(found).ok();
-            let lines = schema.map(|schema| SchemaLines::new(found.format, &schema, REPORTED));
-            let judge = |parts: &mut dyn Parts, changed: bool, cx: &Cx<'_>| {
-                self.judge_repaired(parts, found, lines.as_ref().filter(|_| !changed), cx)
-            };
-            let mut parts = match &lines {
-                Some(lines) => lines.watching(input, cx.options),
-                None => Watched::over(input),
-            };
-            let healed = repaired(found.format, (&mut parts, output), &wanted, Some(&judge), cx)?;
+            let healed = self.repaired_and_judged((input, output), found, &wanted, cx)?;
             let done = with_tear(healed, input, is_last_copy, cx)?;
             let done = Repaired { changed: done.changed || back, ..done };
             if done.changed && !healed.changed && output.is_in_place() {

@@ -3,12 +3,13 @@
 //! model takes what is sent of it.
 
 use super::found::Found;
-use super::repaired::options_of;
+use super::repaired::{options_of, repaired};
 use super::task::Task;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::Result;
-use crate::format::{Cx, Head, Options, Parts, RepairOptions, Sniffed};
+use crate::format::{Cx, Head, Options, Parts, RepairOptions, Repaired, Sniffed};
 use crate::inspect::{self, Inspecting, Inspection, Request};
+use crate::parts::watched::Watched;
 use crate::repair;
 use crate::session::Visitor;
 use crate::store::{Claims, Destination, Input, Output, Policy};
@@ -95,10 +96,31 @@ impl Task {
         Ok(inspection)
     }
 
+    /// Repairs an input, and reports what is left in it. The schema checks the lines while repair
+    /// looks at them.
+    pub(super) fn repaired_and_judged(
+        &self,
+        (input, output): (&mut Input, &mut Output),
+        found: &Found,
+        wanted: &RepairOptions,
+        cx: &Cx<'_>,
+    ) -> Result<Repaired> {
+        let schema = self.schema(found).ok();
+        let lines = schema.map(|schema| SchemaLines::new(found.format, &schema, REPORTED));
+        let judge = |parts: &mut dyn Parts, changed: bool, cx: &Cx<'_>| {
+            self.judge_repaired(parts, found, lines.as_ref().filter(|_| !changed), cx)
+        };
+        let mut parts = match &lines {
+            Some(lines) => lines.watching(input, cx.options),
+            None => Watched::over(input),
+        };
+        repaired(found.format, (&mut parts, output), wanted, Some(&judge), cx)
+    }
+
     /// Reports what is left in a session that was repaired, or that repair left as it was, so that
     /// its lines may have been checked already. Returns how many messages its context has, where
     /// that is known.
-    pub(super) fn judge_repaired(
+    fn judge_repaired(
         &self,
         parts: &mut dyn Parts,
         found: &Found,
@@ -160,7 +182,7 @@ fn repair_need(
 }
 
 /// Number of errors of the schema that are reported in words behind a repair.
-pub(super) const REPORTED: usize = 100;
+const REPORTED: usize = 100;
 
 /// Returns the version of a session, which repair may have put into its header.
 fn version_of(parts: &mut dyn Parts, found: &Found, options: &Options) -> u32 {
