@@ -48,6 +48,7 @@ mod sarif;
 mod schema;
 mod sessions;
 mod show;
+mod split;
 mod status;
 mod style;
 mod telling;
