@@ -274,6 +274,7 @@ codes! {
     Renumbered "CY0888" Warning "number of a line changed" "In a numbered rollout, a line has the number of the line before it, or a lower one. Codex keeps a list of the lines by their numbers: it stops at such a line, or refuses the session. copyist gave the line the next number. A number that is left out stays so."
     ServedReplaced "CY0889" Warning "block of a provider's tool replaced by a text" "A call of a tool that the provider runs, such as `advisor`, and its result must be in one answer, or the interface of the model refuses the session. A message stands between them, or one of them is missing. copyist replaced the block by a text; the original is in the mark of the line."
     ResultMoved "CY0890" Warning "late tool result moved to its call" "The result was written behind messages that follow it in the conversation, so some releases lose it or the messages before it. copyist moved the result behind the other results of the answer. The original line is in the quarantine file."
+    SeparatorEscaped "CY0891" Warning "line separator written as an escape" "A text contains U+0085, U+2028 or U+2029 as a character of its own. Some releases of GitHub Copilot CLI write such lines, and then divide them there and refuse the session. copyist wrote the escape in its place, which every release reads."
 }
 
 /// Maximum number of characters of a message that are kept.

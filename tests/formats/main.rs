@@ -12,6 +12,7 @@ mod codex;
 #[path = "../common/mod.rs"]
 mod common;
 mod connectonion;
+mod copilot_cli;
 mod corpus;
 mod golden;
 mod json;
