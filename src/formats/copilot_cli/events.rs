@@ -78,7 +78,7 @@ impl Events {
             self.session = record.node.text(Field::Id).unwrap_or_default();
         }
         self.count += 1;
-        let id = record.node.json(Field::Extra).and_then(|extra| line::member_of(&extra, "id"));
+        let id = record.node.json(Field::Extra).and_then(|extra| wire::member_of(extra, "id"));
         self.last = id.map(|id| id.detached()).or(self.last.take());
         self.time = record.node.json(Field::Time).and_then(times::read).or(self.time);
     }

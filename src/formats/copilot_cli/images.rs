@@ -1,6 +1,6 @@
 //! Images of questions and of results.
 
-use super::line::member_of;
+use super::wire::member_of;
 use crate::json::Json;
 use crate::record::{Field, Node, Value, block};
 use std::collections::HashMap;

@@ -4,7 +4,7 @@
 //! are written in the order of the release that wrote them.
 
 use super::images::{Assets, content_of, images};
-use super::wire;
+use super::wire::{self, member_of};
 use crate::json::{Json, is_whole};
 use crate::mapping::template::{self, PLACE};
 use crate::mapping::{Extra, Object, Row};
@@ -92,11 +92,6 @@ pub fn is_start(line: &Json) -> bool {
 fn is_summary(data: &Json) -> bool {
     let success = data.member("success").is_some_and(|it| it.as_bytes() == b"true");
     success && member_of(data, "summaryContent").is_some()
-}
-
-/// Returns a member that is a text.
-pub fn member_of(object: &Json, name: &str) -> Option<Json> {
-    object.member(name).filter(|value| value.as_bytes().starts_with(b"\""))
 }
 
 fn notice(wire: Json, data: Json) -> Record {

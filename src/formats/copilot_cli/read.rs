@@ -91,7 +91,7 @@ impl Lineage {
 
     fn keep(&mut self, asset: &Json) {
         let id = asset.member("assetId").and_then(|id| id.text());
-        let data = line::member_of(asset, "data").map(|data| data.detached());
+        let data = wire::member_of(asset, "data").map(|data| data.detached());
         let Some((id, data)) = id.zip(data) else { return };
         self.size += data.as_bytes().len();
         if self.size <= LARGEST {

@@ -157,7 +157,7 @@ impl Talk for Facts {
             Some(wire::ASSISTANT) => {
                 let requests = data.member("toolRequests").unwrap_or_default();
                 let calls =
-                    requests.elements().filter_map(|call| line::member_of(&call, "toolCallId"));
+                    requests.elements().filter_map(|call| wire::member_of(&call, "toolCallId"));
                 let calls: Vec<Json> = calls.map(|call| call.detached()).collect();
                 if calls.is_empty() { Role::Speech } else { Role::Calls(calls) }
             }

@@ -3,6 +3,7 @@
 //! Source: the schema of session events that ships with releases 0.0.384 to 1.0.102, and files of
 //! these releases.
 
+use crate::json::Json;
 use crate::mapping::{Row, row, within};
 use crate::record::Field;
 
@@ -63,3 +64,8 @@ pub const ANSWER_ROWS: &[Row] = &[row("model", Field::Model)];
 /// Members of a call that have a field.
 pub const CALL_ROWS: &[Row] =
     &[row("toolCallId", Field::Id), row("name", Field::Name), row("arguments", Field::Arguments)];
+
+/// Returns a member that is a text.
+pub fn member_of(object: &Json, name: &str) -> Option<Json> {
+    object.member(name).filter(|value| value.as_bytes().starts_with(b"\""))
+}
