@@ -1,7 +1,7 @@
 //! Events that the program adds to a session by itself, and the totals in them.
 
 use super::wire;
-use crate::format::Totals;
+use crate::format::{Counts, Totals};
 use crate::json::Json;
 use crate::record::{Field, Kind, Record};
 
@@ -27,13 +27,13 @@ fn of_model(model: &Json, metrics: &Json) -> Totals {
     let usage = metrics.member("usage").unwrap_or_default();
     let count = |name: &str| usage.member(name).and_then(|count| count.float()).unwrap_or(0.0);
     let (cache_read, cache_write) = (count("cacheReadTokens"), count("cacheWriteTokens"));
-    Totals {
-        model: model.text(),
+    let all = Counts {
         // Tokens of the cache are among those that were sent.
         input: (count("inputTokens") - cache_read - cache_write).max(0.0),
         output: count("outputTokens"),
         cache_read,
         cache_write,
         cost: 0.0,
-    }
+    };
+    Totals { model: model.text(), all: Some(all), ..Totals::default() }
 }

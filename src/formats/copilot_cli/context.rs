@@ -42,7 +42,7 @@ impl Context for History {
         let record = &record.value;
         if record.kind == Kind::Compaction {
             self.compaction = Some((position, record.node.clone()));
-        } else if record.is_question() {
+        } else if record.is_of_user() {
             self.questions.push((position, line::text_of(&record.node)));
         }
         Ok(())

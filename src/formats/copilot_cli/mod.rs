@@ -77,7 +77,7 @@ pub static FORMAT: Format = Format {
         versions: &[Version {
             number: 1,
             summary: "events on lines (from 0.0.384)",
-            schema: include_str!("../../../schemas/copilot-cli/v1.schema.json"),
+            schema: include_str!("../../../schemas/copilot-cli.schema.json"),
             tree: false,
             kinds: &[
                 Kind::Session,
