@@ -10,7 +10,7 @@ pub fn addition(record: &Record) -> Option<&'static str> {
     match record.kind {
         // Release 1.0.44 names the model at each start.
         Kind::ModelChange => Some("change of the model"),
-        Kind::Notice => Some("event"),
+        Kind::Notice | Kind::Event => Some("event"),
         _ => None,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! They have only members and types of release 0.0.384, which every release opens.
 
-use super::{line, wire};
+use super::{line, starts, wire};
 use crate::diagnostic::Log;
 use crate::foreign::fitted;
 use crate::format::Cx;
@@ -133,17 +133,8 @@ impl Events {
 
     /// Returns the event with which the tool of a call begins.
     fn tool_start(&mut self, call: &Node, time: Json) -> Record {
-        let mut data = Vec::new();
-        let mut object = Object::open(&mut data);
-        for (name, field) in
-            [("toolCallId", Field::Id), ("toolName", Field::Name), ("arguments", Field::Arguments)]
-        {
-            call.json(field).into_iter().for_each(|value| object.member(name, value.as_bytes()));
-        }
-        object.close();
-        let mut record = Record::new(Kind::Notice);
-        record.node.set(Field::Subtype, Json::string(wire::TOOL_START));
-        record.node.set(Field::Data, Json::trusted(data.into()));
+        let mut record = Record::new(Kind::Event);
+        record.node.set(Field::Data, starts::of_call(call));
         record.node.set(Field::Time, time);
         self.name(Json::constant("{}"), &mut record.node);
         record

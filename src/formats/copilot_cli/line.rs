@@ -73,6 +73,11 @@ pub fn read(line: &Json, first: bool, assets: &Assets) -> Record {
         None if is_kept_whole.iter().any(|kind| wire.text().as_deref() == Some(*kind)) => {
             return whole();
         }
+        None if wire.text().as_deref() == Some(wire::TOOL_START) => {
+            let mut record = Record::new(Kind::Event);
+            record.node.set(Field::Data, data);
+            (record, None)
+        }
         None => (notice(wire, data), None),
     };
     record.node.put(Field::ParentCall, agent.filter(|_| record.kind == Kind::Message));
@@ -283,10 +288,11 @@ pub fn write(record: &Record, out: &mut Vec<u8>) -> bool {
             Some(wire) => wire,
             None => return false,
         },
-        Kind::Notice => {
-            let (Some(wire), Some(given)) = (node.json(Field::Subtype), given) else {
-                return false;
-            };
+        Kind::Notice | Kind::Event => {
+            let start = Json::string(wire::TOOL_START);
+            let is_start = record.kind == Kind::Event;
+            let wire = if is_start { Some(&start) } else { node.json(Field::Subtype) };
+            let (Some(wire), Some(given)) = (wire, given) else { return false };
             envelope(node, wire, given.as_bytes(), out);
             return true;
         }

@@ -13,6 +13,7 @@
 //! | data with `parentToolCallId`, or `agentId` of the event | `parent_call`: a sub-agent, whose messages are a branch |
 //! | `session.model_change` | `model_change` |
 //! | `session.compaction_complete` with a summary | `compaction`, which keeps the messages behind `session.compaction_start` |
+//! | `tool.execution_start` | `event`, `derived` if it repeats a call before it |
 //! | every other event | `notice` |
 //! | messages that the program refuses, objects that are no events | `opaque` |
 //!
@@ -26,6 +27,7 @@ mod images;
 mod line;
 mod read;
 mod repair;
+mod starts;
 mod wire;
 mod write;
 
@@ -85,6 +87,7 @@ pub static FORMAT: Format = Format {
                 Kind::ModelChange,
                 Kind::Compaction,
                 Kind::Notice,
+                Kind::Event,
                 Kind::Opaque,
             ],
         }],

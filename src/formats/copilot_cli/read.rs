@@ -1,6 +1,7 @@
 //! Reader of the events of a session.
 
 use super::images::Assets;
+use super::starts::Calls;
 use super::{SOURCE, line, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -60,6 +61,7 @@ pub struct Lineage {
     compacting: Option<Vec<Json>>,
     /// Whether the last message is one of a sub-agent.
     aside: bool,
+    calls: Calls,
     assets: Assets,
     /// Bytes of the assets.
     size: usize,
@@ -77,6 +79,7 @@ impl Lineage {
             agents: HashMap::new(),
             compacting: None,
             aside: false,
+            calls: Calls::default(),
             assets: Assets::new(),
             size: 0,
         }
@@ -101,6 +104,7 @@ impl Lineage {
 
     /// Links a record behind those before it. A sub-agent's messages are a branch of their own.
     pub fn link(&mut self, record: &mut Record) {
+        self.calls.note(record);
         let node = &mut record.node;
         match record.kind {
             Kind::Message if node.get(Field::ParentCall).is_some() => {
@@ -125,6 +129,10 @@ impl Lineage {
                 if let Some(kept) = &mut self.compacting {
                     kept.extend(self.chain.last().cloned());
                 }
+            }
+            Kind::Event => {
+                let repeats = node.json(Field::Data).is_some_and(|data| self.calls.repeats(data));
+                node.put(Field::Derived, repeats.then(|| Json::constant("true")));
             }
             Kind::Notice if node.is(Field::Subtype, wire::COMPACTION_START) => {
                 self.compacting = Some(Vec::new());
