@@ -89,9 +89,13 @@ impl Context for History {
             blocks.retain(|block| !block.is(Field::Type, block::THINKING));
             // Members of an event that the interface does not know.
             blocks.iter_mut().for_each(|block| drop(block.take(Field::Extra)));
-            for result in blocks.iter_mut().filter(|b| b.is(Field::Type, block::TOOL_RESULT)) {
-                let text = line::text_of(result);
-                result.set(Field::Content, text);
+            for block in blocks.iter_mut() {
+                if block.is(Field::Type, block::TOOL_RESULT) {
+                    let text = line::text_of(block);
+                    block.set(Field::Content, text);
+                } else if chat_completions::is_call(block) && block.get(Field::Arguments).is_none() {
+                    block.set(Field::Arguments, Json::constant("{}"));
+                }
             }
         }
         let is_call = |node: &Node| {

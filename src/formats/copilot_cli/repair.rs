@@ -118,16 +118,18 @@ impl Talk for Facts {
         let (event, of_data) = self.needed(line);
         let mut codes = Vec::new();
         for (name, new, fits) in event {
-            let old = line.member(name);
-            if !old.as_ref().is_some_and(fits) {
-                let code = if old.is_some() { Code::Retyped } else { Code::MemberRestored };
-                fixes.set(
-                    line.as_bytes(),
-                    (old.map(|old| line.place_of(&old)), name),
-                    new.as_bytes(),
-                    code,
-                );
-                codes.push(code);
+            match line.member(name) {
+                Some(old) if fits(&old) => {}
+                Some(old) => {
+                    let place = (Some(line.place_of(&old)), name);
+                    fixes.set(line.as_bytes(), place, new.as_bytes(), Code::Retyped);
+                    codes.push(Code::Retyped);
+                }
+                None => {
+                    fixes.edits.set(None, name, new.as_bytes());
+                    fixes.note(Code::MemberRestored, Some(("member", Json::string(name).as_bytes())));
+                    codes.push(Code::MemberRestored);
+                }
             }
         }
         if let Some(data) = line.member("data") {
