@@ -254,7 +254,35 @@ fn what_a_release_refuses_is_repaired() {
     assert_eq!(sent_when_repaired(first_lost.as_bytes()), good);
     let nuls = [text.as_bytes(), &[0; 40]].concat();
     assert_eq!(sent_when_repaired(&nuls), good);
+    let half = text.replace("a.txt", "a\\ud83dtxt");
+    let kept = String::from_utf8(alone(&repaired(half.as_bytes(), false))).expect("UTF-8");
+    assert!(kept.contains("a\\ufffdtxt"), "{kept}");
     let raw = text.replace("a.txt", "a\u{2028}txt");
     let kept = String::from_utf8(alone(&repaired(raw.as_bytes(), false))).expect("UTF-8");
     assert!(kept.contains("a\\u2028txt") && !kept.contains('\u{2028}'), "{kept}");
+}
+
+#[test]
+fn tool_start_is_that_of_its_call() {
+    let options = options(OnError::Stop, Choice::Derived);
+    let source = own("copilot-cli/v1/beehive");
+    let stream = String::from_utf8(to_canonical(&source, &options)).expect("UTF-8");
+    let starts = stream.lines().filter(|line| line.contains(r#""kind":"event""#));
+    assert!(starts.clone().all(|line| line.contains(r#""derived":true"#)) && starts.count() == 3);
+    // The call alone is edited, and its event follows.
+    let edit = |line: &str| match line.contains(r#""kind":"message""#) {
+        true => line.replace("wc -l hives.md", "wc hives.md"),
+        false => line.to_owned(),
+    };
+    let edited: String = stream.lines().map(|line| edit(line) + "\n").collect();
+    let back = String::from_utf8(from_canonical(edited.as_bytes(), "copilot-cli", &options));
+    let back = back.expect("UTF-8");
+    assert_eq!(back.replace("wc hives.md", "wc -l hives.md").as_bytes(), source);
+    assert_eq!(back.matches("wc hives.md").count(), 2, "{back}");
+    // The call is deleted, and its event with it.
+    let edit = |line: &str| line.replace(r#""id":"call_2""#, r#""id":"call_9""#);
+    let edited: String = stream.lines().map(|line| edit(line) + "\n").collect();
+    let back = String::from_utf8(from_canonical(edited.as_bytes(), "copilot-cli", &options));
+    let back = back.expect("UTF-8");
+    assert_eq!(back.lines().count() + 1, stream.lines().count(), "{back}");
 }

@@ -93,7 +93,8 @@ impl Context for History {
                 if block.is(Field::Type, block::TOOL_RESULT) {
                     let text = line::text_of(block);
                     block.set(Field::Content, text);
-                } else if chat_completions::is_call(block) && block.get(Field::Arguments).is_none() {
+                } else if chat_completions::is_call(block) && block.get(Field::Arguments).is_none()
+                {
                     block.set(Field::Arguments, Json::constant("{}"));
                 }
             }

@@ -127,7 +127,10 @@ impl Talk for Facts {
                 }
                 None => {
                     fixes.edits.set(None, name, new.as_bytes());
-                    fixes.note(Code::MemberRestored, Some(("member", Json::string(name).as_bytes())));
+                    fixes.note(
+                        Code::MemberRestored,
+                        Some(("member", Json::string(name).as_bytes())),
+                    );
                     codes.push(Code::MemberRestored);
                 }
             }
@@ -135,8 +138,12 @@ impl Talk for Facts {
         if let Some(data) = line.member("data") {
             codes.extend(complete(line, &data, of_data, fixes));
         }
+        // The next pass checks what was spelled again.
         if codes.is_empty() {
             codes.extend(escape(line, fixes));
+            let halves = text::lone_halves(line.as_bytes());
+            fixes.replace_units(line.as_bytes(), &halves);
+            codes.extend((!halves.is_empty()).then_some(Code::SurrogateReplaced));
         }
         self.last = line.member("id").filter(is_id).unwrap_or_else(|| self.new_id("id")).detached();
         self.time = line

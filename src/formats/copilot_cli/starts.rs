@@ -35,7 +35,8 @@ impl Calls {
         let blocks = record.node.nodes(Field::Content).filter(|_| record.kind == Kind::Message);
         for call in blocks.into_iter().flatten() {
             let own = |field| call.json(field).map(Json::detached);
-            if let Some(id) = call.json(Field::Id).filter(|_| call.is(Field::Type, block::TOOL_CALL))
+            if let Some(id) =
+                call.json(Field::Id).filter(|_| call.is(Field::Type, block::TOOL_CALL))
             {
                 let call = Call { name: own(Field::Name), arguments: own(Field::Arguments) };
                 self.0.insert(hash(id.as_bytes()), call);

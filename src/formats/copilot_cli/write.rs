@@ -14,7 +14,11 @@ pub fn open<'a>(
     cx: &'a Cx<'a>,
 ) -> Result<Box<dyn Writer + 'a>> {
     let pen = Pen::to(sink.create("")?);
-    Ok(ListWriter::begin(Session { pen, cx, events: Events::default(), calls: Calls::default() }, &super::FORMAT, cx))
+    Ok(ListWriter::begin(
+        Session { pen, cx, events: Events::default(), calls: Calls::default() },
+        &super::FORMAT,
+        cx,
+    ))
 }
 
 struct Session<'a> {
