@@ -28,7 +28,7 @@ pub use files::{Files, HomeFn, MainFn, MemberFn, NativeFn, RosterFn, Shared, Sid
 pub use head::{Confidence, Head, Sniffed};
 pub use inserted::{Inserted, Typed, TypedFn};
 pub use list::List;
-pub use map::{Map, below, is_of_windows};
+pub use map::{Map, below, inside_linux, is_of_windows};
 pub use member::Member;
 pub use named::Named;
 pub use options::{Cx, OnError, Options};

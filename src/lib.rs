@@ -147,6 +147,7 @@ pub mod turns;
 
 pub mod convert;
 pub mod diff;
+pub mod export;
 pub mod inspect;
 pub mod join;
 pub mod migrate;

@@ -50,6 +50,18 @@ pub struct Session<'s> {
     labels: HashMap<Json, Json>,
 }
 
+/// Visitor of a session that is read twice: to be opened, and once more.
+pub trait Visitor {
+    /// Takes a record of the walk that opens the session.
+    fn record(&mut self, located: &Located<Record>);
+
+    /// Reads the records once more, and takes each of them on its way to another reader.
+    ///
+    /// # Errors
+    /// If the session cannot be read any more.
+    fn again<'a, 's: 'a>(&'a mut self, session: Session<'s>, cx: &'a Cx<'a>) -> Result<Reader<'a>>;
+}
+
 impl fmt::Debug for Session<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Session");

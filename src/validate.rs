@@ -7,12 +7,13 @@ mod rules;
 use crate::context;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, OnError, Options, Parts, Version};
+use crate::format::{Cx, Format, Options, Parts, Version};
 use crate::json::{Cursor, text};
 use crate::parts::shown::{LineVisitor, Showing};
 use crate::parts::watched::Watched;
 use crate::position::Position;
 use crate::record::{Field, Kind, Record};
+use crate::session::Visitor;
 use jsonschema::Validator;
 use outline::Outline;
 use rules::Rules;
@@ -100,56 +101,88 @@ pub fn run(
     max_errors: usize,
     cx: &Cx<'_>,
 ) -> Result<Judged> {
-    let on_error = match cx.options.on_error {
-        OnError::Stop => OnError::Keep,
-        other => other,
-    };
-    let cx = &Cx { options: &Options { on_error, ..cx.options.clone() }, log: cx.log };
-    let check = Check {
-        format,
-        schema: schema.clone(),
-        outline: Outline::default(),
-        max_errors,
-        log: Log::default(),
-        is_over: false,
-        longest: LONGEST,
-    };
-    let check = Rc::new(RefCell::new(check));
-    let showing = Showing { visitor: check.clone(), limit: cx.options.max_line };
-    let mut parts = match format.pieces {
-        None => Watched::showing(parts, showing),
-        Some(_) => Watched::over(parts),
-    };
-    let mut count = 0;
-    let mut opened = context::Opened::of(format, &mut parts, cx, &mut |item| {
-        let lead =
-            item.at.line == 1 && item.value.node.line().is_some_and(|line| leads(format, &line));
-        count += u64::from(!is_blank(&item.value) && !lead);
-    })?;
-    opened.session.report_cycles(cx);
-    if let Some(pieces) = format.pieces {
-        pieces(opened.session.parts(), cx, &mut |at, piece| {
-            check.borrow_mut().line(at, piece);
-            ControlFlow::Continue(())
-        })?;
-    } else if !check.borrow().is_over {
-        check.borrow_mut().longest = usize::MAX;
-        let read = io::copy(&mut opened.session.parts().main()?, &mut io::sink());
-        read.map_err(|error| Error::io("cannot read", error))?;
+    let lines = SchemaLines::new(format, schema, max_errors);
+    let options = cx.options.tolerant();
+    let cx = &Cx { options: &options, log: cx.log };
+    let (judged, found) = lines.judge(&mut lines.watching(parts, &options), None, cx)?;
+    cx.log.take_over(found);
+    Ok(judged)
+}
+
+/// Check of the lines of a session by its schema, in the first reading that reaches the end of the
+/// main part, whatever else that reading is for.
+#[derive(Debug)]
+pub struct SchemaLines(Rc<RefCell<Check>>);
+
+impl SchemaLines {
+    /// Prepares the check, for at most so many findings in words.
+    #[must_use]
+    pub fn new(format: &'static Format, schema: &Schema, max_errors: usize) -> Self {
+        Self(Rc::new(RefCell::new(Check {
+            format,
+            schema: schema.clone(),
+            outline: Outline::default(),
+            max_errors,
+            log: Log::default(),
+            is_over: false,
+            longest: LONGEST,
+        })))
     }
-    cx.log.take_over(std::mem::take(&mut check.borrow_mut().log));
-    let messages = match context::check(opened, cx) {
-        Ok(messages) => messages,
-        Err(error) if error.code() == Code::Io => return Err(error),
-        Err(error) => {
-            // The software cannot build a context either; mostly that was found above.
-            if cx.log.count_of(error.code()) == 0 {
-                cx.report(error.into_diagnostic());
-            }
-            None
+
+    /// Returns the parts, of which readings show the lines to the check.
+    pub fn watching<'p>(&self, parts: &'p mut dyn Parts, options: &Options) -> Watched<'p> {
+        let showing = Showing { visitor: self.0.clone(), limit: options.max_line };
+        match self.0.borrow().format.pieces {
+            None => Watched::showing(parts, showing),
+            Some(_) => Watched::over(parts),
         }
-    };
-    Ok(Judged { records: count, messages })
+    }
+
+    /// Reads a session whose parts are [watched](Self::watching), and shows its records to the
+    /// visitor. Defects that keep it from being opened as a tree are reported in the log of `cx`;
+    /// returns the others.
+    ///
+    /// # Errors
+    /// The errors of [`run`], and damage where the options stop at it.
+    pub fn judge(
+        &self,
+        parts: &mut dyn Parts,
+        mut visitor: Option<&mut dyn Visitor>,
+        cx: &Cx<'_>,
+    ) -> Result<(Judged, Log)> {
+        let (format, mut records) = (self.0.borrow().format, 0);
+        let mut opened = context::Opened::of(format, parts, cx, &mut |item| {
+            let lead = item.at.line == 1
+                && item.value.node.line().is_some_and(|line| leads(format, &line));
+            records += u64::from(!is_blank(&item.value) && !lead);
+            visitor.iter_mut().for_each(|visitor| visitor.record(item));
+        })?;
+        opened.session.report_cycles(cx);
+        if let Some(pieces) = format.pieces {
+            pieces(opened.session.parts(), cx, &mut |at, piece| {
+                self.0.borrow_mut().line(at, piece);
+                ControlFlow::Continue(())
+            })?;
+        } else if !self.0.borrow().is_over {
+            self.0.borrow_mut().longest = usize::MAX;
+            let read = io::copy(&mut opened.session.parts().main()?, &mut io::sink());
+            read.map_err(|error| Error::io("cannot read", error))?;
+        }
+        let log = std::mem::take(&mut self.0.borrow_mut().log);
+        let messages = match context::check(opened, visitor, &Cx { options: cx.options, log: &log })
+        {
+            Ok(messages) => messages,
+            Err(error) if error.code() == Code::Io => return Err(error),
+            Err(error) => {
+                // The software cannot build a context either; mostly that was found above.
+                if cx.log.count_of(error.code()) + log.count_of(error.code()) == 0 {
+                    log.report(error.into_diagnostic());
+                }
+                None
+            }
+        };
+        Ok((Judged { records, messages }, log))
+    }
 }
 
 /// Whether the record is a blank line, which readers return so that it is preserved.
@@ -174,6 +207,7 @@ fn leads(format: &Format, line: &[u8]) -> bool {
 }
 
 /// Check of each piece of a session by the schema.
+#[derive(Debug)]
 struct Check {
     format: &'static Format,
     schema: Schema,

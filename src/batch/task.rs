@@ -23,7 +23,7 @@ use crate::store::{
     is_alone, mend, origin_of,
 };
 use crate::validate::Schema;
-use crate::{convert, inspect, join, migrate, parts};
+use crate::{convert, join, migrate, parts};
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -120,7 +120,9 @@ impl Task {
         if report.outcome != Outcome::Failed {
             passed::add_outcomes(&mut report, &self.action, &self.options);
         }
-        report.outcome = Verdict::of(&report.findings).outcome(report.outcome);
+        let verdict = Verdict::of(&report.findings);
+        report.outcome = verdict.outcome(report.outcome);
+        report.inspection.iter_mut().for_each(|inspection| inspection.state = verdict.name());
         report.mark_decisive();
         if let Some(rules) = &self.options.redact {
             report.mask(rules);
@@ -176,45 +178,46 @@ impl Task {
             let message = format!("{} is a link, and is not followed", link.display());
             cx.report(Diagnostic::new(Code::LinkBeside, message));
         }
-        let input = input.counted(tally.clone()).with_origin(found.format, self.origin.clone());
+        let mut input = input.counted(tally.clone()).with_origin(found.format, self.origin.clone());
         if files.len() > 1 {
             report.parts = files.iter().map(ReportedPath::from).collect();
         }
         report.format = Some(found.name());
         report.confidence = Some(found.sniffed.confidence.name());
-        self.apply(job, output, (input, &files), &found, cx, report)
+        let done = self.apply(job, output, (&mut input, &files), &found, cx, report);
+        let is_file = job.path().is_some();
+        if is_file && matches!(self.action, Action::Validate(_) | Action::Repair(_)) {
+            // By now the facts that a reader needs first are known.
+            report.looked = Looked::at(&found, &mut input);
+        }
+        done
     }
 
     fn apply(
         &self,
         job: &Job,
         output: &Name,
-        (mut input, files): (Input, &[Arc<Path>]),
+        (input, files): (&mut Input, &[Arc<Path>]),
         found: &Found,
         cx: &Cx<'_>,
         report: &mut FileReport,
     ) -> Result<(Outcome, Sealed)> {
-        let is_file = job.path().is_some();
-        if is_file && matches!(self.action, Action::Validate(_) | Action::Repair(_)) {
-            report.looked = Looked::at(found, &mut input);
-        }
         match &self.action {
             Action::Detect => looked(Outcome::Detected),
             Action::Context(request) => {
                 let mut out = std::io::stdout();
-                report.records = context::run(found.format, &mut input, request, cx, &mut out)?;
+                report.records = context::run(found.format, input, request, cx, &mut out)?;
                 looked(Outcome::Shown)
             }
             Action::Inspect(request) => {
-                let mut inspection = inspect::run(found.format, &mut input, *request, cx)?;
+                let inspection = self.inspected((input, files), found, *request, cx)?;
                 report.records = inspection.kinds.values().sum();
-                inspection.state = self.state((&mut input, files), found, cx);
                 report.inspection = Some(Box::new(inspection));
                 looked(Outcome::Shown)
             }
             Action::View(request) => self.view(output, (input, files), found, request, cx, report),
             Action::Validate(max_errors) => {
-                report.records = self.validated((&mut input, files), found, *max_errors, cx)?;
+                report.records = self.validated((input, files), found, *max_errors, cx)?;
                 looked(Outcome::Valid)
             }
             Action::Migrate(Some(to)) if to.format.name != found.format.name => {
@@ -292,7 +295,7 @@ impl Task {
     fn write(
         &self,
         name: &Name,
-        (mut input, files): (Input, &[Arc<Path>]),
+        (input, files): (&mut Input, &[Arc<Path>]),
         found: &Found,
         to: Spec,
         cx: &Cx<'_>,
@@ -316,7 +319,7 @@ impl Task {
             destination = Destination::Nowhere;
         }
         let mut output = self.output(destination, files, input.sources(), Some(to), report)?;
-        let done = self.perform((&mut input, files), &mut output, found, to, cx, report);
+        let done = self.perform((input, files), &mut output, found, to, cx, report);
         let done = match done {
             // An apparent damage may be a line that another program is writing at this moment.
             Err(error) if error.is_recoverable() => output.unchanged().and(Err(error)),
@@ -383,8 +386,7 @@ impl Task {
             let wanted = options_of(&mending.wanted, files);
             let restored = bring_back(found, input, output, cx)?;
             let back = !restored.is_empty();
-            let judge = |parts: &mut dyn Parts, cx: &Cx<'_>| self.judge_repaired(parts, found, cx);
-            let healed = repaired(found.format, (input, output), &wanted, Some(&judge), cx)?;
+            let healed = self.repaired_and_judged((input, output), found, &wanted, cx)?;
             let done = with_tear(healed, input, is_last_copy, cx)?;
             let done = Repaired { changed: done.changed || back, ..done };
             if done.changed && !healed.changed && output.is_in_place() {

@@ -34,7 +34,7 @@ impl Task {
     pub(super) fn view(
         &self,
         name: &Name,
-        (mut input, files): (Input, &[Arc<Path>]),
+        (input, files): (&mut Input, &[Arc<Path>]),
         found: &Found,
         request: &show::Request,
         cx: &Cx<'_>,
@@ -43,14 +43,14 @@ impl Task {
         report.view = Some(request.form.name());
         if matches!(&self.place, OutputPlace::One(path) if path.as_os_str() == "-") {
             let mut screen = (self.screen)();
-            report.records = show::run(found.format, &mut input, request, cx, &mut screen)?;
+            report.records = show::run(found.format, input, request, cx, &mut screen)?;
             return Ok((Outcome::Shown, Sealed::default()));
         }
         let destination = self.destination(name, files, input.home());
         let output = self.output(destination, files, input.sources(), None, report)?;
         let mut output = output.dated_now();
         let mut part = output.create("")?;
-        report.records = show::run(found.format, &mut input, request, cx, &mut part)?;
+        report.records = show::run(found.format, input, request, cx, &mut part)?;
         drop(part);
         report.wrote(&output);
         Ok((Outcome::Converted, output.seal(input.stood_still())?))

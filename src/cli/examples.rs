@@ -58,6 +58,20 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "export",
+        &[
+            ("export --as trl --out-dir rows", "all sessions, as a data set for TRL"),
+            (
+                "export --as openai --redact -o rows.jsonl.zst sessions",
+                "those of a folder in one file, without keys, passwords, addresses and names",
+            ),
+            (
+                "export --as sharegpt --split train=0.9,test=0.1 --dedup --out-dir rows",
+                "in two parts, without copies",
+            ),
+        ],
+    ),
+    (
         "undo",
         &[
             ("migrate --in-place --journal run.log sessions", "a run that can be undone"),

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 /// Commands by task, in the order of the help.
 const COMMANDS: &[(&str, &[&str])] = &[
-    ("Find and read", &["list", "show", "inspect", "context", "diff", "usage"]),
+    ("Find and read", &["list", "show", "inspect", "context", "diff", "usage", "export"]),
     ("Go on elsewhere", &["continue", "move", "append", "fork", "label"]),
     ("Change files", &["migrate", "convert", "repair", "undo", "clean"]),
     ("Check", &["validate", "detect", "status", "result"]),
@@ -103,6 +103,13 @@ const SHORT: &[(&str, &[&str])] = &[
     ("status", &["sessions_dir", "project_dir", "why"]),
     ("result", &["sessions_dir", "project_dir"]),
     ("usage", &["by", "since", "agent", "project", "prices", "json"]),
+    (
+        "export",
+        &[
+            "style", "out_dir", "output", "per", "split", "dedup", "redact", "agent", "since",
+            "dry_run",
+        ],
+    ),
     ("continue", &["agent", "cwd", "run", "dry_run", "json"]),
     ("append", &["text", "role", "after", "new"]),
     ("undo", &["dry_run", "json"]),

@@ -10,7 +10,7 @@ use super::text::aside;
 use super::text::printable;
 use super::{Stop, names, print};
 use crate::batch::ReportedPath;
-use crate::format::Map;
+use crate::format::{Map, inside_linux};
 use crate::formats::{NAMED, Spec};
 use crate::home::{Listed, Mention, Selection, SessionPlace, Sort, State, Summary, in_projects};
 use crate::times;
@@ -216,7 +216,8 @@ pub fn folders_of(folder: &Path) -> Vec<PathBuf> {
         true => vec![folder.to_owned()],
         false => std::path::absolute(folder).into_iter().chain(folder.canonicalize()).collect(),
     };
-    let maps = paths.iter().flat_map(|path| {
+    let inside = inside_linux(&folder.to_string_lossy()).map(PathBuf::from);
+    let maps = paths.iter().chain(&inside).flat_map(|path| {
         let path = path.to_string_lossy();
         Map::new(path.clone(), path).with_twin()
     });

@@ -9,12 +9,14 @@ mod completions;
 mod config;
 mod context;
 mod convert;
+mod dataset;
 mod detect;
 mod diff;
 mod documents;
 mod drawing;
 mod examples;
 mod explain;
+mod export;
 mod formats;
 mod go_on;
 mod help;
@@ -101,6 +103,7 @@ enum Command {
     Continue(go_on::Args),
     Move(relocate::Args),
     Usage(usage::Args),
+    Export(export::Args),
     Validate(validate::Args),
     Detect(detect::Args),
     Formats(formats::Args),
@@ -242,6 +245,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
         Command::Continue(args) => args.run(),
         Command::Move(args) => args.run(),
         Command::Usage(args) => args.run(),
+        Command::Export(args) => args.run(),
         Command::Validate(args) => args.run(),
         Command::Detect(args) => args.run(),
         Command::Formats(args) => args.run(),

@@ -3,7 +3,7 @@
 
 use super::joined::{Joined, Whole};
 use super::list::List;
-use super::plain::plain;
+use super::plain::{Thoughts, plain};
 use super::{anthropic, openai};
 use crate::format::{Api, Context, Corrections, Format, Resent};
 use crate::mapping::{BlockType, Object, Row, blocks, row};
@@ -46,6 +46,8 @@ pub struct Sending {
     way: Way,
     /// The interface; `None` where messages are only compared.
     api: Option<Api>,
+    /// Whether thoughts stay that the interface would not get.
+    thoughts: bool,
     /// Stage before the way, of messages for an interface.
     corrections: Option<Box<dyn Corrections>>,
 }
@@ -67,7 +69,12 @@ impl Sending {
             None => Joined::compared(),
         };
         let way = resent.map_or_else(|| Way::Joined(Box::new(joined())), Way::Resent);
-        Self { way, api, corrections: api.and_then(|_| context.corrections()) }
+        Self { way, api, thoughts: false, corrections: api.and_then(|_| context.corrections()) }
+    }
+
+    /// Keeps the thoughts that the interface would not get.
+    pub fn with_thoughts(self) -> Self {
+        Self { thoughts: true, ..self }
     }
 
     /// Takes one message, and adds what is sent to `ready`. `seen` gets what is sent of this
@@ -99,8 +106,13 @@ impl Sending {
     /// Joins a message with those before it.
     fn join(&mut self, at: Position, sent: &Node, ready: &mut Vec<Whole>) {
         let Way::Joined(joined) = &mut self.way else { return };
-        let thinking = self.api == Some(Api::Anthropic) && sent.is(Field::Api, anthropic::API);
-        let Some(mut sent) = plain(sent, thinking) else { return };
+        let signed = self.api == Some(Api::Anthropic) && sent.is(Field::Api, anthropic::API);
+        let thoughts = match (self.thoughts, signed) {
+            (true, _) => Thoughts::All,
+            (_, true) => Thoughts::Signed,
+            _ => Thoughts::None,
+        };
+        let Some(mut sent) = plain(sent, thoughts) else { return };
         if self.api == Some(Api::OpenAi) && !sent.is(Field::Role, "assistant") {
             openai::as_text(&mut sent);
         }

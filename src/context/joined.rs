@@ -4,7 +4,7 @@
 //! answer. A model gets the same input from both. Interfaces accept consecutive answers, but no
 //! other message while calls wait for their results.
 
-use super::plain::add_block;
+use super::plain::{Thoughts, add_block};
 use crate::format::{Format, Mends};
 use crate::position::Position;
 use crate::record::turns::{Member, NO_RESULT, Part, Rules, Turns, message_part};
@@ -37,7 +37,7 @@ impl Whole {
         if let Some(Value::Nodes(list)) = self.node.get_mut(Field::Content) {
             self.places.extend(other.places.into_iter().map(|(_, at)| (list.len(), at)));
             for block in other.node.nodes(Field::Content).unwrap_or_default() {
-                add_block(block, true, list);
+                add_block(block, Thoughts::All, list);
             }
         }
     }

@@ -14,7 +14,7 @@ mod turn;
 
 pub use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
-use crate::format::{Context, Cx, Format, Options, Parts, Target};
+use crate::format::{Api, Context, Cx, Format, Options, Parts, Reader, Target};
 use crate::formats::ruling;
 use crate::ids::hash;
 use crate::json::{Json, text};
@@ -22,14 +22,14 @@ use crate::lines::Lines;
 use crate::members::Scan;
 use crate::position::Located;
 use crate::position::Position;
-use crate::record::{Field, Kind, Record};
+use crate::record::{Field, Kind, Node, Record};
 use crate::session::Session;
 pub use ahead::Opened;
 pub use form::Form;
-use form::Forming;
-use joined::Joined;
+use form::{Forming, Sending};
+use joined::{Joined, Whole};
 use list::List;
-pub use plain::{as_message, is_plain, plain};
+pub use plain::{Thoughts, as_message, is_plain, plain};
 pub use refused::check;
 use route::{Route, Walk};
 use std::io::Write;
@@ -100,7 +100,7 @@ pub fn run(
     }
     to.list.text(b"\"messages\":[");
     let entries = session.entries();
-    let mut messages = Messages::open(session, context, route, &quiet)?;
+    let mut messages = Messages::open(session, context, route, |all| all.into_records(&quiet))?;
     let mut forming = Forming::new(request.form, messages.context.as_ref(), ruling);
     while let Some(message) = messages.next() {
         let message = message?;
@@ -174,7 +174,53 @@ pub fn sent_to_last_named<'a>(
     let mut session = Session::open(format, parts, cx)?;
     let route = Route::to_last_named(&session)?;
     let (context, route) = look(&mut session, route, quiet, &mut |_| {})?;
-    Ok(compared(Messages::open(session, context, route, quiet)?))
+    Ok(compared(Messages::open(session, context, route, |all| all.into_records(quiet))?))
+}
+
+/// Returns the messages up to a leaf as the agent's software sends them, in blocks, with all thoughts
+/// of the model. `id` gets the session's identifier.
+///
+/// # Errors
+/// The errors of [`run`].
+pub fn conversation<'a>(
+    format: &'static Format,
+    parts: &'a mut dyn Parts,
+    leaf: Option<&str>,
+    cx: &Cx<'_>,
+    quiet: &'a Cx<'a>,
+    id: &mut Option<String>,
+) -> Result<impl Iterator<Item = Result<Node>> + use<'a>> {
+    let Opened { mut session, context } = Opened::of(format, parts, cx, &mut |_| {})?;
+    *id = session.header().node.text(Field::Id);
+    let ruling = ruling(format, &session.header().node);
+    let route = Route::of(&session, leaf)?;
+    let (context, route) = match context.filter(|_| leaf.is_none()) {
+        Some(context) => (context, route),
+        None => look(&mut session, route, quiet, &mut |_| {})?,
+    };
+    let mut messages = Messages::open(session, context, route, |all| all.into_records(quiet))?;
+    let api = Some(Api::Anthropic);
+    let mut sending = Sending::new(api, messages.context.as_ref(), ruling).with_thoughts();
+    let (mut ready, mut ended) = (Vec::new().into_iter(), false);
+    Ok(std::iter::from_fn(move || {
+        loop {
+            if let Some(whole) = ready.next() {
+                let Whole { node, .. } = whole;
+                return Some(Ok(node));
+            }
+            let mut more = Vec::new();
+            match messages.next() {
+                Some(Err(error)) => return Some(Err(error)),
+                None if std::mem::replace(&mut ended, true) => return None,
+                None => sending.finish(&mut more),
+                Some(Ok(message)) => {
+                    let context = messages.context.as_mut();
+                    sending.message(context, &message, &mut |_| {}, &mut more);
+                }
+            }
+            ready = more.into_iter();
+        }
+    }))
 }
 
 /// Returns messages in the form in which contexts are compared.
@@ -196,7 +242,7 @@ fn compared<'a>(
                 None => joined.finish(),
                 Some(Ok(Located { value, at })) => {
                     let sent = messages.context.sent(&value);
-                    let sent = sent.and_then(|sent| plain(&sent, false));
+                    let sent = sent.and_then(|sent| plain(&sent, Thoughts::None));
                     sent.into_iter().for_each(|sent| joined.add(at, sent));
                 }
             }
@@ -252,17 +298,21 @@ impl<'s> Opened<'s> {
     ///
     /// # Errors
     /// The errors of [`run`].
-    fn messages<'a>(self, quiet: &'a Cx<'a>) -> Result<Messages<'a>>
+    fn messages<'a>(mut self, quiet: &'a Cx<'a>) -> Result<Messages<'a>>
     where
         's: 'a,
     {
-        let Self { mut session, context } = self;
-        let route = Route::of(&session, None)?;
-        let (context, route) = match context {
-            Some(context) => (context, route),
-            None => look(&mut session, route, quiet, &mut |_| {})?,
-        };
-        Messages::open(session, context, route, quiet)
+        let (context, route) = self.ruled(quiet)?;
+        Messages::open(self.session, context, route, |all| all.into_records(quiet))
+    }
+
+    /// Returns the rules, which have seen the route to the session's leaf, and the route.
+    fn ruled(&mut self, quiet: &Cx<'_>) -> Result<(Box<dyn Context>, Route)> {
+        let route = Route::of(&self.session, None)?;
+        match self.context.take() {
+            Some(context) => Ok((context, route)),
+            None => look(&mut self.session, route, quiet, &mut |_| {}),
+        }
     }
 }
 
@@ -275,15 +325,15 @@ struct Messages<'a> {
 }
 
 impl<'a> Messages<'a> {
-    fn open<'s: 'a>(
+    fn open<'s>(
         session: Session<'s>,
         mut context: Box<dyn Context>,
         route: Route,
-        quiet: &'a Cx<'a>,
+        records: impl FnOnce(Session<'s>) -> Result<Reader<'a>>,
     ) -> Result<Self> {
         let place = |id: &Json| route.path.position(session.tree().ordinal(id)?);
         let before = context.begin(&place).into_iter();
-        Ok(Self { context, walk: Walk::over(session.into_records(quiet)?, route), before })
+        Ok(Self { context, walk: Walk::over(records(session)?, route), before })
     }
 }
 

@@ -4,14 +4,24 @@ use crate::json::Json;
 use crate::mapping::Object;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 
+/// The thoughts of a model that stay in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thoughts {
+    /// None.
+    None,
+    /// Signed thoughts, because their provider requires them to be sent back.
+    Signed,
+    /// All.
+    All,
+}
+
 /// Returns a message as role and blocks: adjacent texts are joined, a string becomes a block, and
-/// the arguments of calls are objects. `None` if the message has no content. With `thinking`,
-/// signed thoughts stay, because their provider requires them to be sent back.
+/// the arguments of calls are objects. `None` if the message has no content.
 #[must_use]
-pub fn plain(message: &Node, thinking: bool) -> Option<Node> {
+pub fn plain(message: &Node, thoughts: Thoughts) -> Option<Node> {
     let mut out = Node::with_capacity(2);
     out.put(Field::Role, message.get(Field::Role).cloned());
-    let content = contents(message.get(Field::Content), thinking);
+    let content = contents(message.get(Field::Content), thoughts);
     if content.is_empty() {
         return None;
     }
@@ -38,13 +48,13 @@ pub fn as_message(sent: Node, record: &Node) -> Record {
     Record { kind: Kind::Message, node }
 }
 
-fn contents(content: Option<&Value>, thinking: bool) -> Vec<Node> {
+fn contents(content: Option<&Value>, thoughts: Thoughts) -> Vec<Node> {
     let mut list = Vec::new();
     match content {
         Some(Value::Json(text)) => add_text(text, &mut list),
         Some(Value::Nodes(blocks)) => {
             for block in blocks {
-                add_block(block, thinking, &mut list);
+                add_block(block, thoughts, &mut list);
             }
         }
         _ => {}
@@ -53,12 +63,13 @@ fn contents(content: Option<&Value>, thinking: bool) -> Vec<Node> {
 }
 
 /// Adds a block; joins a text with the text before it.
-pub fn add_block(from: &Node, thinking: bool, list: &mut Vec<Node>) {
+pub fn add_block(from: &Node, thoughts: Thoughts, list: &mut Vec<Node>) {
     let is = |name| from.is(Field::Type, name);
     if is(block::TEXT) {
         from.json(Field::Text).into_iter().for_each(|text| add_text(text, list));
     } else if is(block::THINKING) {
-        if thinking && from.json(Field::Signature).is_some() {
+        let is_signed = from.json(Field::Signature).is_some();
+        if thoughts == Thoughts::All || thoughts == Thoughts::Signed && is_signed {
             let fields = [Field::Thinking, Field::Signature, Field::Redacted];
             list.push(only(from, &fields));
         }
@@ -68,7 +79,7 @@ pub fn add_block(from: &Node, thinking: bool, list: &mut Vec<Node>) {
         list.push(call);
     } else if is(block::TOOL_RESULT) {
         let mut result = only(from, &[Field::Call, Field::IsError]);
-        let mut content = contents(from.get(Field::Content), thinking);
+        let mut content = contents(from.get(Field::Content), thoughts);
         if content.is_empty() {
             from.json(Field::Output).into_iter().for_each(|text| add_text(text, &mut content));
         }

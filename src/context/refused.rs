@@ -3,6 +3,7 @@
 //! Faults that the newest release of the session's own software mends before it sends are not
 //! reported. `dialect::refusal` lists what is refused of a single message.
 
+use super::Messages;
 use super::ahead::Opened;
 use super::form::Sending;
 use super::joined::Whole;
@@ -15,21 +16,36 @@ use crate::ids::hash;
 use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Node, block};
+use crate::session::Visitor;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// Reports what a model's interface would refuse if the session continued. Returns the number of
-/// messages in the context, if they were looked at.
+/// messages in the context, if they were looked at. A visitor gets all records in the same walk.
 ///
 /// # Errors
 /// The errors of [`run`](super::run).
-pub fn check(opened: Opened<'_>, cx: &Cx<'_>) -> Result<Option<u64>> {
+pub fn check(
+    mut opened: Opened<'_>,
+    visitor: Option<&mut dyn Visitor>,
+    cx: &Cx<'_>,
+) -> Result<Option<u64>> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let format = ruling(opened.session.format(), &opened.session.header().node);
-    if format.agent.context.is_none() || format.agent.mends == Mends::Everything {
-        return Ok(None);
-    }
-    let mut messages = opened.messages(&quiet)?;
+    let looks = format.agent.context.is_some() && format.agent.mends != Mends::Everything;
+    let (context, route) = match looks.then(|| opened.ruled(&quiet)).transpose() {
+        Ok(Some(ruled)) => ruled,
+        other => {
+            if let Some(visitor) = visitor {
+                visitor.again(opened.session, &quiet)?.try_for_each(|item| item.map(drop))?;
+            }
+            return other.map(|_| None);
+        }
+    };
+    let mut messages = Messages::open(opened.session, context, route, |all| match visitor {
+        Some(visitor) => visitor.again(all, &quiet),
+        None => all.into_records(&quiet),
+    })?;
     let interface = messages.context.interface().unwrap_or(format.agent.interface);
     let api = if interface == Interface::AnthropicMessages { Api::Anthropic } else { Api::OpenAi };
     let mut sending = Sending::new(Some(api), messages.context.as_ref(), format);

@@ -56,6 +56,7 @@ impl Code {
                 Self::Renumbered,
                 Self::ServedReplaced,
                 Self::ResultMoved,
+                Self::ItemRestored,
                 Self::Retyped,
                 Self::HistoryDetached,
                 Self::Straightened,

@@ -109,6 +109,7 @@ pub const UNREAD: &[&str] = &[
     "tool_search_output",
     "image_generation_call",
     "compaction",
+    "compaction_summary",
     "context_compaction",
     "agent_message",
     "additional_tools",

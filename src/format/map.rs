@@ -87,6 +87,21 @@ pub fn is_of_windows(path: &str) -> bool {
     drive || path.starts_with(r"\\")
 }
 
+/// Returns the path by which a Linux in Windows knows a folder that Windows reaches in it.
+///
+/// ```
+/// use copyist::format::inside_linux;
+/// assert_eq!(inside_linux(r"\\wsl$\Ubuntu\home\ada").as_deref(), Some("/home/ada"));
+/// assert_eq!(inside_linux(r"\\server\share"), None);
+/// ```
+#[must_use]
+pub fn inside_linux(path: &str) -> Option<String> {
+    let path = path.replace('/', "\\");
+    let inside = LINUXES.iter().find_map(|linuxes| path.strip_prefix(linuxes))?;
+    let (_, rest) = inside.split_once('\\')?;
+    Some(format!("/{}", rest.replace('\\', "/")))
+}
+
 /// Returns the rest of a path behind a folder, if it is that folder or below it.
 ///
 /// ```

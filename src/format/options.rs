@@ -104,6 +104,13 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Returns the options for a reading that damage does not end.
+    #[must_use]
+    pub fn tolerant(&self) -> Self {
+        let stops = self.on_error == OnError::Stop;
+        Self { on_error: if stops { OnError::Keep } else { self.on_error }, ..self.clone() }
+    }
+
     /// Maximum size, in bytes, of a session whose records are kept while it is worked on. They take
     /// about four times as much.
     #[must_use]

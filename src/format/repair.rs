@@ -3,6 +3,7 @@
 use super::{Change, Cx, Parts};
 use crate::diagnostic::Code;
 use crate::error::Result;
+use crate::lines::Line;
 use crate::position::Position;
 use serde::Serialize;
 use std::io::Write;
@@ -172,6 +173,9 @@ impl Reaches {
 /// Repairs the structure of one part whose records are lines. All pieces are shown once or more;
 /// then, when everything is decided, they are shown a last time to be written.
 pub trait LineRepair {
+    /// Looks at a line as it is, before the records in it.
+    fn line(&mut self, _line: &Line<'_>) {}
+
     /// Looks at a record. Returns `false` if the bytes are not a record, and nothing was noted.
     fn look(&mut self, record: &FoundRecord<'_>) -> bool;
 

@@ -46,6 +46,11 @@ impl Stamp {
         Self { path, size: meta.map_or(0, |meta| meta.len()), time }
     }
 
+    /// The path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The size in bytes.
     pub fn size(&self) -> u64 {
         self.size

@@ -1,5 +1,6 @@
 //! Search for a text in the messages of sessions.
 
+use super::spelled::Spelled;
 use super::summary::messages;
 use super::survey::Listed;
 use crate::diagnostic::one_line;
@@ -12,18 +13,25 @@ use crate::record::{Field, Node, Record, Value};
 pub struct Mention {
     text: String,
     any_case: bool,
+    /// The search in bytes, where the text has a word for it.
+    spelled: Option<Spelled>,
 }
 
 impl Mention {
     /// Creates the search for a text.
     pub fn new(text: &str) -> Self {
         let any_case = !text.chars().any(char::is_uppercase);
-        Self { text: text.to_owned(), any_case }
+        Self { text: text.to_owned(), any_case, spelled: Spelled::of(text, any_case) }
     }
 
     /// Returns the first line of the session's messages that contains the text; `None` if none does,
     /// or the session cannot be read.
     pub fn line_in(&self, session: &Listed) -> Option<String> {
+        let may_be_in =
+            |spelled: &Spelled| session.files.iter().any(|file| spelled.may_be_in(file));
+        if !self.spelled.as_ref().is_none_or(may_be_in) {
+            return None;
+        }
         let mut found = None;
         let read = messages(&session.job, &mut |message| {
             found = self.in_message(message);

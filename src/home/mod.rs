@@ -9,6 +9,7 @@ mod onward;
 mod places;
 mod relocation;
 mod selection;
+mod spelled;
 mod spending;
 mod summary;
 mod survey;

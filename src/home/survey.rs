@@ -23,6 +23,8 @@ pub struct Listed {
     pub job: Job,
     /// The path of its file, or of the first of several.
     pub path: Arc<Path>,
+    /// All its files, as far as they were read for the summary.
+    pub files: Vec<PathBuf>,
     /// The summary.
     pub summary: Summary,
     /// The size of all files in bytes.
@@ -203,6 +205,7 @@ fn look(found: Candidate<'_>, cache: &Cache) -> Looked {
             size: stamps.iter().map(Stamp::size).sum(),
             updated: updated.or_else(modified),
             hit: None,
+            files: stamps.iter().map(|stamp| stamp.path().to_owned()).collect(),
             summary,
             job,
         }

@@ -8,17 +8,17 @@ pub use draw::{Item, Row};
 
 use crate::diagnostic::Log;
 use crate::error::Result;
-use crate::format::{Cx, Format, Parts};
+use crate::format::{Cx, Format, Parts, Reader};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::origin;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, block};
-use crate::session::{Session, is_entry};
+use crate::session::{Session, Visitor, is_entry};
 use crate::turns::{Turn, Turns};
 use crate::usage::{Tally, Usage};
 use crate::user_words::UserWords;
-use draw::Marks;
+use draw::{Drawing, Marks};
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -146,49 +146,94 @@ pub fn run(
     request: Request,
     cx: &Cx<'_>,
 ) -> Result<Inspection> {
-    let found = Inspection { tally: Tally::of(format), ..Inspection::default() };
-    let (mut found, mut marks) = (found, Marks::default());
-    let origin = origin::look(parts)?;
-    found.origin = origin.map(|(source, unchanged)| Origin { source, unchanged });
-    let (mut nodes, mut user_words) = (0, UserWords::of(format));
-    let session = Session::open_showing(format, parts, cx, &mut |located| {
-        let ordinal = located.value.is_node().then_some(nodes);
-        nodes += u32::from(ordinal.is_some());
-        user_words.note(&located.value);
-        found.record(&located.value, user_words);
-        ordinal.into_iter().for_each(|ordinal| marks.note(ordinal, &located.value, user_words));
-    })?;
-    found.session(&session);
+    let mut inspecting = Inspecting::new(format, parts, request)?;
+    let session =
+        Session::open_showing(format, parts, cx, &mut |located| inspecting.record(located))?;
     session.report_cycles(cx);
-    let path = session.history();
-    let labelled = |id: &Json| session.tree().ordinal(id);
-    let leaf = session.leaf().and_then(labelled);
-    marks.points(session.labels().filter_map(|(id, _)| labelled(id)).chain(leaf));
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let (tree, labels, records) = session.into_tree_labels_records(&quiet)?;
-    let mut drawing = draw::draw(&tree.into_branches(), &path, &marks, request);
-    found.tree = Shape { unreachable: u64::from(nodes) - drawing.reached, ..drawing.shape };
-    let (mut ordinal, mut turns) = (0, Turns::of(format));
-    for located in records {
-        let located = located?;
-        let is_node = located.value.is_node();
-        turns.record(&located.value, !is_node || path.contains(ordinal));
-        if !is_node {
-            continue;
-        }
-        if path.contains(ordinal) {
-            found.active.record(&located.value, user_words);
-        }
-        if let Some(row) = drawing.row(ordinal) {
-            describe(row, &located, &labels, Some(ordinal) == leaf, path.contains(ordinal));
-        }
-        ordinal += 1;
+    inspecting.again(session, &quiet)?.try_for_each(|item| item.map(drop))?;
+    Ok(inspecting.finish())
+}
+
+/// An inspection while the session is read.
+#[derive(Debug)]
+pub struct Inspecting {
+    found: Inspection,
+    request: Request,
+    user_words: UserWords,
+    marks: Marks,
+    nodes: u32,
+    drawing: Drawing,
+    turns: Turns,
+}
+
+impl Inspecting {
+    /// Begins to inspect a session.
+    ///
+    /// # Errors
+    /// If there is an origin beside it that cannot be read.
+    pub fn new(format: &'static Format, parts: &mut dyn Parts, request: Request) -> Result<Self> {
+        let origin = origin::look(parts)?;
+        let origin = origin.map(|(source, unchanged)| Origin { source, unchanged });
+        Ok(Self {
+            found: Inspection { tally: Tally::of(format), origin, ..Inspection::default() },
+            request,
+            user_words: UserWords::of(format),
+            marks: Marks::default(),
+            nodes: 0,
+            drawing: Drawing::default(),
+            turns: Turns::of(format),
+        })
     }
-    found.by_turn = turns.finish();
-    found.rows = drawing.rows;
-    found.not_drawn = drawing.not_drawn;
-    Ok(found)
+
+    /// Returns the results, once the session was read twice.
+    #[must_use]
+    pub fn finish(self) -> Inspection {
+        let Drawing { rows, not_drawn, .. } = self.drawing;
+        Inspection { by_turn: self.turns.finish(), rows, not_drawn, ..self.found }
+    }
+}
+
+impl Visitor for Inspecting {
+    fn record(&mut self, located: &Located<Record>) {
+        self.user_words.note(&located.value);
+        self.found.record(&located.value, self.user_words);
+        if located.value.is_node() {
+            self.marks.note(self.nodes, &located.value, self.user_words);
+            self.nodes += 1;
+        }
+    }
+
+    fn again<'a, 's: 'a>(&'a mut self, session: Session<'s>, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
+        self.found.session(&session);
+        let path = session.history();
+        let labelled = |id: &Json| session.tree().ordinal(id);
+        let leaf = session.leaf().and_then(labelled);
+        self.marks.points(session.labels().filter_map(|(id, _)| labelled(id)).chain(leaf));
+        let (tree, labels, records) = session.into_tree_labels_records(cx)?;
+        let drawing = draw::draw(&tree.into_branches(), &path, &self.marks, self.request);
+        let unreachable = u64::from(self.nodes) - drawing.reached;
+        self.found.tree = Shape { unreachable, ..drawing.shape };
+        self.drawing = drawing;
+        let mut ordinal = 0;
+        Ok(Box::new(records.inspect(move |item| {
+            let Ok(located) = item else { return };
+            let is_node = located.value.is_node();
+            let active = path.contains(ordinal);
+            self.turns.record(&located.value, !is_node || active);
+            if !is_node {
+                return;
+            }
+            if active {
+                self.found.active.record(&located.value, self.user_words);
+            }
+            if let Some(row) = self.drawing.row(ordinal) {
+                describe(row, located, &labels, Some(ordinal) == leaf, active);
+            }
+            ordinal += 1;
+        })))
+    }
 }
 
 /// Fills a row with the data of its entry.

@@ -77,17 +77,14 @@ fn is_cookie(name: &str) -> bool {
     !attribute && !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Returns the kind of the value of a member of this name, in small letters, if it is such a header
-/// with a secret.
+/// Returns the kind of the value of a member of this name, if it is such a header with a secret.
 pub fn member(name: &str, value: &str) -> Option<&'static str> {
-    match name {
-        AUTHORIZATION => {
-            let (_, secret) = value.rsplit_once(' ').unwrap_or(("", value));
-            is_credential(secret, 8).then_some(TOKEN)
-        }
-        COOKIE | "set-cookie" => values(value).next().map(|_| KIND),
-        _ => None,
+    let is = |header: &str| name.eq_ignore_ascii_case(header);
+    if is(AUTHORIZATION) {
+        let (_, secret) = value.rsplit_once(' ').unwrap_or(("", value));
+        return is_credential(secret, 8).then_some(TOKEN);
     }
+    (is(COOKIE) || is("set-cookie")).then(|| values(value).next().map(|_| KIND)).flatten()
 }
 
 /// Returns where the value of a header begins whose name ends here.

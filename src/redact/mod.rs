@@ -36,6 +36,7 @@ pub use rules::{Custom, Pattern, Rules};
 
 use crate::ids::hash;
 use places::HOME;
+use rules::Whole;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -129,25 +130,23 @@ struct State<'r> {
     known: HashMap<&'r str, u64>,
     /// How often each kind was masked.
     counts: BTreeMap<&'r str, u64>,
-    /// Names of the users in whose folders the session was held.
-    users: Vec<String>,
+    /// Names of the users in whose folders the session was held, also in capital letters.
+    users: Vec<Whole>,
 }
 
 impl<'r> Redactor<'r> {
     /// Begins a session.
     pub fn new(rules: &'r Rules) -> Self {
-        let users = rules.users().to_vec();
+        let users = rules.users().iter().flat_map(|name| spellings(name)).collect();
         Self { rules, state: RefCell::new(State { users, ..State::default() }) }
     }
 
     /// Adds the name of the user to whose folder a path leads. It is masked in all further texts.
     pub fn learn(&self, path: &str) {
-        let Some(name) = places::user_of(path).filter(|name| rules::is_distinct(name)) else {
-            return;
-        };
+        let Some(name) = places::user_of(path) else { return };
         let users = &mut self.state.borrow_mut().users;
-        if !users.iter().any(|known| known == name) {
-            users.push(name.to_owned());
+        if !users.iter().any(|known| known.text() == name.as_bytes()) && rules::is_distinct(name) {
+            users.extend(spellings(name));
         }
     }
 
@@ -156,8 +155,7 @@ impl<'r> Redactor<'r> {
         let mut search = Search::new(text);
         self.rules.search(&mut search);
         for user in &self.state.borrow().users {
-            rules::word(&mut search, user, USER);
-            rules::word(&mut search, &user.to_uppercase(), USER);
+            user.find(&mut search, USER);
         }
         match search.found.is_empty() {
             true => Cow::Borrowed(text),
@@ -265,6 +263,11 @@ impl<'r> Redactor<'r> {
         let state = self.state.borrow();
         state.counts.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect()
     }
+}
+
+/// Returns the ways to write the name of a user.
+fn spellings(name: &str) -> [Whole; 2] {
+    [Whole::of(name), Whole::of(&name.to_uppercase())]
 }
 
 /// Rank of a kind that the shape of a secret shows.

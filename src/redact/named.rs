@@ -1,9 +1,9 @@
 //! Values whose names show that they are secret: `KEY=value`, `"api_key": "value"`, headers.
 
 use super::assigned::{begins_line, behind, below, ends_line, value_at};
-use super::names::{self, WORDS, Word, is_environment};
+use super::names::{self, Word, is_environment};
 use super::values::{Way, is_secret};
-use super::{Found, Search, headers};
+use super::{Found, Rules, Search, headers};
 
 /// Searches for the value of a name that contains a word at this place.
 pub fn find(search: &mut Search<'_, '_>, at: usize, word: Word) {
@@ -54,19 +54,17 @@ pub fn find(search: &mut Search<'_, '_>, at: usize, word: Word) {
 
 /// Returns the kind of the value of a member, if its name and the value itself show that it is
 /// secret.
-pub fn member(name: &str, value: &str) -> Option<&'static str> {
+pub fn member(rules: &Rules, name: &str, value: &str) -> Option<&'static str> {
     if name.len() > names::LONGEST {
         return None;
     }
-    let small = name.to_ascii_lowercase();
-    if let Some(kind) = headers::member(&small, value) {
+    if let Some(kind) = headers::member(name, value) {
         return Some(kind);
     }
-    WORDS.iter().find_map(|word| {
-        let at = small.rfind(word.text)?;
-        let sense = names::sense(name, at, *word)?;
+    rules.words_of(name).into_iter().find_map(|(word, at)| {
+        let sense = names::sense(name, at, word)?;
         let way = if is_environment(name) { Way::Environment } else { Way::Quoted };
-        is_secret(value, *word, sense, way).then_some(sense.kind)
+        is_secret(value, word, sense, way).then_some(sense.kind)
     })
 }
 

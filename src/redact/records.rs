@@ -70,6 +70,16 @@ impl Redactor<'_> {
             self.learn(&folder);
         }
         let titled = TITLED.contains(&record.kind);
+        if record.kind == Kind::Opaque {
+            let line = record.node.text(Field::Text);
+            let masked = line.and_then(|line| self.inside(line.as_bytes(), DEEPEST));
+            let masked = masked.and_then(|line| String::from_utf8(line).ok());
+            if let (Some(masked), Some(Value::Json(line))) =
+                (masked, record.node.get_mut(Field::Text))
+            {
+                *line = Json::string(&masked);
+            }
+        }
         self.fields(&mut record.node, titled);
     }
 
@@ -114,7 +124,8 @@ impl Redactor<'_> {
         self.inside(value.as_bytes(), DEEPEST).map(|bytes| Json::trusted(bytes.into()))
     }
 
-    /// Masks the strings of a JSON text, string by string.
+    /// Masks the strings of a JSON text, string by string. A damaged line is masked as far as it has
+    /// strings; the last one may have no end.
     fn inside(&self, json: &[u8], depth: u32) -> Option<Vec<u8>> {
         let mut out: Option<Vec<u8>> = None;
         let mut copied = 0;
@@ -125,16 +136,25 @@ impl Redactor<'_> {
             if !json.get(at..start)?.iter().all(|b| b.is_ascii_whitespace() || *b == b':') {
                 name = None;
             }
-            let end = end_of_string(json, start)?;
+            let closed = end_of_string(json, start).filter(|end| *end <= json.len());
+            let end = closed.unwrap_or(json.len());
             let spelled = json.get(start..end)?;
             let is_name = json.get(end..)?.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
-            let text = decoded(spelled)?;
+            let text = match closed {
+                Some(_) => decoded(spelled),
+                None => torn(spelled).map(Cow::Owned),
+            };
+            let Some(text) = text else {
+                (name, at) = (None, end);
+                continue;
+            };
             let masked =
                 if is_name { self.key(&text) } else { self.string(&text, name.as_deref(), depth) };
             if let Some(masked) = masked {
                 let out = out.get_or_insert_with(|| Vec::with_capacity(json.len()));
                 out.extend_from_slice(json.get(copied..start)?);
                 crate::json::text::quote(&masked, out);
+                out.truncate(out.len() - usize::from(closed.is_none()));
                 copied = end;
             }
             name = is_name.then_some(text);
@@ -152,7 +172,7 @@ impl Redactor<'_> {
 
     /// Masks the text of a string with this name.
     fn string(&self, text: &str, name: Option<&str>, depth: u32) -> Option<String> {
-        if let Some(kind) = name.and_then(|name| named::member(name, text)) {
+        if let Some(kind) = name.and_then(|name| named::member(self.rules, name, text)) {
             return Some(self.whole(text, kind));
         }
         if let Some(inner) = nested(text).filter(|_| depth > 0) {
@@ -166,6 +186,14 @@ impl Redactor<'_> {
         };
         matches!(masked, Cow::Owned(_)).then(|| masked.into_owned())
     }
+}
+
+/// Returns the text of a JSON string without an end, as far as its escapes are whole.
+fn torn(spelled: &[u8]) -> Option<String> {
+    const LONGEST_ESCAPE: usize = 12;
+    let closed = |cut| Some([spelled.get(..spelled.len() - cut)?, b"\""].concat());
+    let cuts = 0..LONGEST_ESCAPE.min(spelled.len());
+    cuts.filter_map(closed).find_map(|closed| Some(decoded(&closed)?.into_owned()))
 }
 
 /// Returns the end of the JSON string that begins here, behind its quote.

@@ -58,7 +58,7 @@ pub struct Rules {
     beginnings: AhoCorasick,
     anchors: Vec<Anchor>,
     patterns: Vec<(String, Regex)>,
-    words: Vec<String>,
+    words: Vec<Whole>,
     users: Vec<String>,
 }
 
@@ -159,8 +159,11 @@ impl Rules {
             .build(beginnings.iter().map(|text| text.as_bytes()))
             .map_err(|error| error.to_string())?;
         let patterns = custom.patterns.iter().map(pattern).collect::<Result<_, _>>()?;
-        let filled = |list: &[String]| list.iter().filter(|w| !w.is_empty()).cloned().collect();
-        let (words, users) = (filled(&custom.words), filled(&custom.users));
+        let filled = |list: &[String]| -> Vec<String> {
+            list.iter().filter(|word| !word.is_empty()).cloned().collect()
+        };
+        let words = filled(&custom.words).iter().map(|word| Whole::of(word)).collect();
+        let users = filled(&custom.users);
         Ok(Self { beginnings, anchors, patterns, words, users })
     }
 
@@ -208,7 +211,7 @@ impl Rules {
             let found = regex.find_iter(text).filter(|found| !found.is_empty());
             found.for_each(|one| search.add(Found { start: one.start(), end: one.end(), kind }));
         }
-        self.words.iter().for_each(|own| word(search, own, WORD));
+        self.words.iter().for_each(|own| own.find(search, WORD));
         signs
     }
 
@@ -222,6 +225,21 @@ impl Rules {
     /// Searches a text only for tokens that have beginnings.
     pub(super) fn search_tokens<'r>(&'r self, search: &mut Search<'_, 'r>) {
         self.beginnings(search, |anchor| matches!(anchor, Anchor::Shape(_)));
+    }
+
+    /// Returns the words of secrets that a name contains, each with its last place, in the order of
+    /// their list.
+    pub(super) fn words_of(&self, name: &str) -> Vec<(Word, usize)> {
+        let mut found: Vec<(usize, usize, Word)> = Vec::new();
+        for one in self.beginnings.find_overlapping_iter(name) {
+            let number = one.pattern().as_usize();
+            if let Some(Anchor::Named(word)) = self.anchors.get(number) {
+                found.retain(|(known, ..)| *known != number);
+                found.push((number, one.start(), *word));
+            }
+        }
+        found.sort_unstable_by_key(|(number, ..)| *number);
+        found.into_iter().map(|(_, at, word)| (word, at)).collect()
     }
 
     /// Searches a text for what the wanted beginnings introduce, and returns whether it contains a
@@ -267,14 +285,28 @@ fn pattern(pattern: &Pattern) -> Result<(String, Regex), String> {
     Ok((name.clone(), regex))
 }
 
-/// Searches for a text as a whole word.
-pub(super) fn word<'r>(search: &mut Search<'_, 'r>, word: &str, kind: &'r str) {
-    let text = search.text;
-    for start in memmem::find_iter(text.as_bytes(), word) {
-        let end = start + word.len();
-        let after = text.get(end..).and_then(|rest| rest.chars().next());
-        if search.is_boundary(start) && !after.is_some_and(char::is_alphanumeric) {
-            search.add(Found { start, end, kind });
+/// Text that is searched for as a whole word.
+#[derive(Clone, Debug)]
+pub(super) struct Whole(memmem::Finder<'static>);
+
+impl Whole {
+    pub(super) fn of(word: &str) -> Self {
+        Self(memmem::Finder::new(word).into_owned())
+    }
+
+    /// Returns the text.
+    pub(super) fn text(&self) -> &[u8] {
+        self.0.needle()
+    }
+
+    pub(super) fn find<'r>(&self, search: &mut Search<'_, 'r>, kind: &'r str) {
+        let text = search.text;
+        for start in self.0.find_iter(text.as_bytes()) {
+            let end = start + self.text().len();
+            let after = text.get(end..).and_then(|rest| rest.chars().next());
+            if search.is_boundary(start) && !after.is_some_and(char::is_alphanumeric) {
+                search.add(Found { start, end, kind });
+            }
         }
     }
 }

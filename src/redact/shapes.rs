@@ -1,6 +1,8 @@
 //! Keys and tokens that their beginning and their characters show.
 
 use super::{Found, Search};
+use memchr::memmem::Finder;
+use std::sync::LazyLock;
 
 /// Characters of a token behind its beginning.
 #[derive(Clone, Copy, Debug)]
@@ -220,7 +222,10 @@ pub const SHAPES: &[Shape] = {
 };
 
 /// Beginnings of two letters, which are too frequent for the common search.
-const TWILIO: [&[u8]; 2] = [b"SK", b"AC"];
+static TWILIO: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| ["SK", "AC"].map(Finder::new));
+
+/// Number of hexadecimal digits behind them.
+const TWILIO_CODE: usize = 32;
 
 fn any(_: &[u8]) -> bool {
     true
@@ -314,16 +319,19 @@ impl Shape {
     }
 }
 
-/// Searches for what has no beginning of its own: keys of Twilio, tokens of Discord and Telegram.
+/// Searches for keys of Twilio, whose beginnings are too frequent for the common search.
 pub fn others(search: &mut Search<'_, '_>) {
     let bytes = search.text.as_bytes();
-    for prefix in TWILIO {
-        for at in memchr::memmem::find_iter(bytes, prefix) {
-            let rest = bytes.get(at + prefix.len()..).unwrap_or_default();
-            let length =
-                rest.iter().take(33).take_while(|b| Set::Hexadecimal.contains(**b)).count();
-            if length == 32 && search.is_boundary(at) {
-                search.add(Found { start: at, end: at + 34, kind: "Twilio key" });
+    if bytes.len() < TWILIO_CODE {
+        return;
+    }
+    for beginning in TWILIO.iter() {
+        for at in beginning.find_iter(bytes) {
+            let start = at + beginning.needle().len();
+            let rest = bytes.get(start..).unwrap_or_default().iter().take(TWILIO_CODE + 1);
+            let length = rest.take_while(|b| Set::Hexadecimal.contains(**b)).count();
+            if length == TWILIO_CODE && search.is_boundary(at) {
+                search.add(Found { start: at, end: start + length, kind: "Twilio key" });
             }
         }
     }

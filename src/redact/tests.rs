@@ -361,3 +361,30 @@ fn tokens_are_masked_however_they_are_spelled() {
         "[masked GitHub token 1]\nNext 12 words"
     );
 }
+
+#[test]
+fn damaged_lines_are_masked_as_the_texts_that_they_spell() {
+    let whole = token(&["ghp_", LETTERS]);
+    let (head, tail) = whole.split_at(20);
+    let shown = |line: String| {
+        let mut record = Record::new(Kind::Opaque);
+        record.node.put(Field::Text, Some(Json::string(&line)));
+        Redactor::new(&RULES).record(&mut record);
+        record.node.text(Field::Text).expect("a line")
+    };
+    for (line, masked) in [
+        (format!(r#"{{"a":"x {head}\n{tail} y"#), r#"{"a":"x [masked GitHub token 1] y"#),
+        (
+            format!(r#"{{"a":"{whole}","b":"é\u00e"#),
+            r#"{"a":"[masked GitHub token 1]","b":"é\u00e"#,
+        ),
+        (
+            r#"{"password":"Zx9Qw8Er7","b":"c\"#.to_owned(),
+            r#"{"password":"[masked password 1]","b":"c\"#,
+        ),
+        (format!("export T={whole}"), "export T=[masked GitHub token 1]"),
+        ("{\"a\":\"b\\q\",\"c".to_owned(), "{\"a\":\"b\\q\",\"c"),
+    ] {
+        assert_eq!(shown(line), masked);
+    }
+}

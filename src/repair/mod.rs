@@ -78,12 +78,30 @@ pub fn run(
     run_asking(format, (parts, sink), wanted, Questions::default(), cx)
 }
 
+/// Repairs one session once, to see whether it has defects. What is written is not used.
+///
+/// # Errors
+/// The errors of [`run`].
+pub fn is_needed(
+    format: &Format,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    wanted: &RepairOptions,
+    cx: &Cx<'_>,
+) -> Result<bool> {
+    parts.keep()?;
+    let (mut quarantine, before) = (Quarantine::default(), Draft::default());
+    let lent = Lent { before: &before, sink, quarantine: &mut quarantine };
+    pass(format, parts, lent, wanted, cx).map(|(_, done)| done.changed)
+}
+
 /// Counts the messages that the software would send of a session. The second value is a hash of the
 /// compaction among them, if there is one.
 pub type Counting<'c> = &'c dyn Fn(&mut dyn Parts) -> (u64, Option<u64>);
 
-/// Reports the defects of a session. Returns how many messages its context has, where it is known.
-pub type Judge<'j> = &'j dyn Fn(&mut dyn Parts, &Cx<'_>) -> Option<u64>;
+/// Reports the defects of a session, which is the input or, where that was changed, the result.
+/// Returns how many messages its context has, where it is known.
+pub type Judge<'j> = &'j dyn Fn(&mut dyn Parts, bool, &Cx<'_>) -> Option<u64>;
 
 /// Questions to the layers above, because this module knows neither the rules for contexts nor the
 /// schemas.
@@ -152,7 +170,7 @@ pub fn run_asking(
     let judged = Log::default();
     let sent = questions.judge.and_then(|judge| {
         let mut after = Again { source: parts, draft: &draft };
-        judge(&mut after, &Cx { options: &options, log: &judged })
+        judge(&mut after, done.changed, &Cx { options: &options, log: &judged })
     });
     let sent = sent.filter(|_| !done.changed && done.entries_before > 0);
     if let Some(sent) = sent.filter(|_| !done.counted) {

@@ -19,6 +19,8 @@ use std::io::Read;
 /// Piece of the stream.
 #[derive(Clone, Copy, Debug)]
 pub enum Part<'a> {
+    /// A line as it is, before the parts in it.
+    Line(Line<'a>),
     /// A blank line, its place, and whether a line ending follows.
     Blank(&'a [u8], Position, bool),
     /// A record.
@@ -103,6 +105,7 @@ impl<'a> Pieces<'a> {
             self.aside(BOM, at, Code::MarkRemoved, show)?;
         }
         while let Some(line) = lines.next()? {
+            show(Part::Line(line))?;
             self.line(&line, show)?;
         }
         self.give_up(show)?;

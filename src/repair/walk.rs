@@ -98,6 +98,10 @@ impl<'a> Walk<'a> {
 
 fn look(mend: &mut dyn LineRepair, part: Part<'_>, blank: &mut Option<Position>) -> bool {
     match part {
+        Part::Line(line) => {
+            mend.line(&line);
+            true
+        }
         Part::Blank(_, at, _) => {
             blank.get_or_insert(at);
             mend.blank();
@@ -126,6 +130,7 @@ fn write(
     out: &mut Out,
 ) -> Result<()> {
     match piece {
+        Part::Line(_) => Ok(()),
         Part::Blank(bytes, at, terminated) => {
             let ending: &[u8] = if terminated { b"\n" } else { b"" };
             match cut.filter(|(from, _)| at.byte >= from.byte) {

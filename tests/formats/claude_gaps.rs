@@ -61,6 +61,38 @@ fn lost_lines_count_as_the_program_counts_them() {
     }
 }
 
+/// Gives a line this second as its time.
+fn dated(text: &str, line: u32, second: u32) -> String {
+    let own = format!(r#""uuid":"00000000-0000-4000-8000-{line:012}""#);
+    let dated = |line: &str| {
+        let Some((before, time)) = line.split_once("T10:").filter(|_| line.contains(&own)) else {
+            return format!("{line}\n");
+        };
+        format!("{before}T10:00:{second:02}{}\n", &time[5..])
+    };
+    text.lines().map(dated).collect()
+}
+
+#[test]
+fn a_lost_parent_is_linked_where_the_program_goes_on() {
+    // Two programs wrote: the lines of another branch come between, and are newer.
+    let mut text = transcript("1:0 u q1; 2:1 a A a1; 4:2 u q3; 6:4 a C a3; 5:99 a B a2; 7:5 u q5");
+    for (line, second) in [(4, 30), (6, 31), (5, 3), (7, 9)] {
+        text = dated(&text, line, second);
+    }
+    let sent = "u[q1] a[a1 a2] u[q5]";
+    assert_eq!(context(&text), sent);
+    let (dir, file) = (Dir::new(), format!("{SESSION}.jsonl"));
+    dir.write(&file, text.as_bytes());
+    for flags in [&["repair", "-q", "--force"][..], &["repair", "-q", "--force", "--resumable"]] {
+        let args = [flags, &["-o", "out.jsonl", &file]].concat();
+        let (code, said) = dir.exit(&args);
+        assert_eq!(code, 0, "{said}");
+        let out = String::from_utf8(read(&dir.path("out.jsonl"))).expect("UTF-8");
+        assert_eq!(context(&out), sent, "{flags:?}");
+    }
+}
+
 #[test]
 fn a_leaf_that_is_named_counts_if_a_lost_line_follows() {
     let mark = |leaf: u32| {
@@ -122,4 +154,13 @@ fn words_that_waited_are_the_users() {
         let text = queued(r#""also x""#, more);
         assert_eq!(context(&text), "u[q1] a[a] u[a=ra] a[fin]");
     }
+}
+
+#[test]
+fn commands_of_the_program_are_sent() {
+    let text = transcript("1:0 u q1; 2:1 a A a1; 3:2 s; 4:3 u q2; 5:4 a B a2");
+    assert_eq!(context(&text), "u[q1] a[a1] u[q2] a[a2]");
+    let text = text.replace(r#""informational""#, r#""local_command""#);
+    assert_eq!(context(&text), "u[q1] a[a1] u[x q2] a[a2]");
+    assert_eq!(returned(text.as_bytes(), &keep()), text.as_bytes());
 }

@@ -9,6 +9,7 @@ mod claude_gaps;
 mod claude_made;
 mod codelia;
 mod codex;
+mod codex_sent;
 #[path = "../common/mod.rs"]
 mod common;
 mod connectonion;

@@ -49,6 +49,7 @@ const LAYERS: &[&[&str]] = &[
     &["join"],
     &["validate"],
     &["inspect"],
+    &["export"],
     &["show"],
     &["store"],
     &["batch"],

@@ -157,6 +157,7 @@ fn list_with_conditions_has_only_what_meets_them() {
     assert_eq!(ids(&["-n", "1"]), ["0003"]);
     assert_eq!(ids(&["--sort", "size", "-n", "1"]), ["0001"]);
     assert_eq!(ids(&["--project", "/w/app"]), ["0003", "0001"], "not of a folder beside it");
+    assert_eq!(ids(&["--project", r"\\wsl$\Ubuntu\w\app"]), ["0003", "0001"]);
     assert_eq!(ids(&["--since", "2026-01-04"]), ["0003", "0002"]);
     assert_eq!(ids(&["--since", "5000w"]).len(), 3);
     assert_eq!(ids(&["--agent", "codex"]).len(), 0);

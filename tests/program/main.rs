@@ -11,6 +11,7 @@ mod cli;
 mod common;
 mod config;
 mod context;
+mod export;
 mod folders;
 mod foreign;
 mod interrupt;

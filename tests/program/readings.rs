@@ -189,11 +189,11 @@ fn transcripts_are_not_read_more_often_than_known() {
     }
     let dir = Dir::new();
     let shapes = [
-        ("straight", Shape::Straight, [2, 2, 2, 3, 4, 6, 3, 4]),
-        ("parallel", Shape::Parallel, [2, 2, 2, 3, 4, 6, 3, 4]),
-        ("rewound", Shape::Rewound, [2, 4, 3, 5, 5, 7, 4, 5]),
-        ("compacted", Shape::Compacted, [2, 4, 3, 5, 5, 7, 4, 5]),
-        ("side chains", Shape::SideChains, [2, 2, 2, 3, 4, 6, 3, 4]),
+        ("straight", Shape::Straight, [2, 2, 2, 3, 3, 3, 3, 3]),
+        ("parallel", Shape::Parallel, [2, 2, 2, 3, 3, 3, 3, 3]),
+        ("rewound", Shape::Rewound, [2, 4, 3, 5, 4, 4, 4, 4]),
+        ("compacted", Shape::Compacted, [2, 4, 3, 5, 4, 4, 4, 4]),
+        ("side chains", Shape::SideChains, [2, 2, 2, 3, 3, 3, 3, 3]),
     ];
     let mut wrong = Vec::new();
     for (name, shape, most) in shapes {
@@ -269,9 +269,9 @@ fn sessions_of_pi_are_not_read_more_often_than_known() {
         vec![later_entry(text, ends(text), &about)]
     };
     let sessions: [Session<'_>; 3] = [
-        ("straight", &|_| Vec::new(), [1, 1, 1, 2, 3, 5, 2, 3]),
-        ("branched", &branched, [1, 4, 1, 5, 4, 6, 3, 4]),
-        ("compacted", &compacted, [1, 3, 1, 4, 3, 5, 2, 3]),
+        ("straight", &|_| Vec::new(), [1, 1, 1, 2, 3, 3, 2, 3]),
+        ("branched", &branched, [1, 4, 1, 5, 4, 4, 3, 4]),
+        ("compacted", &compacted, [1, 3, 1, 4, 3, 3, 2, 3]),
     ];
     check(&dir, "pi", &sessions);
 }
@@ -289,9 +289,9 @@ fn rollouts_are_not_read_more_often_than_known() {
         |_: &str| line("event_msg", json!({"type": "thread_rolled_back", "num_turns": 2}));
     let compacted = |_: &str| line("compacted", json!({"message": "Files were listed."}));
     let sessions: [Session<'_>; 3] = [
-        ("straight", &|_| Vec::new(), [1, 2, 2, 3, 3, 5, 2, 3]),
-        ("taken back", &taken_back, [1, 2, 2, 5, 4, 6, 3, 4]),
-        ("compacted", &compacted, [1, 2, 2, 4, 3, 5, 2, 3]),
+        ("straight", &|_| Vec::new(), [1, 2, 2, 3, 3, 3, 2, 3]),
+        ("taken back", &taken_back, [1, 2, 2, 5, 4, 4, 3, 4]),
+        ("compacted", &compacted, [1, 2, 2, 4, 3, 3, 2, 3]),
     ];
     check(&dir, "codex", &sessions);
 }

@@ -108,6 +108,29 @@ fn a_fork_without_its_parent_is_reported_and_repaired_where_it_is_to_go_on() {
     assert!(!text.contains("CY0869"), "{text}");
 }
 
+#[test]
+fn the_history_of_a_fork_ends_at_the_byte_that_it_names() {
+    let dir = home();
+    let parent = String::from_utf8(read(&dir.path(&place(PARENT)))).expect("UTF-8");
+    let lines: Vec<&str> = parent.split_inclusive('\n').collect();
+    let end: usize = lines[..3].iter().map(|line| line.len()).sum();
+    let fork = String::from_utf8(read(&dir.path(&place(FORK)))).expect("UTF-8");
+    let fork = fork.replace("\"end_byte_offset\":0", &format!("\"end_byte_offset\":{end}"));
+    dir.write(&place(FORK), fork.as_bytes());
+    assert_eq!(said(&dir, &place(FORK)), ["Hot?", "Very.", "And now?", "Less."]);
+    // Release 0.169.0 sends what a line that grew leaves, and what one that is lost lets in.
+    let grown = parent.replace("Hot?", &"Hot? ".repeat(20));
+    dir.write(&place(PARENT), grown.as_bytes());
+    assert_eq!(said(&dir, &place(FORK)).len(), 3);
+    let last = lines[3].replace("Taken back", "No");
+    dir.write(&place(PARENT), [lines[0], lines[2], &last].concat().as_bytes());
+    assert_eq!(said(&dir, &place(FORK)), ["Very.", "No", "And now?", "Less."]);
+    // It does not open the session if the first line is lost.
+    dir.write(&place(PARENT), lines[1..].concat().as_bytes());
+    let (code, text) = dir.said(&["validate", &place(FORK)]);
+    assert!(code == 1 && text.contains("CY0317"), "{text}");
+}
+
 /// Codex 0.169.0 knows `legacy` and `paginated`, and refuses every other mode.
 #[test]
 fn a_rollout_in_an_unknown_mode_is_invalid() {

@@ -41,6 +41,25 @@ fn counts(record: &Record) -> bool {
     record.kind == Kind::Message && !record.is_aside()
 }
 
+/// Returns the message that is sent for a line about a command of the program itself, such as
+/// `/model`, or its output.
+fn command(record: &Record) -> Option<Record> {
+    let data = record.node.json(Field::Data).filter(|_| record.node.is(Field::Type, "system"))?;
+    let is = |name: &str, value: &[u8]| data.member(name).is_some_and(|it| it.as_bytes() == value);
+    if !is("subtype", b"\"local_command\"") || is(wire::SIDE, b"true") {
+        return None;
+    }
+    let words = data.member("content").filter(|words| words.text().is_some())?;
+    let words = if words.as_bytes() == b"\"\"" { Json::constant(NO_CONTENT) } else { words };
+    let mut message = Record::new(Kind::Message);
+    for field in [Field::Id, Field::Parent, Field::Time] {
+        message.node.put(field, record.node.json(field).cloned());
+    }
+    message.node.set(Field::Role, Json::constant("\"user\""));
+    message.node.set(Field::Content, words);
+    Some(message)
+}
+
 impl Context for Messages {
     fn look(&mut self, _position: u32, record: &Located<Record>) -> Result<()> {
         if counts(&record.value) {
@@ -51,6 +70,9 @@ impl Context for Messages {
     }
 
     fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
+        if record.kind == Kind::Opaque {
+            return command(record);
+        }
         counts(record).then(|| record.clone())
     }
 

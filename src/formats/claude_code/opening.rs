@@ -8,7 +8,8 @@ use super::members::Members;
 use super::older::Older;
 use crate::error::Result;
 use crate::format::{Options, Parts};
-use crate::framing::{FramedLines, Framing, ParsedLines};
+use crate::framing::{FramedLines, ParsedLines};
+use crate::lines::Line;
 use crate::threads::ThreadBudget;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -17,9 +18,9 @@ use std::sync::Arc;
 /// Facts about a session.
 #[derive(Debug)]
 pub struct Opening {
-    /// Maximum length of the lines that were looked at, and whether there are others.
-    limit: usize,
-    has_others: bool,
+    /// Length of the longest line that was looked at, and the limit above which there are others.
+    longest: usize,
+    limit: Option<usize>,
     pub about: About,
     pub version: u32,
     /// Findings of version 1 in the lines, if the session is of it.
@@ -60,8 +61,7 @@ impl Opening {
         thread_budget: &ThreadBudget,
     ) -> Result<Rc<Self>> {
         let known = parts.memo().and_then(|memo| memo.get::<Self>());
-        let holds =
-            |known: &Rc<Self>| known.limit == limit || (!known.has_others && known.limit < limit);
+        let holds = |known: &Rc<Self>| known.limit.map_or(known.longest <= limit, |at| at == limit);
         if let Some(known) = known.filter(holds) {
             return Ok(known);
         }
@@ -71,20 +71,39 @@ impl Opening {
     }
 
     fn read(parts: &mut dyn Parts, limit: usize, thread_budget: &ThreadBudget) -> Result<Self> {
-        let (mut looking, mut has_others) = (Looking::default(), false);
+        let mut looking = Looking::default();
         let lines = FramedLines::over(parts.main()?, limit)?;
-        let mut lines = ParsedLines::of(lines, Found::of, thread_budget);
+        let mut lines = ParsedLines::of(lines, |line| Found::of(&line.bytes), thread_budget);
         loop {
             match lines.next() {
                 Ok(None) => break,
-                Ok(Some((line, Some(found)))) => looking.line(&line, found),
+                Ok(Some((line, Some(found)))) => looking.found(line.at.byte, &line.bytes, found),
                 Ok(Some((_, None))) => {}
                 // The reader reports it.
-                Err(error) if error.is_recoverable() => has_others = true,
+                Err(error) if error.is_recoverable() => looking.limit = Some(limit),
                 Err(error) => return Err(error),
             }
         }
-        let Looking { mut about, older, links, is_new, .. } = looking;
+        looking.finish(parts)
+    }
+}
+
+impl Looking {
+    /// Begins to look at a session, unless an earlier reading did.
+    pub fn unless_known(parts: &dyn Parts) -> Option<Self> {
+        let known = parts.memo().and_then(|memo| memo.get::<Opening>());
+        known.is_none().then(Self::default)
+    }
+
+    /// Keeps the facts for later readings.
+    pub fn keep(self, parts: &mut dyn Parts) {
+        // What cannot be read is reported by the reader.
+        let Ok(new) = self.finish(parts).map(Rc::new) else { return };
+        parts.memo().into_iter().for_each(|memo| memo.keep(Rc::clone(&new)));
+    }
+
+    fn finish(self, parts: &mut dyn Parts) -> Result<Opening> {
+        let Self { mut about, older, links, is_new, longest, limit } = self;
         let names = parts.names();
         let beside = || older.flat(&names).iter().any(|flat| names.contains(&flat.file()));
         let is_new = is_new.unwrap_or_else(|| about.is_of_a_new_release() && !older.is_first(true));
@@ -100,13 +119,15 @@ impl Opening {
         let ids = links.links().iter().filter(|_| several).map(|link| link.id).collect();
         let version = if is_first { FIRST } else { SECOND };
         let (older, chain) = (Some(older).filter(|_| is_first), Arc::new(links.chain()));
-        Ok(Self { limit, has_others, about, version, older, chain, ids })
+        Ok(Opening { longest, limit, about, version, older, chain, ids })
     }
 }
 
 /// State of the reading.
 #[derive(Default)]
-struct Looking {
+pub struct Looking {
+    longest: usize,
+    limit: Option<usize>,
     about: About,
     older: Older,
     links: Lines,
@@ -121,8 +142,8 @@ struct Found {
 }
 
 impl Found {
-    fn of(line: &Framing) -> Option<Self> {
-        let line = line.bytes.trim_ascii();
+    fn of(line: &[u8]) -> Option<Self> {
+        let line = line.trim_ascii();
         let mut facts = Facts::default();
         let members = Members::showing(line, &mut |cursor| {
             facts = Facts::of(line, cursor)?;
@@ -133,9 +154,20 @@ impl Found {
 }
 
 impl Looking {
-    fn line(&mut self, line: &Framing, Found { members, facts }: Found) {
-        let in_head = line.at.byte + line.bytes.len() as u64 <= About::HEAD;
-        let line = line.bytes.trim_ascii();
+    /// Looks at a line of the reading that repair makes. Returns its members.
+    pub fn line(&mut self, line: &Line<'_>) -> Option<Members> {
+        let cr = usize::from(line.terminated && line.bytes.ends_with(b"\r"));
+        let bytes = line.bytes.get(..line.bytes.len() - cr)?;
+        let found = Found::of(bytes)?;
+        let members = found.members;
+        self.found(line.at.byte, bytes, found);
+        Some(members)
+    }
+
+    fn found(&mut self, at: u64, line: &[u8], Found { members, facts }: Found) {
+        self.longest = self.longest.max(line.len());
+        let in_head = at + line.len() as u64 <= About::HEAD;
+        let line = line.trim_ascii();
         if in_head {
             self.about.line(line, &members);
             self.links.agent = self.about.agent;

@@ -1,5 +1,6 @@
 //! History in another rollout: a fork, and a segment behind turns that were taken back, name the
-//! rollout and the number of the line before which they continue.
+//! rollout, and the number and the byte of the line before which they continue. Release 0.169.0 goes
+//! by the byte.
 //!
 //! The other rollout is looked for among the sessions beside this one, and only read.
 
@@ -19,8 +20,11 @@ struct Base {
     /// The identifier of its session.
     thread: String,
     lines: Lines<Box<dyn Read>>,
-    /// The number of the first line that is not history.
+    /// The number of the first line that is not history, and the byte at which the history ends.
     end: f64,
+    end_byte: Option<f64>,
+    /// The line about its session.
+    meta: Option<Json>,
 }
 
 impl Base {
@@ -31,33 +35,52 @@ impl Base {
         let thread = base.member("thread_id").and_then(|id| id.text());
         let Some(thread) = thread.filter(|id| is_uuid(id)) else { return Ok(Some(None)) };
         let end = base.member("end_ordinal_exclusive").and_then(|end| end.float());
-        let found = parts.find(FOLDERS, &format!("-{thread}.jsonl"))?;
-        let begin = |file| {
-            let mut lines = Lines::new(file, max_line);
-            lines.skip_bom()?;
-            Ok(Self { thread, lines, end: end.unwrap_or(0.0) })
+        let end_byte = base.member("end_byte_offset").and_then(|end| end.float());
+        let end_byte = end_byte.filter(|end| *end > 0.0);
+        let Some(file) = parts.find(FOLDERS, &format!("-{thread}.jsonl"))? else {
+            return Ok(Some(None));
         };
-        Ok(Some(found.map(begin).transpose()?))
+        let mut lines = Lines::new(file, max_line);
+        lines.skip_bom()?;
+        let mut base = Self { thread, lines, end: end.unwrap_or(0.0), end_byte, meta: None };
+        // Codex refuses a rollout that does not begin with the line about its session.
+        base.meta = base.read()?.map(|(line, _)| line).filter(is_meta);
+        Ok(Some(base.meta.is_some().then_some(base)))
     }
 
-    /// Returns the next line of the history, or the line about the session.
-    fn next(&mut self) -> Result<Option<Json>> {
+    /// Returns the next line that Codex can parse, and the byte at which it ends.
+    fn read(&mut self) -> Result<Option<(Json, u64)>> {
         loop {
-            let kept = match self.lines.next_owned() {
+            let OwnedLine { bytes, at, .. } = match self.lines.next_owned() {
                 Ok(Some(kept)) => kept,
                 Ok(None) => return Ok(None),
                 Err(error) if error.is_recoverable() => continue,
                 Err(error) => return Err(error),
             };
-            let OwnedLine { bytes, .. } = kept;
-            // Codex passes over what it cannot parse.
-            let text = std::str::from_utf8(&bytes).is_ok();
-            let Some(line) = Json::read(&bytes).ok().filter(|_| text) else { continue };
+            let line = Json::read(&bytes).ok().filter(|_| std::str::from_utf8(&bytes).is_ok());
+            if let Some(line) = line {
+                return Ok(Some((line, at.byte + bytes.len() as u64)));
+            }
+        }
+    }
+
+    /// Returns the next line of the history, or the line about the session. The history ends at a
+    /// byte, or at a number if the reference names no byte.
+    fn next(&mut self) -> Result<Option<Json>> {
+        if let Some(meta) = self.meta.take() {
+            return Ok(Some(meta));
+        }
+        while let Some((line, end)) = self.read()? {
             let number = line.member("ordinal").and_then(|number| number.float());
-            if is_meta(&line) || number.is_some_and(|number| number < self.end) {
+            let counts = match self.end_byte {
+                Some(end_byte) => number.is_some() && end as f64 <= end_byte,
+                None => number.is_some_and(|number| number < self.end),
+            };
+            if is_meta(&line) || counts {
                 return Ok(Some(line));
             }
         }
+        Ok(None)
     }
 }
 

@@ -57,6 +57,12 @@ const LISTED: u32 = u32::MAX;
 
 impl History {
     fn note(&mut self, position: u32, record: &Record) {
+        if let Some(name) = items::search(&record.node) {
+            self.calls.insert(name_of(&name), position);
+        }
+        if let Some((name, _)) = items::found(&record.node) {
+            self.results.insert(name_of(&name), position);
+        }
         let Some(first) = first_block(record) else { return };
         for (field, kind, places) in [
             (Field::Id, block::TOOL_CALL, &mut self.calls),
@@ -96,11 +102,11 @@ impl History {
     /// result of a call that is not there, and a line that its parser does not take, such as one
     /// with half of a character.
     fn item(&self, message: &Record) -> Option<Json> {
-        if let Some(item) = message.node.json(Field::Data) {
-            return Some(item.clone());
-        }
         if self.is_orphan(message) {
             return None;
+        }
+        if message.node.json(Field::Data).is_some() {
+            return items::sent(&message.node);
         }
         let mut node = message.node.clone();
         if let Some(Value::Json(extra)) = node.take(Field::Extra) {
@@ -120,6 +126,9 @@ impl History {
 
     /// Whether a message is the result of a call that is not there.
     fn is_orphan(&self, message: &Record) -> bool {
+        if let Some((search, counts)) = items::found(&message.node) {
+            return counts && !self.has(&self.calls, &search);
+        }
         let result = first_block(message).filter(|b| b.is(Field::Type, block::TOOL_RESULT));
         let call = result.and_then(|result| result.json(Field::Call));
         call.is_some_and(|call| !self.has(&self.calls, call))
@@ -127,9 +136,13 @@ impl History {
 
     /// Returns the identifier of a message's call if nothing answers it: Codex itself puts a result
     /// behind it.
-    fn unanswered<'m>(&self, message: &'m Record) -> Option<&'m Json> {
-        let call = first_block(message).filter(|b| b.is(Field::Type, block::TOOL_CALL))?;
-        call.json(Field::Id).filter(|id| !self.has(&self.results, id))
+    fn unanswered(&self, message: &Record) -> Option<Json> {
+        let called = || {
+            let call = first_block(message).filter(|b| b.is(Field::Type, block::TOOL_CALL))?;
+            call.json(Field::Id).cloned()
+        };
+        let call = items::search(&message.node).or_else(called)?;
+        (!self.has(&self.results, &call)).then_some(call)
     }
 
     /// Whether the last compaction, which has a summary only, keeps the next message before it.
@@ -232,7 +245,7 @@ impl Context for History {
         without_names(&item, out);
         if let Some(name) = self.unanswered(message) {
             out.push(b',');
-            items::aborted(message.node.is(Field::Subtype, "custom_tool_call"), name, out);
+            items::added(&message.node, &name, out);
         }
     }
 

@@ -260,7 +260,9 @@ impl Foreign {
         }
         let item = state || record.kind == Kind::Extension || line::is_item(record);
         match data {
-            Some(data) if item => self.payload(wire::ITEM, data.as_bytes(), rest_of(node), to),
+            Some(data) if item => {
+                self.payload(line::wire_of(record), data.as_bytes(), rest_of(node), to);
+            }
             _ if self.version > 1 && record.kind != Kind::Opaque => {
                 let mut record = record.clone();
                 let payload = node.json(Field::Extra).and_then(|extra| extra.member("payload"));

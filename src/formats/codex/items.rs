@@ -1,5 +1,6 @@
 //! Messages of other formats as items of the Responses interface.
 
+use super::wire;
 use crate::diagnostic::{FieldOutcome, Log};
 use crate::ids::hash;
 use crate::json::{Json, text};
@@ -22,6 +23,110 @@ pub fn aborted(custom: bool, call: &Json, out: &mut Vec<u8>) {
     object.member("call_id", call.as_bytes());
     text::quote(ABORTED, object.key("output"));
     object.close();
+}
+
+/// Appends the result that Codex itself puts behind a search for tools without one.
+fn nothing_found(search: &Json, out: &mut Vec<u8>) {
+    let mut object = Object::open(out);
+    text::quote(FOUND, object.key("type"));
+    object.member("call_id", search.as_bytes());
+    text::quote("completed", object.key("status"));
+    text::quote("client", object.key("execution"));
+    object.member("tools", b"[]");
+    object.close();
+}
+
+/// Appends the result that Codex itself puts behind the call of a message, or behind an item.
+pub fn added(message: &Node, call: &Json, out: &mut Vec<u8>) {
+    match search(message) {
+        Some(search) => nothing_found(&search, out),
+        None => aborted(message.is(Field::Subtype, "custom_tool_call"), call, out),
+    }
+}
+
+/// Types of a search for tools, and of its result.
+const SEARCH: &str = "tool_search_call";
+const FOUND: &str = "tool_search_output";
+
+/// Returns the identifier of a search for tools.
+pub fn search(item: &Node) -> Option<Json> {
+    let id = item.json(Field::Data).filter(|_| item.is(Field::Type, SEARCH))?.member("call_id")?;
+    id.text().is_some().then_some(id)
+}
+
+/// Returns the identifier of the search whose result an item is, and whether Codex itself searched:
+/// it drops a result of its own without a search.
+pub fn found(item: &Node) -> Option<(Json, bool)> {
+    let item = item.json(Field::Data).filter(|_| item.is(Field::Type, FOUND))?;
+    let id = item.member("call_id").filter(|id| id.text().is_some())?;
+    let server = item.member("execution").is_some_and(|by| by.as_bytes() == br#""server""#);
+    Some((id, !server))
+}
+
+/// Whether an item is a message of another agent, with which a turn begins.
+pub fn is_of_agent(item: &Node) -> bool {
+    [OF_AGENT, wire::AGENTS].iter().any(|wire| item.is(Field::Type, wire))
+}
+
+const OF_AGENT: &str = "agent_message";
+
+/// Returns the item that is sent for one that no message describes.
+pub fn sent(item: &Node) -> Option<Json> {
+    let data = item.json(Field::Data)?;
+    if item.is(Field::Type, wire::AGENTS) {
+        return of_agents(data);
+    }
+    if !item.is(Field::Type, "compaction_summary") {
+        return Some(data.clone());
+    }
+    let place = data.place_of(&data.member("type")?);
+    let mut renamed = data.as_bytes().to_vec();
+    renamed.splice(place.start..place.end, *br#""compaction""#);
+    Some(Json::trusted(renamed.into()))
+}
+
+/// Returns the item for the payload of a message of another agent; `None` if Codex drops it.
+///
+/// Source: requests of release 0.169.0.
+pub fn of_agents(payload: &Json) -> Option<Json> {
+    let word = |name| payload.member(name).filter(|value| value.text().is_some());
+    let (author, recipient, words) = (word("author")?, word("recipient")?, word("content")?);
+    let starts = payload.member("trigger_turn").filter(is_bool)?;
+    let list = payload.member("other_recipients")?;
+    list.as_bytes().starts_with(b"[").then_some(())?;
+    let secret = word("encrypted_content");
+    let head = || {
+        let kind = if starts.as_bytes() == b"true" { "NEW_TASK" } else { "MESSAGE" };
+        let name = |id: &Json| id.text().unwrap_or_default();
+        let (to, from) = (name(&recipient), name(&author));
+        Json::string(&format!("Message Type: {kind}\nTask name: {to}\nSender: {from}\nPayload:\n"))
+    };
+    let words = if secret.is_some() { head() } else { words };
+    let part = |kind: &str, name: &str, value: &Json, out: &mut Vec<u8>| {
+        let mut part = Object::open(out);
+        text::quote(kind, part.key("type"));
+        part.member(name, value.as_bytes());
+        part.close();
+    };
+    let mut content = b"[".to_vec();
+    part("input_text", "text", &words, &mut content);
+    if let Some(secret) = &secret {
+        content.push(b',');
+        part("encrypted_content", "encrypted_content", secret, &mut content);
+    }
+    content.push(b']');
+    let mut out = Vec::new();
+    let mut item = Object::open(&mut out);
+    text::quote(OF_AGENT, item.key("type"));
+    item.member("author", author.as_bytes());
+    item.member("recipient", recipient.as_bytes());
+    item.member("content", &content);
+    item.close();
+    Some(Json::trusted(out.into()))
+}
+
+fn is_bool(value: &Json) -> bool {
+    matches!(value.as_bytes(), b"true" | b"false")
 }
 
 /// Returns the item of a message of another version.

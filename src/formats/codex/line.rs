@@ -1,6 +1,6 @@
 //! One line of a rollout as a record.
 
-use super::{twin, wire};
+use super::{items, twin, wire};
 use crate::dialect::responses;
 use crate::json::{Json, text};
 use crate::mapping::template::{fill, take};
@@ -140,6 +140,7 @@ pub fn read(line: &Json, bare: bool) -> Record {
             record.node.set(Field::Data, payload);
             record
         }
+        wire::AGENTS if items::of_agents(&payload).is_some() => whole(&wire, &payload),
         other => notice(other, payload),
     };
     let own = record.node.json(Field::Extra).cloned();
@@ -168,14 +169,17 @@ const STATE: &str = "state";
 fn unread(item: &Json, subtype: &str) -> Record {
     let wire = item.member("type").and_then(|wire| wire.text());
     match wire.filter(|wire| responses::UNREAD.contains(&wire.as_str())) {
-        Some(wire) => {
-            let mut record = Record::new(Kind::Opaque);
-            record.node.set(Field::Type, Json::string(&wire));
-            record.node.set(Field::Data, item.clone());
-            record
-        }
+        Some(wire) => whole(&wire, item),
         None => notice(subtype, item.clone()),
     }
+}
+
+/// Keeps an item of the conversation whole that no message describes.
+fn whole(wire: &str, item: &Json) -> Record {
+    let mut record = Record::new(Kind::Opaque);
+    record.node.set(Field::Type, Json::string(wire));
+    record.node.set(Field::Data, item.clone());
+    record
 }
 
 fn notice(subtype: &str, data: Json) -> Record {
@@ -214,6 +218,11 @@ pub fn items(list: &Json) -> impl Iterator<Item = Record> {
 /// Whether a record is an item of the conversation that no message describes.
 pub fn is_item(record: &Record) -> bool {
     record.kind == Kind::Opaque && record.node.json(Field::Type).is_some()
+}
+
+/// Returns the type of the line of an item that no message describes.
+pub fn wire_of(record: &Record) -> &'static str {
+    if record.node.is(Field::Type, wire::AGENTS) { wire::AGENTS } else { wire::ITEM }
 }
 
 /// Returns the settings of a turn with the model of the turn before as a notice.
@@ -303,11 +312,27 @@ fn write_payload(record: &Record, out: &mut Vec<u8>) -> Option<String> {
         }
         Kind::Extension | Kind::Event | Kind::Opaque => {
             out.extend_from_slice(node.json(Field::Data)?.as_bytes());
-            if record.kind == Kind::Event { wire::EVENT } else { wire::ITEM }
+            if record.kind == Kind::Event { wire::EVENT } else { wire_of(record) }
         }
         _ => return None,
     };
     Some(wire.to_owned())
+}
+
+/// Returns the line with an item that is added beside another line, at that line's time.
+pub fn item(beside: &Json, item: &[u8], number: Option<u64>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut object = Object::open(&mut out);
+    if let Some(time) = beside.member("timestamp") {
+        object.member("timestamp", time.as_bytes());
+    }
+    if let Some(number) = number {
+        object.member("ordinal", number.to_string().as_bytes());
+    }
+    text::quote(wire::ITEM, object.key("type"));
+    object.member("payload", item);
+    object.close();
+    out
 }
 
 /// Gives a line of version 3 the number behind the last one; without a last number, it keeps its

@@ -3,7 +3,7 @@
 //! Source: `reconstruct_history_from_rollout` and `drop_last_n_user_turns` of openai/codex, and
 //! requests of release 0.169.0.
 
-use super::line;
+use super::{items, line};
 use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Kind, Record};
@@ -166,16 +166,11 @@ impl Turns {
     ) -> Option<Option<u64>> {
         match record.kind {
             Kind::Event => return self.event(record.node.json(Field::Data)?),
-            Kind::Message => {
-                let of_user = record.node.is(Field::Role, "user");
-                self.items_of(of_user);
-                if of_user {
-                    let base = self.last_base();
-                    self.history.places.push(TurnStart { node: before, part: Part::Whole, base });
-                }
+            Kind::Message => self.item(record.node.is(Field::Role, "user"), before),
+            Kind::Extension => self.item(false, before),
+            Kind::Opaque if line::is_item(record) => {
+                self.item(items::is_of_agent(&record.node), before);
             }
-            Kind::Extension => self.items_of(false),
-            Kind::Opaque if line::is_item(record) => self.items_of(false),
             Kind::Compaction => match new_history(record) {
                 Some(list) => self.replace(&list, here),
                 None => self.sum_up(here),
@@ -183,6 +178,15 @@ impl Turns {
             _ => {}
         }
         None
+    }
+
+    /// Takes an item; with one that `begins` a turn, the turn comes behind the node `before`.
+    fn item(&mut self, begins: bool, before: Option<u64>) {
+        self.items_of(begins);
+        if begins {
+            let base = self.last_base();
+            self.history.places.push(TurnStart { node: before, part: Part::Whole, base });
+        }
     }
 
     fn items_of(&mut self, of_user: bool) {

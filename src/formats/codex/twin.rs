@@ -57,6 +57,13 @@ pub struct Images {
     paths: Vec<Json>,
 }
 
+impl Images {
+    /// Returns the URLs.
+    pub fn urls(&self) -> &[Json] {
+        &self.urls
+    }
+}
+
 /// Returns the images of an event.
 pub fn images(payload: &Json) -> Images {
     let list = |name| payload.member(name).iter().flat_map(Json::elements).collect();

@@ -16,6 +16,8 @@ pub const EVENT: &str = "event_msg";
 pub const COMPACTED: &str = "compacted";
 /// The type of a line with the settings of a turn.
 pub const TURN_CONTEXT: &str = "turn_context";
+/// The type of a line with a message of another agent of the session.
+pub const AGENTS: &str = "inter_agent_communication";
 /// The member of the first line that shows the version, with its value in version 3.
 pub const HISTORY_MODE: &str = "history_mode";
 /// The value of [`HISTORY_MODE`] in version 3.

@@ -4,7 +4,7 @@
 //! for each block. So blocks are compared, not records.
 
 use crate::alignment;
-use crate::context::plain;
+use crate::context::{Thoughts, plain};
 use crate::formats::canonical;
 use crate::ids::fingerprint;
 use crate::json::Json;
@@ -109,7 +109,7 @@ pub fn atoms(record: &Record, number: u32, list: &mut Vec<Atom>) {
             let thoughts = before.iter().filter_map(|block| block.json(Field::Thinking));
             thoughts.for_each(|thought| add(hash_of(tag, &thought.normal())));
             let seen = seen(&record.node);
-            let plain_node = plain(&seen, false);
+            let plain_node = plain(&seen, Thoughts::None);
             let blocks = plain_node.as_ref().and_then(|node| node.nodes(Field::Content));
             let (blocks, mut text) = (blocks.unwrap_or_default(), Vec::new());
             for block in blocks {
@@ -150,20 +150,20 @@ fn spell(node: &Node, out: &mut Vec<u8>) {
 /// Spells a message as a format shows it that has no place for some blocks, and that puts all texts
 /// before all calls.
 pub fn shown(message: &Node) -> Vec<u8> {
-    plain(&sorted(message), false).map(|node| spelled(&node)).unwrap_or_default()
+    plain(&sorted(message), Thoughts::None).map(|node| spelled(&node)).unwrap_or_default()
 }
 
 /// Whether two messages have the same spelling by [`shown`]. Mostly their values are the same
 /// bytes, and large values need no spelling then.
 pub fn are_shown_alike(a: &Node, b: &Node) -> bool {
-    let [a, b] = [a, b].map(|message| plain(&sorted(message), false));
+    let [a, b] = [a, b].map(|message| plain(&sorted(message), Thoughts::None));
     let spelled = |node: &Option<Node>| node.as_ref().map(spelled).unwrap_or_default();
     a == b || spelled(&a) == spelled(&b)
 }
 
 /// Spells the blocks of a message as in [`shown`], each by itself.
 pub fn shown_blocks(message: &Node) -> Vec<Vec<u8>> {
-    let shown = plain(&sorted(message), false);
+    let shown = plain(&sorted(message), Thoughts::None);
     let blocks = shown.as_ref().and_then(|node| node.nodes(Field::Content));
     blocks.unwrap_or_default().iter().map(spelled).collect()
 }

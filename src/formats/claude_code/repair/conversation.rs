@@ -4,7 +4,7 @@
 use super::super::chain::Places;
 use super::super::line;
 use super::super::lineage::Lineage;
-use super::super::links::{Lines, Sort};
+use super::super::links::{Lines, NO_TIME, Sort};
 use super::links::{Plan, key};
 use crate::formats::claude_code::members::Members;
 use crate::record::{Field, Record, block};
@@ -99,13 +99,18 @@ impl Conversation {
         Way { places, leaf, path, late_results, in_order }
     }
 
-    /// Returns the lines with a lost parent behind which messages are not sent, but would be if
-    /// each followed the line before it.
-    pub fn gaps(mut self, plan: &Plan) -> Vec<u32> {
-        let sent = self.way(plan).path;
-        for (at, before) in plan.lost() {
+    /// Returns new parents of the lines whose parent is lost, if messages behind one of them are not
+    /// sent, but would be then; with `all`, in any case.
+    pub fn gaps(mut self, plan: &Plan, all: bool) -> Vec<(u32, u32)> {
+        let way = self.way(plan);
+        let goes_on = |(at, before)| (at, self.before_gap(at, before, &way.places));
+        let links: Vec<(u32, u32)> = plan.lost().map(goes_on).collect();
+        if all {
+            return links;
+        }
+        for (at, parent) in links.iter().copied() {
             let id = |at: u32| self.lines.links().get(at as usize).map(|link| link.id);
-            if let (Some(id), Some(parent)) = (id(at), id(before)) {
+            if let (Some(id), Some(parent)) = (id(at), id(parent)) {
                 self.lines.relink(at, parent);
                 self.lineage.relink(id, parent);
             }
@@ -117,10 +122,20 @@ impl Conversation {
                 link.is_queued || ![Sort::Aside, Sort::Other, Sort::Progress].contains(&link.sort)
             })
         };
-        let is_new = |at: u32| whole.contains(at) && !sent.contains(at);
+        let is_new = |at: u32| whole.contains(at) && !way.path.contains(at);
         if !(0..plan.len()).filter(is_message).any(is_new) {
             return Vec::new();
         }
-        plan.lost().map(|(at, _)| at).filter(|at| whole.contains(*at)).collect()
+        links.into_iter().filter(|(at, _)| whole.contains(*at)).collect()
+    }
+
+    /// Returns the line behind which a message comes whose parent is lost: the line before it in
+    /// the file, but the one at which the newest release goes on if that line is newer than the
+    /// message, which is not so in one branch. Lines beside messages have times of their own.
+    fn before_gap(&self, at: u32, before: u32, places: &Places) -> u32 {
+        let link = |at: u32| self.lines.links().get(at as usize).copied().unwrap_or_default();
+        let is_newer = link(before).time > link(at).time && link(at).time != NO_TIME;
+        let found = places.parent(at).filter(|_| is_newer && link(at).is_message);
+        found.unwrap_or(before)
     }
 }

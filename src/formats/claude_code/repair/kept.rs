@@ -42,7 +42,8 @@ impl Kept {
         for (ordinal, list) in self.found.drain(..) {
             let is_there = |id: &Json| plan.find(key(id.as_bytes()), u32::MAX).is_some();
             let left: Vec<_> = list.elements().filter(is_there).collect();
-            if left.len() < list.elements().count() {
+            // Nothing is sent of an empty list, as of one with lost messages.
+            if !left.is_empty() && left.len() < list.elements().count() {
                 let left: Vec<_> = left.iter().map(Json::as_bytes).collect();
                 self.new.insert(ordinal, [b"[", left.join(&b","[..]).as_slice(), b"]"].concat());
             }

@@ -95,9 +95,10 @@ impl Links {
 
     /// Decides about each line of a transcript, or of the `agent` whose conversation the file is.
     ///
-    /// The newest release mostly finds the line that one whose parent is lost followed, and reads
-    /// copies of a line as one message, so that these are mended only for older ones, with
-    /// `resumable`. In a transcript, lines of sub-agents are always mended.
+    /// The newest release mostly finds the line that one whose parent is lost followed, so that
+    /// [`Plan::close`] comes later, and reads copies of a line as one message, so that these are
+    /// mended only for older ones, with `resumable`. In a transcript, lines of sub-agents are always
+    /// mended.
     pub fn decide(&mut self, agent: bool, resumable: bool) -> Plan {
         let list = std::mem::take(&mut self.list);
         let mut order: Vec<u32> = (0..list.len() as u32).collect();
@@ -105,7 +106,7 @@ impl Links {
         let mut plan = Plan { list, order, ..Plan::default() };
         let mends = |link: &Link| resumable || link.is_side && !agent;
         plan.find_copies(&mends);
-        plan.link(&self.torn, &mends);
+        plan.link(&self.torn, &|link| link.is_side && !agent);
         plan.break_cycles();
         plan
     }
@@ -170,10 +171,10 @@ impl Plan {
         self.lost.iter().copied()
     }
 
-    /// Links lines whose parent is lost to the lines before them.
-    pub fn close(&mut self, gaps: &[u32]) {
-        let closed = self.lost.iter().filter(|(at, _)| gaps.contains(at));
-        self.parents.extend(closed.map(|(at, last)| (*at, (Some(*last), Code::ParentLinked))));
+    /// Links lines whose parent is lost to these lines.
+    pub fn close(&mut self, gaps: &[(u32, u32)]) {
+        let closed = gaps.iter().map(|(at, last)| (*at, (Some(*last), Code::ParentLinked)));
+        self.parents.extend(closed);
         self.break_cycles();
     }
 
@@ -307,8 +308,8 @@ impl Plan {
         false
     }
 
-    /// Gives lines a parent that exists. As release 2.1.332 does, a line whose parent is lost
-    /// follows the line before it, unless a torn line shows its parent.
+    /// Gives lines a parent that exists. A line that `mends` and whose parent is lost follows the
+    /// line before it, unless a torn line shows its parent.
     fn link(&mut self, torn: &HashMap<u64, u64>, mends: &dyn Fn(&Link) -> bool) {
         let mut before = HashMap::<u32, u32>::new();
         for at in 0..self.len() {

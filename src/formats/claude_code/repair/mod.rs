@@ -2,8 +2,8 @@
 //!
 //! Whole lines stay, also those out of glued ones. Lines that occur twice, and lines whose parent is
 //! lost, stay as they are where release 2.1.332 sends the whole conversation in spite of them; where
-//! it does not, a line whose parent is lost is linked to the line before it. What
-//! only hides messages from other releases, or makes a model's interface refuse the session, is
+//! it does not, a line whose parent is lost is linked to the line before it, or to that of another
+//! branch at which this release goes on. What only hides messages from other releases, or makes a model's interface refuse the session, is
 //! `--resumable`'s (`resume`).
 
 mod added;
@@ -19,6 +19,7 @@ mod spoken;
 use super::about::About;
 use super::files::{head, is_lines};
 use super::foreign::uuid_of;
+use super::opening::Looking;
 use super::wire;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
@@ -27,6 +28,8 @@ use crate::format::{
 };
 use crate::formats::claude_code::members::Members;
 use crate::json::{Json, Span, text};
+use crate::lines::Line;
+use crate::position::Position;
 use crate::repair::{Fixes, Walk, not_linked, nothing_back, write_marked};
 use crate::times;
 use added::Last;
@@ -50,9 +53,11 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     let agent = About::of(&head(&mut *bench.parts().main()?)?).agent;
     let mut mend = Lines::new(agent, wanted, cx);
     mend.is_main = true;
+    mend.looking = Looking::unless_known(bench.parts());
     mend.resume = wanted.resumable.then(|| Resume::new(agent));
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
     walk.look(bench, &mut mend)?;
+    mend.looking.take().into_iter().for_each(|looking| looking.keep(bench.parts()));
     let (mut records, mut rescued) = (mend.reaches.after.entries, walk.found().rescued);
     let Reaches { mut before, mut after } = mend.reaches;
     let names = if bench.takes_parts() { bench.parts().names() } else { Vec::new() };
@@ -90,6 +95,9 @@ struct Lines<'a> {
     agent: bool,
     is_main: bool,
     reaches: Reaches,
+    /// The facts for later readings of the session, and the members of the line that was shown.
+    looking: Option<Looking>,
+    members: Option<(Position, Members)>,
     links: Links,
     kept: Kept,
     plan: Option<Plan>,
@@ -119,6 +127,8 @@ impl<'a> Lines<'a> {
             agent,
             is_main: false,
             reaches: Reaches::default(),
+            looking: None,
+            members: None,
             links: Links::default(),
             kept: Kept::default(),
             plan: None,
@@ -383,8 +393,18 @@ fn quoted(value: &str) -> Vec<u8> {
 }
 
 impl LineRepair for Lines<'_> {
+    fn line(&mut self, line: &Line<'_>) {
+        let looking = self.looking.as_mut().filter(|_| self.shown == 0);
+        let members = looking.and_then(|looking| looking.line(line));
+        self.members = members.map(|members| (line.at, members));
+    }
+
     fn look(&mut self, record: &FoundRecord<'_>) -> bool {
-        let Some(members) = Members::of(record.bytes.trim_ascii()) else { return false };
+        let whole = record.read && record.repaired.is_none();
+        let known = self.members.take().filter(|(at, _)| whole && *at == record.at);
+        let members = known.map(|(_, members)| members);
+        let members = members.or_else(|| Members::of(record.bytes.trim_ascii()));
+        let Some(members) = members else { return false };
         // A replaced byte in the name of a member makes another member of it.
         let chained = members.is_chained(record.bytes);
         let line = || Bytes::copy_from_slice(record.bytes.trim_ascii());
@@ -429,9 +449,11 @@ impl LineRepair for Lines<'_> {
             return self.resume.is_some() || self.conversation.is_some();
         }
         if let (Some(conversation), Some(plan)) = (self.conversation.take(), &mut self.plan) {
-            plan.close(&conversation.gaps(plan));
+            plan.close(&conversation.gaps(plan, self.resume.is_some()));
             self.needed.extend(plan.new_parents());
-            return false;
+            // What follows sees the lines as they are linked now.
+            self.shown -= 1;
+            return self.resume.is_some();
         }
         let (Some(resume), Some(plan)) = (&mut self.resume, &self.plan) else { return false };
         if self.shown == 2 {

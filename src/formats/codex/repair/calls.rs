@@ -3,11 +3,10 @@
 //! Codex itself puts `aborted` behind a call without a result and leaves out a result without its
 //! call, but release 0.34 puts the former before everything else and sends the latter.
 
-use super::super::{items, wire};
+use super::super::{items, line, wire};
 use super::{is_of, payload_of};
 use crate::ids::hash;
 use crate::json::Json;
-use crate::mapping::Object;
 use std::collections::{HashMap, HashSet};
 
 /// Number of calls, and of results, of one identifier.
@@ -109,22 +108,11 @@ fn count(pairs: &mut HashMap<u64, Pair>, name: u64, side: usize) -> u32 {
 }
 
 /// Returns the line with the result of a call, which gets the time of the call's line.
-pub fn result(line: &Json, (custom, call): (bool, &Json), number: Option<u64>) -> Vec<u8> {
+pub fn result(of: &Json, (custom, call): (bool, &Json), number: Option<u64>) -> Vec<u8> {
     let mut item = Vec::new();
     items::aborted(custom, call, &mut item);
-    if line.member("payload").is_none() {
+    if of.member("payload").is_none() {
         return item;
     }
-    let mut out = Vec::new();
-    let mut object = Object::open(&mut out);
-    if let Some(time) = line.member("timestamp") {
-        object.member("timestamp", time.as_bytes());
-    }
-    if let Some(number) = number {
-        object.member("ordinal", number.to_string().as_bytes());
-    }
-    object.member("type", Json::string(wire::ITEM).as_bytes());
-    object.member("payload", &item);
-    object.close();
-    out
+    line::item(of, &item, number)
 }

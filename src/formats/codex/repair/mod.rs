@@ -4,13 +4,15 @@
 //! lacks, or is made of the file's name, because Codex opens no file without one. In a numbered
 //! rollout to which an older release appended, the lines behind the last number get numbers, and
 //! further lines about the session are set aside: newer releases refuse the file or lose what comes
-//! before them. Calls without results stay, because Codex completes them itself, unless the session
+//! before them. A message of the user of which only the event is left becomes an item again, because
+//! Codex sends items alone. Calls without results stay, because Codex completes them itself, unless the session
 //! is to be accepted by any interface (`--resumable`).
 
 mod calls;
 mod first;
 mod members;
 mod refused;
+mod spoken;
 
 use super::{base, line, wire};
 use crate::diagnostic::{Code, Diagnostic};
@@ -25,6 +27,7 @@ use crate::repair::{Fixes, Walk, mark, nothing_back};
 use bytes::Bytes;
 use calls::{Calls, Verdict};
 use first::First;
+use spoken::Spoken;
 
 static RECORDS: Records = Records {
     begins: &[
@@ -91,6 +94,8 @@ struct Rollout<'a> {
     first: First,
     /// Calls and results, if they are to be in pairs.
     calls: Option<Calls>,
+    /// Messages of the user, and their events.
+    spoken: Spoken,
     /// Whether the lines are bare items.
     bare: bool,
     /// The last number that a line has or gets, and whether any line has one.
@@ -124,6 +129,7 @@ impl<'a> Rollout<'a> {
             reaches: Reaches::default(),
             first: First::of(&wanted.name),
             calls: wanted.resumable.then(Calls::default),
+            spoken: Spoken::default(),
             bare: false,
             number: None,
             is_numbered: false,
@@ -159,6 +165,7 @@ impl<'a> Rollout<'a> {
         self.removes_thoughts |= self.is_thought_removed(object);
         self.refused |= record.repaired == Some(Code::Utf8Replaced);
         self.calls.iter_mut().for_each(|calls| calls.note(object));
+        self.spoken.note(object, place);
     }
 
     /// Whether an object is set aside: a replaced byte in a name makes another member of it, and a
@@ -293,6 +300,7 @@ impl LineRepair for Rollout<'_> {
             || self.lacks_numbers
             || self.is_disordered
             || self.changes
+            || self.spoken.changes()
             || self.calls.as_ref().is_some_and(Calls::changes)
             || self.removes()
     }
@@ -330,6 +338,12 @@ impl LineRepair for Rollout<'_> {
         if let Some(code) = self.removed(&object, place, &verdict) {
             self.cx.report_at(code, record.at);
             return Some(code);
+        }
+        if self.spoken.is_lost(place) {
+            let line = spoken::item(&object, self.added_number());
+            mark(&line, Code::ItemRestored, out);
+            out.push(b'\n');
+            self.cx.report_at(Code::ItemRestored, record.at);
         }
         let mut fixes = Fixes::of(record);
         if let Some(old) = &old_time {

@@ -3,6 +3,7 @@
 //! The messages are those of OpenAI's interface: every call of a tool has its result before the
 //! next turn, every result has its call, and the last answer is not empty.
 
+use crate::diagnostic::Code;
 use crate::json::{Json, text};
 use crate::repair::{Added, OUTCOME_UNKNOWN, Pairing, Rules};
 
@@ -56,8 +57,8 @@ pub struct RepairedList {
     pub list: Json,
     /// Descriptions of the results that were put in, for notes.
     pub put: Vec<String>,
-    /// Whether messages were removed.
-    pub removed: bool,
+    /// Why messages were removed, if any were: the reason for the first of them.
+    pub removed: Option<Code>,
 }
 
 impl Resume {
@@ -120,13 +121,14 @@ pub fn repaired_list(list: &Json, last: bool) -> Option<RepairedList> {
     if !pairing.changes() {
         return None;
     }
-    let mut out = Vec::new();
+    let (mut out, mut removed) = (Vec::new(), None);
     for (number, message) in (0..).zip(list.elements()) {
+        removed = removed.or(pairing.removed(number));
         out.extend(pairing.removed(number).is_none().then_some(message));
         out.extend(pairing.added(number).iter().map(Put::message));
     }
     let put = pairing.all_added().map(|(_, put)| put.what()).collect();
-    Some(RepairedList { list: joined(&out), put, removed: pairing.removes() })
+    Some(RepairedList { list: joined(&out), put, removed })
 }
 
 /// Joins messages to a list, in Python's spelling.

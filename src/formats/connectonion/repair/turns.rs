@@ -344,7 +344,7 @@ impl<'a> Writing<'a> {
         let Some(mended) = mended else { return (text, None) };
         let spelled = check::list_of(&text, &mended.list);
         let text = check::relisted(text, &self.encoded(&spelled));
-        let code = if mended.removed { Code::OrphanResult } else { Code::ResultSynthesized };
+        let code = mended.removed.unwrap_or(Code::ResultSynthesized);
         (text, Some(code))
     }
 
@@ -355,8 +355,8 @@ impl<'a> Writing<'a> {
         for what in &mended.put {
             self.notes.add(Code::ResultSynthesized, format!("turn {number}: {what}"));
         }
-        if mended.removed {
-            self.notes.add(Code::OrphanResult, format!("turn {number}: messages"));
+        if let Some(code) = mended.removed {
+            self.notes.add(code, format!("turn {number}: messages"));
         }
         Some(mended)
     }

@@ -1,0 +1,494 @@
+//! The command `copyist export`.
+
+use super::dataset::{Card, Dataset, Packed, Place};
+use super::machine::{at, folders, named, surveyed};
+use super::text::{aside, printable};
+use super::{Stop, names, print};
+use crate::batch::{Opened, ReadOptions, Workers, threads};
+use crate::diagnostic::{Log, plural};
+use crate::error::Error;
+use crate::export::{Choices, Per, Reasoning, Row, Rows, Style, rows};
+use crate::format::{Cx, OnError, Options};
+use crate::formats::Spec;
+use crate::home::{Listed, Mention, Selection, SessionPlace, in_projects};
+use clap::ValueEnum;
+use jiff::Timestamp;
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Write sessions as rows for training
+///
+/// A row is the current branch of a session as a model would get it: each call with its result,
+/// compactions as the agent applies them. Rows of `openai`, `finetune` and `anthropic` fit the
+/// interfaces, `trl` chat templates, `sharegpt` LLaMA-Factory, `sts` session traces of Hugging Face.
+///
+/// With `--out-dir`, `card.json` and `README.md` tell what the rows contain and what was left out.
+/// A session that cannot be read gives no row, is named, and makes the exit code 3.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Files, folders or sessions; the default is the folders of all agents
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Shape of the rows
+    #[arg(long = "as", value_name = "STYLE", value_enum)]
+    style: Styles,
+    /// Write all rows to this file; a name with .zst or .gz is compressed; `-` is standard output
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["out_dir", "split"])]
+    output: Option<PathBuf>,
+    /// Write a data set into this folder: train-00000.jsonl …, card.json and README.md
+    #[arg(long, value_name = "DIR")]
+    out_dir: Option<PathBuf>,
+    /// Choose the part of a session that is a row
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "session")]
+    per: Pers,
+    /// Choose the place of thoughts; the default is the style's own place, else they are left out
+    #[arg(long, value_name = "HOW", value_enum)]
+    reasoning: Option<Reasonings>,
+    /// Keep or drop images; the default keeps them where the style has a place for them
+    #[arg(long, value_name = "HOW", value_enum)]
+    images: Option<Keep>,
+    /// Cut results of tools behind N characters, with a mark
+    #[arg(long, value_name = "N")]
+    tool_results: Option<usize>,
+    /// Keep or drop system messages
+    #[arg(long, value_name = "HOW", value_enum, default_value = "keep")]
+    system: Keep,
+    /// Mask keys, passwords, addresses and user names
+    #[arg(long)]
+    redact: bool,
+    /// Take only sessions of this agent, which is the name of a format
+    #[arg(long, value_name = "NAME", value_parser = names::format(), hide_possible_values = true)]
+    agent: Option<Spec>,
+    /// Take only sessions of this project folder, and of folders below it
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// Take only sessions with activity since then: an age such as 12h, 7d or 2w, or a date
+    #[arg(long, value_name = "WHEN", value_parser = at)]
+    since: Option<Timestamp>,
+    /// Take only sessions with this text in a message, a call or its result
+    #[arg(long, value_name = "TEXT")]
+    grep: Option<String>,
+    /// Take only sessions in which a model counted tokens whose name begins so
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Take only rows with at least N questions
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    min_turns: u64,
+    /// Leave out rows in which a tool reported an error
+    #[arg(long)]
+    no_errors: bool,
+    /// Leave out rows that another row contains: copies, and what a fork repeats
+    #[arg(long)]
+    dedup: bool,
+    /// Divide the rows, such as `train=0.9,test=0.1`
+    ///
+    /// Sessions with the same first question and answer stay on one side, and none changes sides when
+    /// others are added.
+    #[arg(long, value_name = "NAME=SHARE,…", value_parser = split, requires = "out_dir")]
+    split: Option<Split>,
+    /// Number that decides which rows go to which part of `--split`
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    seed: u64,
+    /// Maximum size of a file of rows before compression, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 512 << 20, requires = "out_dir")]
+    shard_size: u64,
+    /// Compress the files of rows with Zstandard
+    #[arg(long, requires = "out_dir", conflicts_with = "gzip")]
+    zstd: bool,
+    /// Compress the files of rows with gzip
+    #[arg(long, requires = "out_dir")]
+    gzip: bool,
+    /// Replace a data set of an earlier export, or an existing file
+    #[arg(long)]
+    force: bool,
+    /// Do everything except writing
+    #[arg(short = 'n', long)]
+    dry_run: bool,
+    /// Number of sessions at a time; 0 is one for each processor
+    #[arg(short, long, value_name = "N", default_value_t = 0, env = "COPYIST_JOBS")]
+    jobs: usize,
+    /// Print only errors
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Values of `--as`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Styles {
+    /// OpenAI's Chat Completions
+    #[value(name = "openai")]
+    OpenAi,
+    /// Chat Completions for fine-tuning: with tools, an answer at the end
+    Finetune,
+    /// Transformers and TRL
+    Trl,
+    /// ShareGPT, for LLaMA-Factory
+    #[value(name = "sharegpt")]
+    ShareGpt,
+    /// Anthropic's Messages
+    Anthropic,
+    /// Session traces of Hugging Face, several lines for each session
+    Sts,
+}
+
+/// Values of `--per`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Pers {
+    /// The current branch
+    Session,
+    /// Each branch
+    Branch,
+    /// The current branch up to the end of each turn
+    Turn,
+}
+
+/// Values of `--reasoning`.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Reasonings {
+    /// In the style's own place
+    Keep,
+    /// Before the text of the answer, in `<think>`
+    Move,
+    /// Left out
+    Drop,
+}
+
+/// Values of `--images` and `--system`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Keep {
+    /// They stay
+    Keep,
+    /// They are left out
+    Drop,
+}
+
+/// The names of the parts of a data set, each with its share.
+#[derive(Clone, Debug)]
+pub struct Split(Vec<(String, f64)>);
+
+/// Parses a value of `--split`.
+fn split(text: &str) -> Result<Split, String> {
+    let part = |part: &str| {
+        let (name, share) = part.split_once('=')?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let share: f64 = share.trim().parse().ok()?;
+        let name = name.trim();
+        let fits = !name.is_empty() && name.chars().all(plain) && share > 0.0 && share.is_finite();
+        fits.then(|| (name.to_owned(), share))
+    };
+    let parts: Option<Vec<_>> = text.split(',').map(part).collect();
+    let parts = parts.ok_or("it is a list of NAME=SHARE, such as train=0.9,test=0.1")?;
+    let names: HashSet<_> = parts.iter().map(|(name, _)| name).collect();
+    if names.len() < parts.len() {
+        return Err("a name occurs twice".to_owned());
+    }
+    Ok(Split(parts))
+}
+
+impl Split {
+    /// Returns the name of the part to which a family of sessions belongs.
+    fn of(&self, family: u64, seed: u64) -> &str {
+        let key = [family.to_le_bytes(), seed.to_le_bytes()].concat();
+        // The upper 53 bits are a fraction without rounding.
+        let at = (crate::ids::hash(&key) >> 11) as f64 / (1u64 << 53) as f64;
+        let all: f64 = self.0.iter().map(|(_, share)| share).sum();
+        let mut passed = 0.0;
+        let mut parts = self.0.iter();
+        let found = parts.find(|(_, share)| {
+            passed += share / all;
+            at < passed
+        });
+        found.or(self.0.last()).map_or("train", |(name, _)| name)
+    }
+}
+
+/// Maximum number of bytes of the sessions whose rows wait for each other.
+const AT_ONCE: u64 = 128 << 20;
+
+/// Rows of one session, or the reason why there are none.
+type Made = Result<(Rows, Log), String>;
+
+impl Args {
+    pub fn run(self) -> Result<u8, Stop> {
+        let choices = self.choices();
+        let options = self.options()?;
+        // A trace is a file of its own.
+        let most = if self.style == Styles::Sts { 0 } else { self.shard_size };
+        let mut dataset = Dataset::open(self.place()?, self.packed(), most, self.force)?;
+        let mut card = Card::new(&choices, self.style.to_possible_value());
+        let sessions = self.sessions()?;
+        let workers = Workers::new(threads(self.jobs)).or_else(|_| Workers::new(1));
+        let workers = workers.map_err(Stop::no_threads)?;
+        let make = |session: &Listed| made(session, &choices, &options);
+        // Rows of turns contain each other.
+        let mut repeated = match self.dedup && choices.per != Per::Turn {
+            true => self.repeated(&sessions, &workers, &make),
+            false => Repeated::default(),
+        };
+        each(&sessions, &workers, &make, &mut |session, made| {
+            self.add(session, made, &mut repeated, &mut dataset, &mut card)
+        })?;
+        let written = dataset.finish(&card)?;
+        self.report(&card, &written)?;
+        Ok(if card.failed() > 0 { 3 } else { 0 })
+    }
+
+    fn choices(&self) -> Choices {
+        let of = Choices::of(self.style.into());
+        let reasoning = self.reasoning.map_or(of.reasoning, Reasoning::from);
+        let images = self.images.map_or(of.images, |images| images == Keep::Keep);
+        Choices {
+            per: self.per.into(),
+            reasoning,
+            images: images && of.style.has_images(),
+            tool_results: self.tool_results,
+            system: self.system == Keep::Keep,
+            ..of
+        }
+    }
+
+    fn options(&self) -> Result<Options, Stop> {
+        let redact = self.redact.then(super::config::settings).transpose()?;
+        let redact = redact.map(|settings| settings.rules()).transpose()?;
+        Ok(Options { redact, force_version: true, on_error: OnError::Stop, ..Options::default() })
+    }
+
+    fn place(&self) -> Result<Place, Stop> {
+        match (&self.output, &self.out_dir) {
+            _ if self.dry_run => Ok(Place::Nowhere),
+            (Some(file), _) if file.as_os_str() == "-" => Ok(Place::Stdout),
+            (Some(file), _) => Ok(Place::File(file.clone())),
+            (_, Some(folder)) => Ok(Place::Folder(folder.clone())),
+            _ => {
+                Err(Stop::usage("name the place of the rows: `--out-dir DIR`, `-o FILE` or `-o -`"))
+            }
+        }
+    }
+
+    fn packed(&self) -> Packed {
+        match (self.zstd, self.gzip) {
+            (true, _) => Packed::Zstd,
+            (_, true) => Packed::Gzip,
+            _ => Packed::Plain,
+        }
+    }
+
+    /// Returns the sessions that are selected, in the order of their paths.
+    fn sessions(&self) -> Result<Vec<Listed>, Stop> {
+        let only = self.agent.map(|agent| agent.format);
+        let (mut places, mut ids) = (Vec::new(), HashSet::new());
+        for path in &self.paths {
+            let found = named(path, only)?;
+            if found.is_none() && std::fs::metadata(path).is_err() {
+                let path = printable(&path.to_string_lossy());
+                return Err(Stop::usage(format!("{path}: no file and no session has this name")));
+            }
+            ids.extend(found.as_ref().and_then(|found| found.id.clone()));
+            places
+                .push(SessionPlace::named(found.map_or_else(|| path.clone(), |found| found.path)));
+        }
+        if self.paths.is_empty() {
+            places = folders(only)?;
+            places.extend(in_projects(self.project.as_deref().into_iter(), &places, only));
+        }
+        let mut sessions = surveyed(&places, self.paths.is_empty(), only);
+        if !ids.is_empty() {
+            sessions.retain(|session| ids.contains(&session.summary.id));
+        }
+        let selection = Selection {
+            format: only,
+            projects: self.project.as_deref().map(super::list::folders_of).unwrap_or_default(),
+            since: self.since,
+            mention: self.grep.as_deref().map(Mention::new),
+            ..Selection::default()
+        };
+        let mut sessions = selection.of(sessions);
+        if let Some(model) = &self.model {
+            let spent = |session: &Listed| {
+                session.summary.spent.iter().any(|spent| spent.model.starts_with(model.as_str()))
+            };
+            sessions.retain(spent);
+        }
+        sessions.sort_by(|a, b| a.path.cmp(&b.path).then_with(|| a.summary.id.cmp(&b.summary.id)));
+        Ok(sessions)
+    }
+
+    /// Whether a row is wanted, whatever other rows there are.
+    fn wants(&self, row: &Row) -> bool {
+        row.turns >= self.min_turns && !(self.no_errors && row.has_errors)
+    }
+
+    /// Returns the hashes of all beginnings of rows.
+    fn repeated(
+        &self,
+        sessions: &[Listed],
+        workers: &Workers,
+        make: &(dyn Fn(&Listed) -> Made + Sync),
+    ) -> Repeated {
+        let mut repeated = Repeated::default();
+        let _ = each(sessions, workers, make, &mut |_, made| {
+            for row in made.iter().flat_map(|(rows, _)| &rows.rows).filter(|row| self.wants(row)) {
+                repeated.within.extend(row.marks.iter().rev().skip(1));
+            }
+            Ok(())
+        });
+        repeated
+    }
+
+    fn add(
+        &self,
+        session: &Listed,
+        made: Made,
+        repeated: &mut Repeated,
+        dataset: &mut Dataset,
+        card: &mut Card,
+    ) -> Result<(), Stop> {
+        let (Rows { rows, counts }, log) = match made {
+            Ok(made) => made,
+            Err(why) => {
+                aside(&format!("{}: {why}", session.path.display()));
+                card.fail(&session.path, &why);
+                return Ok(());
+            }
+        };
+        let (all, mut written) = (rows.len(), 0);
+        let family = session.summary.beginning;
+        let family = family.unwrap_or_else(|| crate::ids::hash(session.summary.id.as_bytes()));
+        let part = self.split.as_ref().map_or("train", |split| split.of(family, self.seed));
+        for row in &rows {
+            if row.turns < self.min_turns {
+                card.omit("rows with too few questions");
+            } else if !self.wants(row) {
+                card.omit("rows with errors of tools");
+            } else if self.dedup && !repeated.is_new(row) {
+                card.omit("rows that others repeat");
+            } else {
+                dataset.row(part, &row.text)?;
+                card.row(part, row);
+                written += 1;
+            }
+        }
+        if all == 0 {
+            card.omit("sessions without an answer");
+        }
+        if written > 0 {
+            card.session(&session.summary, written, &counts, log.into_findings().masked);
+        }
+        Ok(())
+    }
+
+    fn report(&self, card: &Card, written: &[PathBuf]) -> Result<(), Stop> {
+        if self.quiet {
+            return Ok(());
+        }
+        let mut lines = card.lines();
+        match (written, &self.out_dir) {
+            _ if self.dry_run => lines.push("nothing written".to_owned()),
+            ([], _) => {}
+            (files, Some(folder)) => {
+                let files = plural(files.len() as u64, "file");
+                lines.push(format!("written: {files} in {}", folder.display()));
+            }
+            ([first, ..], None) => lines.push(format!("written: {}", first.display())),
+        }
+        let text: String = lines.iter().map(|line| format!("{}\n", printable(line))).collect();
+        match self.output.as_deref() == Some(Path::new("-")) && !self.dry_run {
+            // A closed standard error is no failure of the export.
+            true => drop(std::io::stderr().write_all(text.as_bytes())),
+            false => drop(print(text.as_bytes())?),
+        }
+        Ok(())
+    }
+}
+
+/// Hashes of the conversations of rows.
+#[derive(Default)]
+struct Repeated {
+    /// Of the beginnings of rows, without their ends.
+    within: HashSet<u64>,
+    /// Of rows that were written.
+    written: HashSet<u64>,
+}
+
+impl Repeated {
+    /// Whether no other row contains this one. Of equal rows, the first is new.
+    fn is_new(&mut self, row: &Row) -> bool {
+        let Some(end) = row.marks.last() else { return true };
+        !self.within.contains(end) && self.written.insert(*end)
+    }
+}
+
+/// Makes the rows of all sessions in parallel, and passes them on in the order of the sessions.
+fn each(
+    sessions: &[Listed],
+    workers: &Workers,
+    make: &(dyn Fn(&Listed) -> Made + Sync),
+    take: &mut dyn FnMut(&Listed, Made) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let mut rest = sessions;
+    while !rest.is_empty() {
+        let mut size = 0;
+        let fits = |session: &&Listed| {
+            size += session.size;
+            size <= AT_ONCE
+        };
+        let count = rest.iter().take_while(fits).count().max(1);
+        let (now, later) = rest.split_at(count);
+        rest = later;
+        let mut done = Vec::with_capacity(count);
+        let work = |place: usize, session| vec![(place, (session, make(session)))];
+        workers.each(now.iter(), work, Vec::new, |made| done.push(made));
+        done.into_iter().try_for_each(|(session, made)| take(session, made))?;
+    }
+    Ok(())
+}
+
+/// Makes the rows of a session.
+fn made(session: &Listed, choices: &Choices, options: &Options) -> Made {
+    let failed = |error: Error| error.message().to_owned();
+    if let Some(fault) = &session.summary.fault {
+        return Err(fault.clone());
+    }
+    let opened = Opened::new(&session.job.source, ReadOptions::new(None, options), true);
+    let Some(Opened { found, mut input, .. }) = opened.map_err(failed)? else {
+        return Err("it is not a session".to_owned());
+    };
+    let log = Log::default();
+    let cx = Cx { options, log: &log };
+    let rows = rows(found.format, &mut input, choices, &cx).map_err(failed)?;
+    Ok((rows, log))
+}
+
+impl From<Styles> for Style {
+    fn from(style: Styles) -> Self {
+        match style {
+            Styles::OpenAi => Self::OpenAi,
+            Styles::Finetune => Self::Finetune,
+            Styles::Trl => Self::Trl,
+            Styles::ShareGpt => Self::ShareGpt,
+            Styles::Anthropic => Self::Anthropic,
+            Styles::Sts => Self::Sts,
+        }
+    }
+}
+
+impl From<Pers> for Per {
+    fn from(per: Pers) -> Self {
+        match per {
+            Pers::Session => Self::Session,
+            Pers::Branch => Self::Branch,
+            Pers::Turn => Self::Turn,
+        }
+    }
+}
+
+impl From<Reasonings> for Reasoning {
+    fn from(reasoning: Reasonings) -> Self {
+        match reasoning {
+            Reasonings::Keep => Self::Keep,
+            Reasonings::Move => Self::Move,
+            Reasonings::Drop => Self::Drop,
+        }
+    }
+}
