@@ -33,10 +33,14 @@ pub struct Args {
     /// Shape of the rows
     #[arg(long = "as", value_name = "STYLE", value_enum)]
     style: Styles,
-    /// Write all rows to this file; a name with .zst or .gz is compressed; `-` is standard output
+    /// Write all rows to this file; `-` is standard output
+    ///
+    /// It is compressed if its name ends in .zst or .gz.
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["out_dir", "split"])]
     output: Option<PathBuf>,
-    /// Write a data set into this folder: train-00000.jsonl …, card.json and README.md
+    /// Write a data set into this folder
+    ///
+    /// Its files are train-00000.jsonl …, card.json and README.md.
     #[arg(long, value_name = "DIR")]
     out_dir: Option<PathBuf>,
     /// Choose the part of a session that is a row
@@ -57,13 +61,15 @@ pub struct Args {
     /// Mask keys, passwords, addresses and user names
     #[arg(long)]
     redact: bool,
-    /// Take only sessions of this agent, which is the name of a format
+    /// Take only sessions of this agent, the name of a format
     #[arg(long, value_name = "NAME", value_parser = names::format(), hide_possible_values = true)]
     agent: Option<Spec>,
     /// Take only sessions of this project folder, and of folders below it
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// Take only sessions with activity since then: an age such as 12h, 7d or 2w, or a date
+    /// Take only sessions with activity since a time
+    ///
+    /// The time is an age such as 12h, 7d or 2w, or a date.
     #[arg(long, value_name = "WHEN", value_parser = at)]
     since: Option<Timestamp>,
     /// Take only sessions with this text in a message, a call or its result
@@ -78,10 +84,12 @@ pub struct Args {
     /// Leave out rows in which a tool reported an error
     #[arg(long)]
     no_errors: bool,
-    /// Leave out rows that another row contains: copies, and what a fork repeats
+    /// Leave out rows that another row contains
+    ///
+    /// These are copies, and what a fork repeats.
     #[arg(long)]
     dedup: bool,
-    /// Divide the rows, such as `train=0.9,test=0.1`
+    /// Divide the rows, as in `train=0.9,test=0.1`
     ///
     /// Sessions with the same first question and answer stay on one side, and none changes sides when
     /// others are added.
