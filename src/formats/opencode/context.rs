@@ -83,7 +83,7 @@ impl Context for Messages {
 
 /// Replaces halves of characters, as the program does when it sends a text.
 fn with_whole_characters(mut node: Node) -> Node {
-    for field in [Field::Text, Field::Thinking, Field::Content, Field::Arguments] {
+    for field in [Field::Text, Field::Thinking, Field::Content] {
         let whole = node.json(field).and_then(whole_characters);
         node.put(field, whole);
     }

@@ -75,6 +75,10 @@ impl Ids {
         let given = message.json(Field::Time).and_then(times::of);
         let time = given.map_or(self.time, |time| time.as_millisecond());
         let time = self.latest.map_or(time, |latest| time.min(latest)).max(self.time);
+        if self.began == 0 {
+            // The session names no time.
+            self.began = time;
+        }
         self.count += 1;
         let stamp = (time as u64).wrapping_mul(4096).wrapping_add(self.count & 4095) & BITS;
         let made = format!("msg_{stamp:012x}{}{}", digits(self.count, 4), digits(self.key, 10));

@@ -3,7 +3,7 @@
 //! A message is `{"info":…,"parts":[…]}`. The template of the item is the unnamed data of its
 //! record: in the list of parts, content has places, and other parts are kept as they are.
 
-use super::part::{self, Around, Outcome, is, list_of};
+use super::part::{self, Around, Content, Outcome, fits, is, list_of, place_of};
 use super::wire::{self, MESSAGE, MESSAGE_TIMES, kept, read_times};
 use crate::json::{Fault, Json, text};
 use crate::mapping::{Extra, Object, Source, template, whole};
@@ -182,11 +182,11 @@ pub fn read(
             steps.end();
         }
         let read = if off { None } else { part::read(own)? };
-        let Some((block, outcome)) = read else {
+        let Some(Content { block, template, outcome }) = read else {
             steps.places.push(own.clone());
             continue;
         };
-        steps.places.push(Json::constant("0"));
+        steps.places.push(list_of(&[template]));
         if let Some(outcome) = outcome {
             let call = block.json(Field::Id).cloned();
             steps.results.push(result(id, call, outcome));
@@ -323,71 +323,27 @@ pub struct Written {
 impl Written {
     /// Whether a call of the message waits for this result.
     pub fn calls_for(&self, result: &Node) -> bool {
-        let call = result.json(Field::Call);
-        let mut blocks =
+        let Some(call) = result.json(Field::Call) else { return false };
+        let blocks =
             self.steps.iter().flat_map(|step| step.nodes(Field::Content).unwrap_or_default());
-        let waits = call.is_some()
-            && blocks.any(|block| {
-                block.is(Field::Type, block::TOOL_CALL) && block.json(Field::Id) == call
-            });
-        let count = |nodes: &mut dyn Iterator<Item = Option<&Json>>| {
-            nodes.filter(|own| *own == call).count()
-        };
-        let calls = count(
-            &mut self
-                .steps
-                .iter()
-                .flat_map(|step| step.nodes(Field::Content).unwrap_or_default())
-                .filter(|b| b.is(Field::Type, block::TOOL_CALL))
-                .map(|b| b.json(Field::Id)),
-        );
-        let results = count(&mut self.results.iter().map(|own| own.json(Field::Call)));
-        waits && results < calls
+        let calls = blocks.filter(|block| block.is(Field::Type, block::TOOL_CALL));
+        let calls = calls.filter(|block| block.json(Field::Id) == Some(call)).count();
+        self.results.iter().filter(|own| own.json(Field::Call) == Some(call)).count() < calls
     }
 
     /// Writes the message.
     pub fn write(mut self, around: Around<'_>, out: &mut Vec<u8>) {
-        let Some(first) = self.steps.first().cloned() else { return };
-        let (mut parts, mut last) =
-            (Vec::new(), format!("prt_{}", around.message.trim_start_matches("msg_")));
-        for step in std::mem::take(&mut self.steps) {
-            let places = step.json(Field::Extra).and_then(|extra| extra.member("parts"));
-            let places: Vec<Json> = places.unwrap_or_default().elements().collect();
-            let blocks = step.nodes(Field::Content).unwrap_or_default();
-            let mut blocks = blocks.iter();
-            let mut put = |block: &Node, last: &mut String, parts: &mut Vec<Json>| {
-                let call =
-                    block.json(Field::Id).filter(|_| block.is(Field::Type, block::TOOL_CALL));
-                let place = self
-                    .results
-                    .iter()
-                    .position(|own| call.is_some() && own.json(Field::Call) == call);
-                let result = place.map(|place| self.results.remove(place));
-                let mut written = Vec::new();
-                part::write(block, result.as_ref(), &format!("{last}0"), around, &mut written);
-                push(Json::trusted(written.into()), last, parts);
-            };
-            let fixed = places.iter().filter(|place| place.as_bytes() != template::PLACE).count();
-            let room = places.len() - fixed;
-            let mut held = 0;
-            for place in &places {
-                if place.as_bytes() != template::PLACE {
-                    push(place.clone(), &mut last, &mut parts);
-                    continue;
-                }
-                held += 1;
-                // Blocks without a place come behind the last block with one.
-                let count = if held == room { blocks.len().max(1) } else { 1 };
-                blocks.by_ref().take(count).for_each(|block| put(block, &mut last, &mut parts));
-            }
-            blocks.for_each(|block| put(block, &mut last, &mut parts));
-        }
+        let steps = std::mem::take(&mut self.steps);
+        let Some(first) = steps.first() else { return };
+        let last = format!("prt_{}", around.message.trim_start_matches("msg_"));
+        let mut parts = Parts { list: Vec::new(), last, results: self.results, around };
+        steps.iter().for_each(|step| parts.step(step));
         let extra = first.json(Field::Extra).cloned().unwrap_or(Json::constant("{}"));
         let mut object = Object::open(out);
         for (key, value) in extra.members() {
             match key {
-                b"\"info\"" => write_info(&first, value, object.key("info")),
-                b"\"parts\"" => object.spelled(key, list_of(&parts).as_bytes()),
+                b"\"info\"" => write_info(first, value, object.key("info")),
+                b"\"parts\"" => object.spelled(key, list_of(&parts.list).as_bytes()),
                 _ => object.spelled(key, value),
             }
         }
@@ -395,11 +351,66 @@ impl Written {
     }
 }
 
-/// Adds a part, and notes its identifier.
-fn push(part: Json, last: &mut String, parts: &mut Vec<Json>) {
-    let id = part.member("id").and_then(|id| id.text());
-    id.into_iter().for_each(|id| *last = id);
-    parts.push(part);
+/// Parts of a message while they are written.
+struct Parts<'a> {
+    list: Vec<Json>,
+    /// Identifier of the last part.
+    last: String,
+    results: Vec<Node>,
+    around: Around<'a>,
+}
+
+impl Parts<'_> {
+    /// Adds the parts of a step: blocks in the places of their templates, and the others between.
+    fn step(&mut self, step: &Node) {
+        let places = step.json(Field::Extra).and_then(|extra| extra.member("parts"));
+        let places: Vec<Json> = places.unwrap_or_default().elements().collect();
+        let mut blocks = step.nodes(Field::Content).unwrap_or_default();
+        let last = places.iter().rposition(|item| place_of(item).is_some());
+        for (number, item) in places.iter().enumerate() {
+            let Some(mut own) = place_of(item) else {
+                self.push(item.clone());
+                continue;
+            };
+            let is_elsewhere = |block: &Node| {
+                let rest = places.get(number + 1..).unwrap_or_default().iter();
+                rest.filter_map(place_of).any(|own| fits(own.as_ref(), block))
+            };
+            // A block that fits no further place is new; a place that fits no block has lost it.
+            while let Some((block, rest)) = blocks.split_first() {
+                let is_its = fits(own.as_ref(), block);
+                if !is_its && is_elsewhere(block) {
+                    break;
+                }
+                self.block(block, own.as_ref().filter(|_| is_its));
+                blocks = rest;
+                if is_its && Some(number) != last {
+                    break;
+                }
+                // Behind the last place, blocks are new.
+                own = own.take_if(|_| !is_its);
+            }
+        }
+        blocks.iter().for_each(|block| self.block(block, None));
+    }
+
+    /// Adds the part of a block, with the result of its call.
+    fn block(&mut self, block: &Node, own: Option<&Json>) {
+        let call = block.json(Field::Id).filter(|_| block.is(Field::Type, block::TOOL_CALL));
+        let is_its = |own: &Node| call.is_some() && own.json(Field::Call) == call;
+        let place = self.results.iter().position(is_its);
+        let result = place.map(|place| self.results.remove(place));
+        let (id, mut written) = (format!("{}0", self.last), Vec::new());
+        part::write((block, own), result.as_ref(), &id, self.around, &mut written);
+        self.push(Json::trusted(written.into()));
+    }
+
+    /// Adds a part, and notes its identifier.
+    fn push(&mut self, part: Json) {
+        let id = part.member("id").and_then(|id| id.text());
+        id.into_iter().for_each(|id| self.last = id);
+        self.list.push(part);
+    }
 }
 
 fn write_info(node: &Node, template: &[u8], out: &mut Vec<u8>) {

@@ -62,17 +62,26 @@ fn block_of(part: &Json) -> Option<(&'static str, &'static [Row])> {
     })
 }
 
+/// Part that is content: its block, the template of the other members, and the result of a call.
+#[derive(Debug)]
+pub struct Content {
+    pub block: Node,
+    pub template: Json,
+    pub outcome: Option<Outcome>,
+}
+
 /// Reads a part that is content; `None` for any other part, which is kept as it is.
 ///
 /// # Errors
 /// If the part is not JSON.
-pub fn read(part: &Json) -> Result<Option<(Node, Option<Outcome>)>, Fault> {
+pub fn read(part: &Json) -> Result<Option<Content>, Fault> {
     let Some((name, rows)) = block_of(part) else { return Ok(None) };
     let mut node = Node::with_capacity(6);
     node.set(Field::Type, block::type_of(name));
     if name == block::OPAQUE {
         node.set(Field::Data, part.clone());
-        return Ok(Some((node, None)));
+        let template = Json::constant("null");
+        return Ok(Some(Content { block: node, template, outcome: None }));
     }
     let (mut extra, mut state, mut outcome) = (Extra::default(), Node::default(), None);
     let mut source = Source::new(part.bytes());
@@ -102,8 +111,8 @@ pub fn read(part: &Json) -> Result<Option<(Node, Option<Outcome>)>, Fault> {
         let data = data_url::split(&url).map(|(_, data)| Json::string(data));
         node.put(Field::Data, data);
     }
-    extra.put(&mut node);
-    Ok(Some((node, outcome)))
+    let template = extra.finish().unwrap_or(Json::constant("{}"));
+    Ok(Some(Content { block: node, template, outcome }))
 }
 
 /// Reads the state of a call that comes next; returns the result, if the call has ended.
@@ -152,14 +161,39 @@ fn read_list(list: &Json, blocks: &mut Vec<Node>) -> Result<Json, Fault> {
     let mut places = Vec::new();
     for part in list.elements() {
         match read(&part)? {
-            Some((block, _)) if block.is(Field::Type, block::IMAGE) => {
-                blocks.push(block);
-                places.push(Json::constant("0"));
+            Some(content) if is_attached(&content.block) => {
+                blocks.push(content.block);
+                places.push(list_of(&[content.template]));
             }
             _ => places.push(part),
         }
     }
     Ok(list_of(&places))
+}
+
+/// Whether a block of a result is an attachment.
+fn is_attached(node: &Node) -> bool {
+    [block::IMAGE, block::DOCUMENT].iter().any(|name| node.is(Field::Type, name))
+}
+
+/// Place of a block in the template of a list of parts: a list that holds the template of its part,
+/// or nothing for a new one. `None` for a part that is kept as it is.
+pub fn place_of(item: &Json) -> Option<Option<Json>> {
+    item.as_bytes().starts_with(b"[").then(|| item.elements().next())
+}
+
+/// Whether a template is that of a part for such a block.
+pub fn fits(template: Option<&Json>, node: &Node) -> bool {
+    let Some(template) = template else { return true };
+    let kind = template.member("type").and_then(|kind| kind.text()).unwrap_or_default();
+    let names: &[&str] = match kind.as_str() {
+        "text" => &[block::TEXT],
+        "reasoning" => &[block::THINKING],
+        "tool" => &[block::TOOL_CALL],
+        "file" => &[block::IMAGE, block::DOCUMENT],
+        _ => &[block::OPAQUE],
+    };
+    names.iter().any(|name| node.is(Field::Type, name))
 }
 
 /// Returns a list of these values.
@@ -211,13 +245,18 @@ impl Around<'_> {
     }
 }
 
-/// Writes the part of a block, with the result of its call. `id` is for a part that has no
-/// identifier of its own.
-pub fn write(node: &Node, result: Option<&Node>, id: &str, around: Around<'_>, out: &mut Vec<u8>) {
+/// Writes the part of a block, by its template, with the result of its call. `id` is for a part
+/// without a template.
+pub fn write(
+    (node, own): (&Node, Option<&Json>),
+    result: Option<&Node>,
+    id: &str,
+    around: Around<'_>,
+    out: &mut Vec<u8>,
+) {
     if let Some(data) = node.json(Field::Data).filter(|_| node.is(Field::Type, block::OPAQUE)) {
         return out.extend_from_slice(data.as_bytes());
     }
-    let own = node.json(Field::Extra).filter(|extra| extra.member("type").is_some());
     let template = own.cloned().unwrap_or_else(|| around.template(id, node));
     let rows = match node.text(Field::Type).unwrap_or_default().as_str() {
         block::THINKING => REASONING,
@@ -261,8 +300,7 @@ fn write_state(
         _ => false,
     };
     let blocks = result.and_then(|result| result.nodes(Field::Content)).unwrap_or_default();
-    let images: Vec<&Node> =
-        blocks.iter().filter(|node| node.is(Field::Type, block::IMAGE)).collect();
+    let images: Vec<&Node> = blocks.iter().filter(|node| is_attached(node)).collect();
     let time = around.time;
     let usual = match result {
         None => format!(r#"{{"status":"running","input":0,"time":{{"start":{time}}}}}"#),
@@ -297,18 +335,19 @@ fn write_state(
 /// Writes a list of attachments by its template: an image in each place, and the others behind.
 fn write_attachments(places: &Json, images: &[&Node], around: Around<'_>, out: &mut Vec<u8>) {
     let (mut images, mut list) = (images.iter().zip(1..), Vec::new());
-    let image = |(image, number): (&&Node, u32)| {
+    let spelled = |(image, number): (&&Node, u32), own: Option<&Json>| {
         let mut part = Vec::new();
-        write(image, None, &attachment(around.message, number), around, &mut part);
+        let id = attachment(around.message, number);
+        write((image, own), None, &id, around, &mut part);
         Json::trusted(part.into())
     };
-    for place in places.elements() {
-        match place.as_bytes() == template::PLACE {
-            true => list.extend(images.next().map(image)),
-            false => list.push(place),
+    for item in places.elements() {
+        match place_of(&item) {
+            Some(own) => list.extend(images.next().map(|image| spelled(image, own.as_ref()))),
+            None => list.push(item),
         }
     }
-    list.extend(images.map(image));
+    list.extend(images.map(|image| spelled(image, None)));
     out.extend_from_slice(list_of(&list).as_bytes());
 }
 

@@ -100,6 +100,9 @@ pub fn message(node: &Node, own: bool, log: &Log) -> Node {
             message.take(field);
         }
         message.put(Field::Content, fitted(node.get(Field::Content), &holds, log));
+        if let Some(Value::Nodes(blocks)) = message.get_mut(Field::Content) {
+            blocks.iter_mut().for_each(complete_block);
+        }
     }
     if let Some(Value::Json(text)) = message.get(Field::Content) {
         let text = block::text(text.clone());
@@ -108,6 +111,22 @@ pub fn message(node: &Node, own: bool, log: &Log) -> Node {
         message.set(Field::Content, blocks);
     }
     message
+}
+
+/// Gives a block the texts without which an import is refused.
+fn complete_block(node: &mut Node) {
+    let needed: &[Field] = match node.text(Field::Type).unwrap_or_default().as_str() {
+        block::TEXT => &[Field::Text],
+        block::THINKING => &[Field::Thinking],
+        block::TOOL_CALL => &[Field::Id, Field::Name],
+        block::IMAGE | block::DOCUMENT => &[Field::MediaType],
+        _ => &[],
+    };
+    for field in needed {
+        if node.json(*field).is_none() {
+            node.set(*field, Json::constant("\"\""));
+        }
+    }
 }
 
 fn losses(node: &Node, log: &Log) {
@@ -145,7 +164,7 @@ pub fn complete(node: &mut Node, ids: &Ids, turn: &mut Turn) {
     let start = id.trim_start_matches("msg_");
     let [provider, model] = turn.model();
     let blocks = node.nodes(Field::Content).unwrap_or_default().len();
-    let mut places = vec![Json::constant("0"); blocks];
+    let mut places = vec![list_of(&[]); blocks];
     let info = if node.is(Field::Role, "user") {
         if turn.title.is_none() {
             turn.title =
