@@ -34,9 +34,9 @@ pub struct Args {
     /// Shape of the rows
     #[arg(long = "as", value_name = "STYLE", value_enum)]
     style: Styles,
-    /// Write all rows to this file; `-` is standard output
+    /// Write all rows to this file
     ///
-    /// It is compressed if its name ends in .zst or .gz.
+    /// It is compressed if its name ends in .zst or .gz; `-` is standard output.
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["out_dir", "split"])]
     output: Option<PathBuf>,
     /// Write a data set into this folder
@@ -62,7 +62,9 @@ pub struct Args {
     /// Mask keys, passwords, addresses and user names
     #[arg(long)]
     redact: bool,
-    /// Take only sessions of this agent, the name of a format
+    /// Take only sessions of this agent
+    ///
+    /// An agent has the name of its format.
     #[arg(long, value_name = "NAME", value_parser = names::format(), hide_possible_values = true)]
     agent: Option<Spec>,
     /// Take only sessions of this project folder, and of folders below it
