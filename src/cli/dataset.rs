@@ -7,12 +7,14 @@ mod card;
 
 pub use card::Card;
 
-use super::Stop;
 use super::text::printable;
+use super::{Stop, save};
+use crate::diagnostic::Code;
 use crate::error::Error;
 use crate::format::Sink;
-use crate::store::{Claims, Destination, Output, Policy};
+use crate::store::{Claims, Destination, Output, Packing, Policy, narrowest};
 use std::collections::BTreeMap;
+use std::fs::Permissions;
 use std::io::{BufWriter, Write, stdout};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,37 +31,29 @@ pub enum Place {
     Folder(PathBuf),
 }
 
-/// Compression of the files of rows.
-#[derive(Clone, Copy, Debug)]
-pub enum Packed {
-    /// None.
-    Plain,
-    /// Zstandard.
-    Zstd,
-    /// Gzip.
-    Gzip,
-}
-
-impl Packed {
-    fn ending(self) -> &'static str {
-        match self {
-            Self::Plain => ".jsonl",
-            Self::Zstd => ".jsonl.zst",
-            Self::Gzip => ".jsonl.gz",
-        }
-    }
-}
-
 /// The names of the files that describe a data set.
 const CARD: &str = "card.json";
 const README: &str = "README.md";
 
+/// The user's choices for the files of a data set.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Compression of the files of rows.
+    pub packing: Option<Packing>,
+    /// Maximum size of a file of rows, before compression.
+    pub most: u64,
+    /// Whether existing files are replaced.
+    pub force: bool,
+}
+
 /// A data set while it is written.
 pub struct Dataset {
     place: Place,
-    packed: Packed,
-    most: u64,
-    force: bool,
+    settings: Settings,
+    /// Files of the sessions. No output replaces one, or can be read by more users than they can.
+    sessions: Vec<Arc<Path>>,
+    claims: Arc<Claims>,
+    permissions: Option<Permissions>,
     /// The last file of each part of the data set.
     open: BTreeMap<String, Shard>,
     /// The files that are complete, without their names.
@@ -78,19 +72,28 @@ struct Shard {
 }
 
 impl Dataset {
-    /// Checks that the place is free, or holds an earlier data set that may be replaced.
-    pub fn open(place: Place, packed: Packed, most: u64, force: bool) -> Result<Self, Stop> {
-        let old = match &place {
-            Place::Folder(folder) => earlier(folder, force)?,
-            _ => Vec::new(),
-        };
+    /// Checks that the place is free, or holds an earlier data set that may be replaced. The rows
+    /// are those of `sessions`, whose files stay as they are.
+    pub fn open(place: Place, settings: Settings, sessions: Vec<Arc<Path>>) -> Result<Self, Stop> {
+        let (mut settings, mut old) = (settings, Vec::new());
+        if let Place::Folder(folder) = &place {
+            old = earlier(folder, settings.force)?;
+            // Files that are of no data set stay.
+            settings.force &= !old.is_empty();
+        }
+        let permissions = narrowest(sessions.iter().map(|path| &**path));
+        let claims = Arc::new(Claims::of(sessions.clone(), None));
         let (open, complete) = (BTreeMap::new(), Vec::new());
-        let mut dataset = Self { place, packed, most, force, open, complete, old };
+        let mut dataset =
+            Self { place, settings, sessions, claims, permissions, open, complete, old };
         // A place that cannot be written is reported before the work.
         match &dataset.place {
             Place::File(_) => drop(dataset.shard("train")?),
-            Place::Folder(folder) => std::fs::create_dir_all(folder)
-                .map_err(|error| failed(folder, &error.to_string()))?,
+            Place::Folder(folder) => {
+                for name in [README, CARD] {
+                    dataset.create(&folder.join(name)).map(drop)?;
+                }
+            }
             _ => {}
         }
         Ok(dataset)
@@ -101,7 +104,7 @@ impl Dataset {
         if matches!(self.place, Place::Nowhere) {
             return Ok(());
         }
-        let most = self.most;
+        let most = self.settings.most;
         let in_folder = matches!(self.place, Place::Folder(_));
         let shard = self.shard(part)?;
         if most == 0 && shard.size > 0 && !in_folder {
@@ -129,7 +132,8 @@ impl Dataset {
     fn begin(&self, part: &str, number: u32) -> Result<Shard, Stop> {
         let path = match &self.place {
             Place::Folder(folder) => {
-                folder.join(format!("{part}-{number:05}{}", self.packed.ending()))
+                let packed = self.settings.packing.map_or("", Packing::ending);
+                folder.join(format!("{part}-{number:05}.jsonl{packed}"))
             }
             Place::File(path) => path.clone(),
             Place::Stdout | Place::Nowhere => {
@@ -142,14 +146,21 @@ impl Dataset {
     }
 
     fn create(&self, path: &Path) -> Result<(Box<dyn Write>, Output), Stop> {
-        let policy = Policy { force: self.force, ..Policy::default() };
-        let output =
-            Output::prepare(Destination::from(path), vec![], policy, Arc::new(Claims::default()));
-        let created = output.and_then(|mut output| {
+        let policy = Policy { force: self.settings.force, ..Policy::default() };
+        let claims = Arc::clone(&self.claims);
+        let output = Output::prepare(Destination::from(path), vec![], policy, claims);
+        let created = output.and_then(|output| {
+            let mut output = output.permitted(self.permissions.clone());
             let to = output.create("")?;
             Ok((to, output))
         });
-        created.map_err(|error| failed(path, error.message()))
+        created.map_err(|error| match (error.code(), &self.place) {
+            (Code::Exists, Place::Folder(_)) => {
+                failed(path, "the file is of no export, and is not replaced; name another folder")
+            }
+            (Code::Exists, _) => failed(path, "the file exists; `--force` replaces it"),
+            _ => failed(path, error.message()),
+        })
     }
 
     /// Ends the file of a part, and begins the next one.
@@ -180,27 +191,24 @@ impl Dataset {
         let mut complete = std::mem::take(&mut self.complete);
         complete.sort_by(|a, b| a.0.cmp(&b.0));
         let paths: Vec<PathBuf> = complete.iter().map(|(path, _)| path.clone()).collect();
-        let mut all: Vec<(PathBuf, Output)> = complete;
-        if let Place::Folder(folder) = &self.place {
-            for (name, text) in [(README, card.readme(&paths)), (CARD, card.json(&paths))] {
-                let path = folder.join(name);
-                let (mut to, output) = self.create(&path)?;
-                to.write_all(text.as_bytes()).map_err(|error| failed(&path, &error.to_string()))?;
-                drop(to);
-                all.push((path, output));
-            }
-            // An earlier card describes files that are replaced now.
-            self.remove_old(&paths)?;
-        }
-        for (path, output) in all {
+        // The card of an earlier data set describes files that are replaced now.
+        self.remove_old(&paths)?;
+        for (path, output) in complete {
             output.commit().map_err(|error: Error| failed(&path, error.message()))?;
+        }
+        if let Place::Folder(folder) = &self.place {
+            let like: Vec<&Path> = self.sessions.iter().map(|path| &**path).collect();
+            for (name, text) in [(README, card.readme(&paths)), (CARD, card.json(&paths))] {
+                save(&folder.join(name), text.as_bytes(), self.settings.force, &like)?;
+            }
         }
         Ok(paths)
     }
 
     /// Removes the files of an earlier data set that this one does not have.
     fn remove_old(&self, new: &[PathBuf]) -> Result<(), Stop> {
-        for path in self.old.iter().filter(|path| !new.contains(path)) {
+        let stays = |path: &PathBuf| new.contains(path) || self.claims.check(path).is_err();
+        for path in self.old.iter().filter(|path| !stays(path)) {
             match std::fs::remove_file(path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                     return Err(failed(path, &error.to_string()));

@@ -1,22 +1,24 @@
 //! The command `copyist export`.
 
-use super::dataset::{Card, Dataset, Packed, Place};
-use super::machine::{at, folders, named, surveyed};
+use super::args::Masking;
+use super::dataset::{Card, Dataset, Place, Settings};
+use super::machine::{named, surveyed};
+use super::selecting::Selecting;
 use super::split::{Split, split};
 use super::text::{aside, printable};
-use super::{Stop, names, print};
+use super::{Stop, print};
 use crate::batch::{Opened, ReadOptions, Workers, threads};
 use crate::diagnostic::{Log, plural};
 use crate::error::Error;
 use crate::export::{Choices, Per, Reasoning, Row, Rows, Style, rows};
 use crate::format::{Cx, OnError, Options};
-use crate::formats::Spec;
-use crate::home::{Listed, Mention, Selection, SessionPlace, in_projects};
+use crate::home::{Listed, SessionPlace};
+use crate::store::Packing;
 use clap::ValueEnum;
-use jiff::Timestamp;
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Write sessions as rows for training
 ///
@@ -62,22 +64,8 @@ pub struct Args {
     /// Mask keys, passwords, addresses and user names
     #[arg(long)]
     redact: bool,
-    /// Take only sessions of this agent
-    ///
-    /// An agent has the name of its format.
-    #[arg(long, value_name = "NAME", value_parser = names::format(), hide_possible_values = true)]
-    agent: Option<Spec>,
-    /// Take only sessions of this project folder, and of folders below it
-    #[arg(long, value_name = "DIR")]
-    project: Option<PathBuf>,
-    /// Take only sessions with activity since a time
-    ///
-    /// The time is an age such as 12h, 7d or 2w, or a date.
-    #[arg(long, value_name = "WHEN", value_parser = at)]
-    since: Option<Timestamp>,
-    /// Take only sessions with this text in a message, a call or its result
-    #[arg(long, value_name = "TEXT")]
-    grep: Option<String>,
+    #[command(flatten)]
+    selecting: Selecting,
     /// Take only sessions in which a model counted tokens whose name begins so
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
@@ -161,16 +149,16 @@ enum Reasonings {
     Keep,
     /// Before the text of the answer, in `<think>`
     Move,
-    /// Left out
+    /// Leave them out
     Drop,
 }
 
 /// Values of `--images` and `--system`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Keep {
-    /// They stay
+    /// Keep them
     Keep,
-    /// They are left out
+    /// Leave them out
     Drop,
 }
 
@@ -184,11 +172,14 @@ impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let choices = self.choices();
         let options = self.options()?;
-        // A trace is a file of its own.
-        let most = if self.style == Styles::Sts { 0 } else { self.shard_size };
-        let mut dataset = Dataset::open(self.place()?, self.packed(), most, self.force)?;
-        let mut card = Card::new(&choices, self.style.to_possible_value());
+        let place = self.place()?;
         let sessions = self.sessions()?;
+        let files = sessions.iter().flat_map(|session| {
+            let read = session.files.iter().map(|file| Arc::from(file.as_path()));
+            read.chain([Arc::clone(&session.path)])
+        });
+        let mut dataset = Dataset::open(place, self.settings(), files.collect())?;
+        let mut card = Card::new(&choices, self.style.to_possible_value());
         let workers = Workers::new(threads(self.jobs)).or_else(|_| Workers::new(1));
         let workers = workers.map_err(Stop::no_threads)?;
         let make = |session: &Listed| made(session, &choices, &options);
@@ -220,9 +211,9 @@ impl Args {
     }
 
     fn options(&self) -> Result<Options, Stop> {
-        let redact = self.redact.then(super::config::settings).transpose()?;
-        let redact = redact.map(|settings| settings.rules()).transpose()?;
-        Ok(Options { redact, force_version: true, on_error: OnError::Stop, ..Options::default() })
+        let options =
+            Options { force_version: true, on_error: OnError::Stop, ..Options::default() };
+        Masking { redact: self.redact, no_redact: false }.options(options, false)
     }
 
     fn place(&self) -> Result<Place, Stop> {
@@ -237,17 +228,20 @@ impl Args {
         }
     }
 
-    fn packed(&self) -> Packed {
-        match (self.zstd, self.gzip) {
-            (true, _) => Packed::Zstd,
-            (_, true) => Packed::Gzip,
-            _ => Packed::Plain,
-        }
+    fn settings(&self) -> Settings {
+        let packing = match (self.zstd, self.gzip) {
+            (true, _) => Some(Packing::Zstd),
+            (_, true) => Some(Packing::Gzip),
+            _ => None,
+        };
+        // A trace is a file of its own.
+        let most = if self.style == Styles::Sts { 0 } else { self.shard_size };
+        Settings { packing, most, force: self.force }
     }
 
     /// Returns the sessions that are selected, in the order of their paths.
     fn sessions(&self) -> Result<Vec<Listed>, Stop> {
-        let only = self.agent.map(|agent| agent.format);
+        let only = self.selecting.format();
         let (mut places, mut ids) = (Vec::new(), HashSet::new());
         for path in &self.paths {
             let found = named(path, only)?;
@@ -260,21 +254,13 @@ impl Args {
                 .push(SessionPlace::named(found.map_or_else(|| path.clone(), |found| found.path)));
         }
         if self.paths.is_empty() {
-            places = folders(only)?;
-            places.extend(in_projects(self.project.as_deref().into_iter(), &places, only));
+            places = self.selecting.places()?;
         }
         let mut sessions = surveyed(&places, self.paths.is_empty(), only);
         if !ids.is_empty() {
             sessions.retain(|session| ids.contains(&session.summary.id));
         }
-        let selection = Selection {
-            format: only,
-            projects: self.project.as_deref().map(super::list::folders_of).unwrap_or_default(),
-            since: self.since,
-            mention: self.grep.as_deref().map(Mention::new),
-            ..Selection::default()
-        };
-        let mut sessions = selection.of(sessions);
+        let mut sessions = self.selecting.selection().of(sessions);
         if let Some(model) = &self.model {
             let spent = |session: &Listed| {
                 session.summary.spent.iter().any(|spent| spent.model.starts_with(model.as_str()))
@@ -376,9 +362,9 @@ impl Args {
 /// Hashes of the conversations of rows.
 #[derive(Default)]
 struct Repeated {
-    /// Of the beginnings of rows, without their ends.
+    /// Hashes of the beginnings of rows, without the whole rows.
     within: HashSet<u64>,
-    /// Of rows that were written.
+    /// Hashes of the rows that were written.
     written: HashSet<u64>,
 }
 

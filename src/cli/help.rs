@@ -103,13 +103,7 @@ const SHORT: &[(&str, &[&str])] = &[
     ("status", &["sessions_dir", "project_dir", "why"]),
     ("result", &["sessions_dir", "project_dir"]),
     ("usage", &["by", "since", "agent", "project", "prices", "json"]),
-    (
-        "export",
-        &[
-            "style", "out_dir", "output", "per", "split", "dedup", "redact", "agent", "since",
-            "dry_run",
-        ],
-    ),
+    ("export", &["style", "out_dir", "output", "per", "split", "dedup", "redact", "dry_run"]),
     ("continue", &["agent", "cwd", "run", "dry_run", "json"]),
     ("append", &["text", "role", "after", "new"]),
     ("undo", &["dry_run", "json"]),

@@ -2,23 +2,23 @@
 
 use super::list_named::Listing;
 use super::list_table::table;
-use super::machine::{at, folders, surveyed};
+use super::machine::surveyed;
 use super::pager::page;
+use super::selecting::Selecting;
 use super::style::Paint;
 use super::style::When;
 use super::text::aside;
 use super::text::printable;
-use super::{Stop, names, print};
+use super::{Stop, print};
 use crate::batch::ReportedPath;
-use crate::format::{Map, inside_linux};
-use crate::formats::{NAMED, Spec};
-use crate::home::{Listed, Mention, Selection, SessionPlace, Sort, State, Summary, in_projects};
+use crate::formats::NAMED;
+use crate::home::{Listed, Selection, SessionPlace, Sort, State, Summary};
 use crate::times;
 use clap::ValueEnum;
 use jiff::Timestamp;
 use serde_json::json;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// List the sessions of all agents, or those in files and folders
 ///
@@ -26,6 +26,8 @@ use std::path::{Path, PathBuf};
 /// listed, and those of ConnectOnion and claude-agent-orchestrator in the current folder, the folders
 /// above it, and the folders of the listed sessions. Files of sub-agents are parts of their sessions. The newest session is first.
 /// A damaged session is listed with its state.
+///
+/// For claude-agent-orchestrator without PATH, the list is that of ao-list-sessions.
 ///
 /// Summaries are kept in the user's cache folder and read again when a file has changed.
 #[derive(Debug, clap::Args)]
@@ -36,22 +38,8 @@ pub struct Args {
     /// An argument that exists, or that contains a separator of paths, is a path.
     #[arg(value_name = "PATH|WORD")]
     paths: Vec<PathBuf>,
-    /// List only the sessions of this agent, which is the name of a format
-    ///
-    /// For claude-agent-orchestrator without PATH, the list is that of ao-list-sessions.
-    #[arg(long, value_name = "NAME", value_parser = names::format(), hide_possible_values = true)]
-    agent: Option<Spec>,
-    /// List only the sessions of this project folder, and of folders below it
-    #[arg(long, value_name = "DIR")]
-    project: Option<PathBuf>,
-    /// List only sessions with activity since then: an age such as 90m, 12h, 7d or 2w, or a date
-    #[arg(long, value_name = "WHEN", value_parser = at)]
-    since: Option<Timestamp>,
-    /// List only sessions with this text in a message, a call or its result
-    ///
-    /// Small letters match capital letters, too.
-    #[arg(long, value_name = "TEXT")]
-    grep: Option<String>,
+    #[command(flatten)]
+    selecting: Selecting,
     /// List only the sessions in this state
     #[arg(long, value_name = "STATE", value_enum)]
     state: Option<States>,
@@ -106,7 +94,7 @@ enum States {
 impl Args {
     pub fn run(mut self) -> Result<u8, Stop> {
         self.take_words();
-        let format = self.agent.map(|agent| agent.format);
+        let format = self.selecting.format();
         let by_name = format.is_some_and(|of| NAMED.iter().any(|named| named.format == of.name));
         if self.listing.is_wanted() || (by_name && self.paths.is_empty()) {
             if format.is_some() && !by_name || self.selects() {
@@ -119,13 +107,10 @@ impl Args {
         let places = self.places()?;
         let sessions = surveyed(&places, self.paths.is_empty(), format);
         let selection = Selection {
-            format,
-            projects: self.project.as_deref().map(folders_of).unwrap_or_default(),
-            since: self.since,
             state: self.state.map(State::from),
-            mention: self.grep.as_deref().map(Mention::new),
             sort: self.sort.into(),
             most: self.most,
+            ..self.selecting.selection()
         };
         let any = !sessions.is_empty();
         let sessions = selection.of(sessions);
@@ -151,17 +136,13 @@ impl Args {
         let (paths, words) = std::mem::take(&mut self.paths).into_iter().partition(is_path);
         self.paths = paths;
         let words: Vec<PathBuf> = words;
-        if !words.is_empty() {
-            let words = words.iter().map(|word| word.to_string_lossy().into_owned());
-            let words: Vec<_> = self.grep.take().into_iter().chain(words).collect();
-            self.grep = Some(words.join(" "));
-        }
+        let words = words.iter().map(|word| word.to_string_lossy().into_owned());
+        self.selecting.add_words(words);
     }
 
     /// Whether an option selects or orders sessions.
     fn selects(&self) -> bool {
-        let options = [self.project.is_some(), self.since.is_some(), self.grep.is_some()];
-        options.contains(&true)
+        self.selecting.has_conditions()
             || self.state.is_some()
             || self.most.is_some()
             || self.sort != By::Time
@@ -171,11 +152,7 @@ impl Args {
     /// Returns the places of the sessions.
     fn places(&self) -> Result<Vec<SessionPlace>, Stop> {
         if self.paths.is_empty() {
-            let only = self.agent.map(|agent| agent.format);
-            let mut places = folders(only)?;
-            let more = in_projects(self.project.as_deref().into_iter(), &places, only);
-            places.extend(more);
-            return Ok(places);
+            return self.selecting.places();
         }
         for path in &self.paths {
             if let Err(error) = std::fs::metadata(path) {
@@ -208,20 +185,6 @@ impl From<By> for Sort {
             By::Cost => Self::Cost,
         }
     }
-}
-
-/// Returns the paths by which sessions may name a folder: as the user does, and without links.
-pub fn folders_of(folder: &Path) -> Vec<PathBuf> {
-    let paths: Vec<PathBuf> = match super::relocate::is_foreign(folder) {
-        true => vec![folder.to_owned()],
-        false => std::path::absolute(folder).into_iter().chain(folder.canonicalize()).collect(),
-    };
-    let inside = inside_linux(&folder.to_string_lossy()).map(PathBuf::from);
-    let maps = paths.iter().chain(&inside).flat_map(|path| {
-        let path = path.to_string_lossy();
-        Map::new(path.clone(), path).with_twin()
-    });
-    maps.map(|map| map.old.into()).collect()
 }
 
 /// Returns the message for an empty list.

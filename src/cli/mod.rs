@@ -46,6 +46,7 @@ mod result;
 mod run;
 mod sarif;
 mod schema;
+mod selecting;
 mod sessions;
 mod show;
 mod split;

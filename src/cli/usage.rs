@@ -3,6 +3,7 @@
 use super::list_table::short;
 use super::machine::{at, folders, surveyed};
 use super::pager::page;
+use super::selecting::folders_of;
 use super::text::{aside, cropped, printable, width};
 use super::{Stop, names, print};
 use crate::diagnostic::plural;
@@ -79,7 +80,7 @@ impl Args {
         let sessions = surveyed(&places, self.paths.is_empty(), format);
         let selection = crate::home::Selection {
             format,
-            projects: self.project.as_deref().map(super::list::folders_of).unwrap_or_default(),
+            projects: self.project.as_deref().map(folders_of).unwrap_or_default(),
             since: self.since,
             ..Default::default()
         };

@@ -177,8 +177,8 @@ pub fn sent_to_last_named<'a>(
     Ok(compared(Messages::open(session, context, route, |all| all.into_records(quiet))?))
 }
 
-/// Returns the messages up to a leaf as the agent's software sends them, in blocks, with all thoughts
-/// of the model. `id` gets the session's identifier.
+/// Returns the session's identifier, and its messages up to a leaf as the agent's software sends
+/// them, in blocks, with all thoughts of the model.
 ///
 /// # Errors
 /// The errors of [`run`].
@@ -188,25 +188,20 @@ pub fn conversation<'a>(
     leaf: Option<&str>,
     cx: &Cx<'_>,
     quiet: &'a Cx<'a>,
-    id: &mut Option<String>,
-) -> Result<impl Iterator<Item = Result<Node>> + use<'a>> {
-    let Opened { mut session, context } = Opened::of(format, parts, cx, &mut |_| {})?;
-    *id = session.header().node.text(Field::Id);
-    let ruling = ruling(format, &session.header().node);
-    let route = Route::of(&session, leaf)?;
-    let (context, route) = match context.filter(|_| leaf.is_none()) {
-        Some(context) => (context, route),
-        None => look(&mut session, route, quiet, &mut |_| {})?,
-    };
-    let mut messages = Messages::open(session, context, route, |all| all.into_records(quiet))?;
+) -> Result<(Option<String>, impl Iterator<Item = Result<Node>> + use<'a>)> {
+    let mut opened = Opened::of(format, parts, cx, &mut |_| {})?;
+    let header = &opened.session.header().node;
+    let (id, ruling) = (header.text(Field::Id), ruling(format, header));
+    let (context, route) = opened.ruled(leaf, quiet)?;
+    let mut messages =
+        Messages::open(opened.session, context, route, |all| all.into_records(quiet))?;
     let api = Some(Api::Anthropic);
     let mut sending = Sending::new(api, messages.context.as_ref(), ruling).with_thoughts();
-    let (mut ready, mut ended) = (Vec::new().into_iter(), false);
-    Ok(std::iter::from_fn(move || {
+    let (mut ready, mut ended) = (Vec::<Whole>::new().into_iter(), false);
+    let sent = std::iter::from_fn(move || {
         loop {
             if let Some(whole) = ready.next() {
-                let Whole { node, .. } = whole;
-                return Some(Ok(node));
+                return Some(Ok(whole.node));
             }
             let mut more = Vec::new();
             match messages.next() {
@@ -220,7 +215,8 @@ pub fn conversation<'a>(
             }
             ready = more.into_iter();
         }
-    }))
+    });
+    Ok((id, sent))
 }
 
 /// Returns messages in the form in which contexts are compared.
@@ -302,14 +298,14 @@ impl<'s> Opened<'s> {
     where
         's: 'a,
     {
-        let (context, route) = self.ruled(quiet)?;
+        let (context, route) = self.ruled(None, quiet)?;
         Messages::open(self.session, context, route, |all| all.into_records(quiet))
     }
 
-    /// Returns the rules, which have seen the route to the session's leaf, and the route.
-    fn ruled(&mut self, quiet: &Cx<'_>) -> Result<(Box<dyn Context>, Route)> {
-        let route = Route::of(&self.session, None)?;
-        match self.context.take() {
+    /// Returns the rules, which have seen the route to a leaf or else the session's own, and the route.
+    fn ruled(&mut self, leaf: Option<&str>, quiet: &Cx<'_>) -> Result<(Box<dyn Context>, Route)> {
+        let route = Route::of(&self.session, leaf)?;
+        match self.context.take().filter(|_| leaf.is_none()) {
             Some(context) => Ok((context, route)),
             None => look(&mut self.session, route, quiet, &mut |_| {}),
         }

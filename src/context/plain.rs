@@ -7,11 +7,11 @@ use crate::record::{Field, Kind, Node, Record, Value, block};
 /// The thoughts of a model that stay in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Thoughts {
-    /// None.
+    /// No thoughts.
     None,
     /// Signed thoughts, because their provider requires them to be sent back.
     Signed,
-    /// All.
+    /// All thoughts.
     All,
 }
 

@@ -33,7 +33,7 @@ pub fn check(
     let quiet = Cx { options: cx.options, log: &log };
     let format = ruling(opened.session.format(), &opened.session.header().node);
     let looks = format.agent.context.is_some() && format.agent.mends != Mends::Everything;
-    let (context, route) = match looks.then(|| opened.ruled(&quiet)).transpose() {
+    let (context, route) = match looks.then(|| opened.ruled(None, &quiet)).transpose() {
         Ok(Some(ruled)) => ruled,
         other => {
             if let Some(visitor) = visitor {

@@ -1,5 +1,5 @@
 //! Rows of Anthropic's Messages: the first message is the user's, roles take turns, and results
-//! stand before other blocks.
+//! come before other blocks.
 
 use super::Counts;
 use super::chat::{Answer, Message};

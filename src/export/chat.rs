@@ -98,16 +98,23 @@ impl Chat {
         let redactor = cx.options.redact.as_deref().map(Redactor::new);
         let mut building = Building { choices, counts, chat: Self::default(), open: Vec::new() };
         let leaf = leaf.and_then(Json::text);
-        let mut head = None;
-        for message in context::conversation(format, parts, leaf.as_deref(), cx, &quiet, &mut head)?
-        {
+        let (id, messages) = context::conversation(format, parts, leaf.as_deref(), cx, &quiet)?;
+        for message in messages {
             let mut record = Record { kind: Kind::Message, node: message? };
             redactor.iter().for_each(|redactor| redactor.record(&mut record));
             building.message(&record.node);
         }
         building.close();
-        let mut chat = building.chat;
-        chat.id = head.unwrap_or_default();
+        let mut messages = std::mem::take(&mut building.chat.messages);
+        messages.retain_mut(|message| match message {
+            Message::Answer(answer) => {
+                building.thoughts(answer);
+                !answer.is_empty()
+            }
+            _ => true,
+        });
+        let mut chat = Self { messages, ..building.chat };
+        chat.id = id.unwrap_or_default();
         redactor.iter().for_each(|redactor| cx.log.mask(redactor.counts()));
         Ok(chat)
     }
@@ -210,10 +217,15 @@ impl Building<'_> {
                 answer.add_text(self.part(part).as_ref().and_then(|part| part.json(Field::Text)));
             }
         }
-        self.thoughts(&mut answer);
-        if answer.text.is_some() || !answer.calls.is_empty() || !answer.thoughts.is_empty() {
-            self.chat.messages.push(Message::Answer(answer));
+        // Some programs write the thoughts before an answer as an answer of their own.
+        if let Some(Message::Answer(last)) = self.chat.messages.last_mut()
+            && last.text.is_none()
+            && last.calls.is_empty()
+        {
+            answer.thoughts.splice(0..0, std::mem::take(&mut last.thoughts));
+            self.chat.messages.pop();
         }
+        self.chat.messages.push(Message::Answer(answer));
     }
 
     fn thoughts(&mut self, answer: &mut Answer) {
@@ -282,6 +294,11 @@ impl Building<'_> {
 }
 
 impl Answer {
+    /// Whether there is nothing in it.
+    fn is_empty(&self) -> bool {
+        self.text.is_none() && self.calls.is_empty() && self.thoughts.is_empty()
+    }
+
     fn add_text(&mut self, text: Option<&Json>) {
         if let Some(text) = text {
             self.text = Some(joined(self.text.take(), text.clone()));

@@ -119,7 +119,7 @@ fn content(parts: &[Node], out: &mut Vec<u8>) {
 
 /// Returns definitions of the tools that are called, with the names of the arguments that occur:
 /// sessions do not contain the definitions that the model got.
-pub fn tools(messages: &[Message]) -> Vec<u8> {
+fn tools(messages: &[Message]) -> Vec<u8> {
     let mut tools: BTreeMap<&[u8], BTreeSet<Vec<u8>>> = BTreeMap::new();
     for message in messages {
         let Message::Answer(answer) = message else { continue };

@@ -10,14 +10,14 @@ use crate::record::block;
 
 /// One item of a conversation.
 struct Item {
-    from: From,
+    speaker: Speaker,
     /// Thoughts before the value.
     thoughts: Option<Json>,
     value: Json,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum From {
+enum Speaker {
     Human,
     Observation,
     Gpt,
@@ -34,11 +34,15 @@ pub fn row(system: Option<&Json>, messages: &[Message], counts: &mut Counts) -> 
         match message {
             Message::User(parts) => {
                 let text = block::all_text(parts).unwrap_or(NOTHING);
-                add(Item { from: From::Human, thoughts: None, value: text }, &mut items, counts);
+                add(
+                    Item { speaker: Speaker::Human, thoughts: None, value: text },
+                    &mut items,
+                    counts,
+                );
             }
             Message::Result(result) => {
                 let value = result.text.clone();
-                let item = Item { from: From::Observation, thoughts: None, value };
+                let item = Item { speaker: Speaker::Observation, thoughts: None, value };
                 add(item, &mut items, counts);
             }
             Message::Answer(answer) => {
@@ -46,7 +50,7 @@ pub fn row(system: Option<&Json>, messages: &[Message], counts: &mut Counts) -> 
             }
         }
     }
-    while items.last().is_some_and(|last| !last.from.is_answer()) {
+    while items.last().is_some_and(|last| !last.speaker.is_answer()) {
         counts.add("messages after the last answer", 1);
         items.pop();
     }
@@ -58,7 +62,7 @@ pub fn row(system: Option<&Json>, messages: &[Message], counts: &mut Counts) -> 
     let mut list = Items::open(object.key("conversations"));
     for item in &items {
         let mut one = list.object();
-        text::quote(item.from.name(), one.key("from"));
+        text::quote(item.speaker.name(), one.key("from"));
         let before = item.thoughts.clone().map(|thoughts| in_think(&without_ends(thoughts)));
         let value = before.map_or(item.value.clone(), |before| before.joined(&item.value));
         one.member("value", value.as_bytes());
@@ -72,7 +76,7 @@ pub fn row(system: Option<&Json>, messages: &[Message], counts: &mut Counts) -> 
     Some(out)
 }
 
-impl From {
+impl Speaker {
     fn name(self) -> &'static str {
         match self {
             Self::Human => "human",
@@ -93,18 +97,18 @@ fn answered(answer: &Answer, items: &mut Vec<Item>, counts: &mut Counts) {
     let hidden = answer.thoughts.len() - thoughts.len();
     counts.add("thoughts that are encrypted", hidden as u64);
     let mut thoughts = thoughts.into_iter().fold(None, |all, text| Some(joined(all, text)));
-    let (from, value) = match (answer.calls.as_slice(), &answer.text) {
+    let (speaker, value) = match (answer.calls.as_slice(), &answer.text) {
         ([], None) => return,
-        ([], Some(text)) => (From::Gpt, text.clone()),
+        ([], Some(text)) => (Speaker::Gpt, text.clone()),
         (calls, text) => {
             if let Some(text) = text {
                 counts.add("texts beside calls moved into thoughts", 1);
                 thoughts = Some(joined(thoughts, text.clone()));
             }
-            (From::Call, called(calls))
+            (Speaker::Call, called(calls))
         }
     };
-    add(Item { from, thoughts, value }, items, counts);
+    add(Item { speaker, thoughts, value }, items, counts);
 }
 
 /// Changes ends of thoughts inside of a text, behind which the reader would expect the calls.
@@ -130,28 +134,28 @@ fn called(calls: &[Call]) -> Json {
 
 /// Adds an item where one of this side may be; joins it with the one before it, where not.
 fn add(item: Item, items: &mut Vec<Item>, counts: &mut Counts) {
-    let from = item.from;
+    let speaker = item.speaker;
     let Some(last) = items.last_mut() else {
-        match from {
-            From::Human => items.push(item),
+        match speaker {
+            Speaker::Human => items.push(item),
             _ => counts.add("messages before the first question", 1),
         }
         return;
     };
-    if last.from.is_answer() != from.is_answer() {
+    if last.speaker.is_answer() != speaker.is_answer() {
         return items.push(item);
     }
-    match (last.from, from) {
-        (From::Observation, From::Observation) => {
+    match (last.speaker, speaker) {
+        (Speaker::Observation, Speaker::Observation) => {
             last.value = last.value.clone().joined(&BETWEEN_RESULTS).joined(&item.value);
         }
-        (From::Observation, From::Human) => {
+        (Speaker::Observation, Speaker::Human) => {
             // A question behind the results of an interrupted answer.
             counts.add("answers made for interrupted turns", 1);
-            items.push(Item { from: From::Gpt, thoughts: None, value: INTERRUPTED });
+            items.push(Item { speaker: Speaker::Gpt, thoughts: None, value: INTERRUPTED });
             items.push(item);
         }
-        (_, From::Call) => {
+        (_, Speaker::Call) => {
             counts.add("texts beside calls moved into thoughts", 1);
             let earlier = joined(last.thoughts.take(), last.value.clone());
             let thoughts = item.thoughts.map_or(earlier.clone(), |own| joined(Some(earlier), own));

@@ -144,6 +144,27 @@ fn training_programs_get_the_shapes_that_their_templates_print() {
 }
 
 #[test]
+fn thoughts_that_are_an_answer_of_their_own_join_the_next_one() {
+    let home = Dir::new();
+    let lines = session("one", "When is high tide?");
+    let mut thoughts = lines[2].clone();
+    let blocks = thoughts["message"]["content"].as_array_mut().expect("blocks");
+    blocks.truncate(1);
+    blocks[0]["thinking"] = json!("First.");
+    (thoughts["id"], thoughts["message"]["stopReason"]) = (json!("a0"), json!("stop"));
+    let mut answer = lines[2].clone();
+    answer["parentId"] = json!("a0");
+    let lines = [&lines[..2], &[thoughts, answer], &lines[3..]].concat();
+    write(&home, "s/one.jsonl", &lines);
+    let row = &rows(&home, &["--as", "trl", "s"])[0];
+    assert_eq!(row["messages"][1]["reasoning_content"], "First.\n\nTwo places.");
+    assert_eq!(row["messages"][1]["content"], "I look.");
+    let row = &rows(&home, &["--as", "openai", "--reasoning", "move", "s"])[0];
+    let text = row["messages"][1]["content"].as_str().expect("text");
+    assert_eq!(text, "<think>\nFirst.\n\nTwo places.\n</think>\n\nI look.");
+}
+
+#[test]
 fn choices_change_what_rows_contain() {
     let home = one();
     let answer = |args: &[&str]| {
@@ -283,6 +304,12 @@ fn a_data_set_has_a_card_and_is_replaced_only_by_force() {
     assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
     assert_eq!(card()["files"], json!(["train-00000.jsonl.gz"]));
     assert!(!home.root().join("d/train-00000.jsonl").exists());
+    // A page of the user's own stays.
+    home.write("f/README.md", b"mine");
+    let done = run(&home, &["--as", "trl", "--out-dir", "f", "--force", "s/one.jsonl"]);
+    assert_eq!(done.status.code(), Some(3));
+    assert!(String::from_utf8_lossy(&done.stderr).contains("is of no export"));
+    assert_eq!(std::fs::read(home.root().join("f/README.md")).expect("a page"), b"mine");
     // A card of another program is left.
     home.write("e/card.json", b"{\"files\":[\"a\"]}");
     assert_eq!(
@@ -331,4 +358,35 @@ fn wrong_use_is_refused() {
     assert_eq!(done.status.code(), Some(0));
     assert!(String::from_utf8_lossy(&done.stdout).contains("2 rows of 2 sessions"));
     assert!(!home.root().join("d").exists());
+}
+
+#[test]
+fn no_session_is_replaced_by_rows() {
+    let home = one();
+    let before = std::fs::read(home.root().join("s/one.jsonl")).expect("a session");
+    let done = run(&home, &["--as", "trl", "--force", "-o", "s/one.jsonl", "s"]);
+    assert_eq!(done.status.code(), Some(3));
+    let message = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(message.contains("s/one.jsonl is an input of this run"), "{message}");
+    // The file that a data set would have, too.
+    write(&home, "d/train-00000.jsonl", &session("one", "When is high tide?"));
+    let done = run(&home, &["--as", "trl", "--force", "--out-dir", "d", "d"]);
+    assert_eq!(done.status.code(), Some(3));
+    assert_eq!(std::fs::read(home.root().join("d/train-00000.jsonl")).expect("a session"), before);
+    assert_eq!(std::fs::read(home.root().join("s/one.jsonl")).expect("a session"), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn rows_of_private_sessions_are_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = one();
+    let private = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(home.root().join("s/one.jsonl"), private).expect("it is ours");
+    assert_eq!(run(&home, &["--as", "trl", "--out-dir", "d", "s"]).status.code(), Some(0));
+    assert_eq!(run(&home, &["--as", "trl", "-o", "one.jsonl", "s"]).status.code(), Some(0));
+    for name in ["d/train-00000.jsonl", "d/card.json", "d/README.md", "one.jsonl"] {
+        let mode = std::fs::metadata(home.root().join(name)).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
 }
