@@ -156,6 +156,37 @@ fn words_that_waited_are_the_users() {
     }
 }
 
+/// Releases before 2.1.270 wrote such lines without an identifier, and send nothing of them.
+#[test]
+fn words_that_waited_without_an_identifier_are_no_turn() {
+    let queued = concat!(
+        r#"{"type":"attachment","timestamp":"2026-01-01T10:00:03.000Z","#,
+        r#""attachment":{"type":"queued_command","commandMode":"prompt","prompt":"also x"}}"#,
+        "\n"
+    );
+    let text = transcript("1:0 u q1; 2:1 a A a1; 3:2 u q2; 4:3 a B a2");
+    let cut = text.find("\n").map_or(0, |at| at + 1);
+    for text in [text.clone() + queued, [&text[..cut], queued, &text[cut..]].concat()] {
+        assert_eq!(context(&text), "u[q1] a[a1] u[q2] a[a2]");
+        let (dir, file) = (Dir::new(), format!("{SESSION}.jsonl"));
+        dir.write(&file, text.as_bytes());
+        let found = dir.run(&["inspect", "--json", &file]).stdout;
+        let found: serde_json::Value = serde_json::from_slice(&found).expect("JSON");
+        let inputs = found["by_turn"].as_array().expect("turns").iter().map(|turn| &turn["input"]);
+        assert_eq!(inputs.collect::<Vec<_>>(), ["q1", "q2"]);
+        assert_eq!((&found["turns"], &found["active"]["turns"]), (&2.into(), &2.into()));
+        let shown = String::from_utf8_lossy(&dir.run(&["show", &file]).stdout).into_owned();
+        assert!(shown.contains("also x") && !shown.contains("Turn 3"), "{shown}");
+        assert_ne!(dir.exit(&["context", "--turn", "3", &file]).0, 0);
+    }
+    // A session is not named by words that no model was sent.
+    let text = queued.to_owned() + &text;
+    let (dir, file) = (Dir::new(), format!("{SESSION}.jsonl"));
+    dir.write(&file, text.as_bytes());
+    let shown = String::from_utf8_lossy(&dir.run(&["show", &file]).stdout).into_owned();
+    assert!(shown.starts_with("q1\n"), "{shown}");
+}
+
 #[test]
 fn commands_of_the_program_are_sent() {
     let text = transcript("1:0 u q1; 2:1 a A a1; 3:2 s; 4:3 u q2; 5:4 a B a2");
