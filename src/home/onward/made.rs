@@ -67,7 +67,9 @@ impl Made<'_> {
             converted((self.job, &name), to, OutputPlace::Native(out.clone()), options, None)?;
         let files = files(&out);
         let main = files.iter().find(|file| !is_origin(file) && origin_of(file).is_file());
-        let main = main.or_else(|| files.iter().find(|file| !is_origin(file)));
+        // Files of sub-agents are in folders below.
+        let others = files.iter().filter(|file| !is_origin(file));
+        let main = main.or_else(|| others.min_by_key(|file| file.components().count()));
         let Some(main) = main.cloned() else {
             return Err(Failed::Report(Box::new(report)));
         };

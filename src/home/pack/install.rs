@@ -73,7 +73,7 @@ impl Packed {
         let place = SessionPlace { path: folder.clone(), format: Some(format), project: None };
         let moved = relocation(std::slice::from_ref(&place), arrival.maps)?;
         let what = Undertaking { command: "unpack", settings: "", outcome: "unpacked" };
-        moved.writes.carry_out(&what, &folder.with_extension("journal"))?;
+        moved.writes.carry_out(&what, &self.journal(number))?;
         let within = |path: &Path| path.strip_prefix(&folder).unwrap_or(path).to_owned();
         let unchanged = moved.unchanged.iter();
         let unchanged =
@@ -121,10 +121,13 @@ impl Ready {
             let why = format!("the agent has a session of this identifier: {}", path.display());
             Err(Error::request(Code::Exists, why))
         };
-        for (_, to) in &self.files {
-            if to.symlink_metadata().is_ok() {
-                return there(to);
-            }
+        let exists = |path: &Path| path.symlink_metadata().is_ok();
+        if exists(&self.path) {
+            return there(&self.path);
+        }
+        if let Some((_, to)) = self.files.iter().find(|(_, to)| exists(to)) {
+            let why = format!("a file is there already: {}", to.display());
+            return Err(Error::request(Code::Exists, why));
         }
         let Some(name) = SessionName::of(&self.summary.id) else { return Ok(()) };
         match find(name, arrival.places, None, &mut Cache::open(None)) {

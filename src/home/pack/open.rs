@@ -86,6 +86,11 @@ impl Packed {
     pub(super) fn folder(&self, number: usize) -> PathBuf {
         self.work.path().join(folder(number))
     }
+
+    /// Returns the path of a journal for the changes in that folder.
+    pub(super) fn journal(&self, number: usize) -> PathBuf {
+        self.work.path().join(format!("{number}.jsonl"))
+    }
 }
 
 /// Writes a file that only the user may read.
