@@ -14,12 +14,13 @@ const PI: &str = "01a11c43-6488-7c29-a723-a46fb88d8f7a";
 /// Writes a session of the test data into a home, with this folder as its project.
 fn install(home: &Dir, from: &str, old: &str, to: &str, project: &str) {
     let path = common::testdata().join(from);
+    let (old, new) = (format!("\"{old}\""), format!("\"{project}\""));
     let all = if path.is_dir() { all_files(&path) } else { vec![path.clone()] };
     for file in all {
         let rest = file.strip_prefix(&path).expect("below");
         let to = if rest.as_os_str().is_empty() { to.into() } else { Path::new(to).join(rest) };
         let text = fs::read_to_string(&file).expect("text");
-        let text = text.replace(&format!("\"{old}\""), &format!("\"{project}\""));
+        let text = text.replace(&old, &new);
         home.write(to.to_str().expect("UTF-8"), text.as_bytes());
     }
 }
@@ -130,6 +131,28 @@ fn one_session_that_is_there_keeps_no_other_from_being_installed() {
     assert!(after.keys().any(|name| name.contains(CODEX)));
     after.retain(|name, _| !name.starts_with(".codex"));
     assert_eq!(after, before);
+}
+
+#[test]
+fn session_in_a_project_goes_to_the_project_of_the_other_machine() {
+    let (old, new) = (Dir::new(), Dir::new());
+    let name = ".co/evals/lamps.yaml";
+    install(
+        &old,
+        "connectonion/v3/lamps/in/which_lamps_are_lit.yaml",
+        "",
+        &format!("p/{name}"),
+        "",
+    );
+    done(&old, 0, &["pack", "p", "-o", "all.pack"]);
+    fs::copy(old.path("all.pack"), new.path("all.pack")).expect("copied");
+    fs::create_dir_all(new.path("q")).expect("a folder");
+    let [from, to] =
+        [old.path("p"), new.path("q")].map(|path| path.canonicalize().expect("a folder"));
+    let map = format!("{}={}", from.display(), to.display());
+    done(&new, 0, &["unpack", "--map-path", &map, "all.pack"]);
+    let read = |path| fs::read(path).expect("a session");
+    assert_eq!(read(to.join(name)), read(from.join(name)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Writing a pack.
 
 use super::{Base, Manifest, PackedFile, PackedSession, folder};
-use crate::batch::{FileReport, Job, JobSource, Kind, Namer, Opened, OutputPlace, ReadOptions};
+use crate::batch::{FileReport, Job, Kind, Namer, Opened, OutputPlace, ReadOptions};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Format, Options};
@@ -47,14 +47,18 @@ impl Pack {
         let found = Opened::new(&session.job.source, read, true)?.ok_or_else(nothing)?.found;
         let format = found.format;
         let to = Spec { format, version: format.version(found.sniffed.version) };
-        let (base, relative) = match place_of(session, format, home) {
-            Some((base, relative)) => (base, Some(relative)),
-            None if format.files.home.is_some() => (Base::Agent, None),
+        if format.files.shared.is_some() {
+            let name = format.name;
+            let message = format!("sessions of {name} share a database, and are not packed");
+            return Err(Error::request(Code::NoName, message).into());
+        }
+        let (base, relative, root) = match place_of(session, format, home) {
+            Some((base, relative, root)) => (base, Some(relative), root),
+            None if format.files.home.is_some() => (Base::Agent, None, None),
             None => {
-                let message = format!(
-                    "it is in none of the folders of a project in which {} keeps sessions",
-                    format.name
-                );
+                let name = format.name;
+                let message =
+                    format!("it is in no folder of a project where {name} keeps sessions");
                 return Err(Error::request(Code::NoName, message).into());
             }
         };
@@ -69,7 +73,7 @@ impl Pack {
             agent: format.name.to_owned(),
             id: session.summary.id.clone(),
             title: session.summary.title.clone(),
-            project: session.summary.project.clone(),
+            project: root.or_else(|| session.summary.project.clone()),
             base,
             files: Vec::new(),
         };
@@ -119,18 +123,21 @@ impl Pack {
 }
 
 /// Returns the place of a session below its agent's folder, or else below the folder of the project
-/// in which its agent keeps it; `None` for a session that is elsewhere, or shares its files.
-fn place_of(session: &Listed, format: &Format, home: Option<&Path>) -> Option<(Base, PathBuf)> {
-    let JobSource::File(path) = &session.job.source else { return None };
+/// in which its agent keeps it, and that folder; `None` for a session that is elsewhere.
+fn place_of(
+    session: &Listed,
+    format: &Format,
+    home: Option<&Path>,
+) -> Option<(Base, PathBuf, Option<String>)> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let path = real(path);
+    let path = real(&session.path);
     let below = |folder: &Path| path.strip_prefix(folder).ok().map(Path::to_owned);
     if let Some(relative) = home.and_then(|home| below(&real(home))) {
-        return Some((Base::Agent, relative));
+        return Some((Base::Agent, relative, None));
     }
-    let folders = || format.files.in_projects.iter();
-    let project = path
-        .ancestors()
-        .find(|root| folders().any(|folder| path.starts_with(root.join(folder))))?;
-    Some((Base::Project, below(project)?))
+    let is_project = |root: &&Path| {
+        format.files.in_projects.iter().any(|folder| path.starts_with(root.join(folder)))
+    };
+    let project = path.ancestors().find(is_project)?;
+    Some((Base::Project, below(project)?, project.to_str().map(str::to_owned)))
 }
