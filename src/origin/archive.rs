@@ -32,7 +32,7 @@ const EXPANSION: (u64, u64) = (200, 1 << 30);
 pub struct Writing {
     tar: Builder<Encoder<'static, Box<dyn Write>>>,
     names: HashSet<String>,
-    /// What is not written if an error occurs, in words.
+    /// Beginning of the messages of errors.
     failure: &'static str,
 }
 
