@@ -6,12 +6,11 @@ use super::go_on::stopped;
 use super::selecting::Selecting;
 use super::text::{aside, printable};
 use super::{Stop, print};
-use crate::batch::FileReport;
 use crate::diagnostic::{Severity, plural};
 use crate::error::Error;
-use crate::format::Sink;
-use crate::format::{OnError, Options};
-use crate::home::{Listed, Pack};
+use crate::format::{OnError, Options, Sink};
+use crate::formats::Spec;
+use crate::home::{Listed, Manifest, Pack, PackedSession};
 use crate::store::{Claims, Destination, Output, Policy, narrowest};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -57,63 +56,30 @@ impl Args {
         let options =
             Options { on_error: OnError::Keep, force_version: true, ..Options::default() };
         let options = self.masking.options(options, false)?;
-        let path = printable(&self.output.to_string_lossy());
         let failed = |error: Error| {
-            let why = error.message();
-            Stop { code: 3, message: format!("{path}: {why}") }
+            let path = self.output.display();
+            Stop { code: 3, message: printable(&format!("{path}: {}", error.message())) }
         };
         let mut output = self.prepared(&sessions).map_err(failed)?;
         let to = output.create("").map_err(failed)?;
         let mut pack = Pack::begin(to, own_folder()).map_err(failed)?;
-        let (mut missing, mut masked) = (0, 0);
+        let masked = options.redact.is_some().then_some(0);
+        let mut added = Added { failed: 0, masked };
         for session in &sessions {
-            let format = crate::formats::Spec::parse(&session.summary.agent).ok();
-            let home = format.map(|spec| config::home(spec.format)).transpose()?.flatten();
-            match pack.add(session, home.as_deref(), options.clone()) {
-                Ok(report) => {
-                    masked +=
-                        report.findings.masked.iter().flat_map(|all| all.values()).sum::<u64>();
-                    warn(&session.path, &report);
-                }
-                Err(error) => {
-                    missing += 1;
-                    aside(&stopped(&session.path, &error).message);
-                }
-            }
+            added.session(&mut pack, session, &options)?;
         }
         let manifest = pack.manifest().clone();
-        let packed = manifest.sessions.len() as u64;
-        if packed > 0 {
+        let is_empty = manifest.sessions.is_empty();
+        if !is_empty {
             pack.finish().map_err(failed)?;
             output.commit().map_err(failed)?;
         }
-        let mut text = String::new();
-        for session in &manifest.sessions {
-            let title = session.title.as_deref().unwrap_or_default();
-            let (agent, id) = (&session.agent, &session.id);
-            text += &printable(&format!("{agent:<18}  {id}  {title}"));
-            text.push('\n');
-        }
-        let bytes: u64 = manifest
-            .sessions
-            .iter()
-            .flat_map(|session| &session.files)
-            .map(|file| file.digest.length)
-            .sum();
-        let place = match (packed, self.dry_run) {
-            (0, _) | (_, true) => "nothing written".to_owned(),
-            _ => format!("written: {path}"),
+        let place = match is_empty || self.dry_run {
+            true => "nothing written".to_owned(),
+            false => format!("written: {}", self.output.display()),
         };
-        let mut total = format!("{}, {}", plural(packed, "session"), plural(bytes, "byte"));
-        if options.redact.is_some() {
-            total += &format!(", {} masked", plural(masked, "secret"));
-        }
-        if missing > 0 {
-            total += &format!("; {missing} failed");
-        }
-        text += &format!("{total}; {place}\n");
-        print(text.as_bytes())?;
-        Ok(if missing > 0 { 3 } else { 0 })
+        print(added.text(&manifest, &place).as_bytes())?;
+        Ok(if added.failed > 0 { 3 } else { 0 })
     }
 
     /// Prepares the file, which no more users may read than all of the sessions.
@@ -135,12 +101,60 @@ impl Args {
     }
 }
 
-/// Prints what is lost of a session in the pack.
-fn warn(path: &Path, report: &FileReport) {
-    for found in &report.findings.diagnostics {
-        if found.severity() > Severity::Note {
-            aside(&printable(&format!("{}: {}", path.display(), found.message)));
+/// Counts of sessions while they are added.
+struct Added {
+    failed: u64,
+    /// Number of secrets that were masked, if that was requested.
+    masked: Option<u64>,
+}
+
+impl Added {
+    /// Adds a session, and names it if that fails.
+    fn session(
+        &mut self,
+        pack: &mut Pack,
+        session: &Listed,
+        options: &Options,
+    ) -> Result<(), Stop> {
+        let format = Spec::parse(&session.summary.agent).ok();
+        let home = format.map(|spec| config::home(spec.format)).transpose()?.flatten();
+        match pack.add(session, home.as_deref(), options.clone()) {
+            Ok(report) => {
+                let masked: u64 = report.findings.masked.iter().flat_map(|all| all.values()).sum();
+                self.masked.iter_mut().for_each(|all| *all += masked);
+                let found = report.findings.diagnostics.iter();
+                for found in found.filter(|found| found.severity() > Severity::Note) {
+                    let path = session.path.display();
+                    aside(&printable(&format!("{path}: {}", found.message)));
+                }
+            }
+            Err(error) => {
+                self.failed += 1;
+                aside(&stopped(&session.path, &error).message);
+            }
         }
+        Ok(())
+    }
+
+    /// Describes the sessions of a pack.
+    fn text(&self, manifest: &Manifest, place: &str) -> String {
+        let line = |session: &PackedSession| {
+            let title = session.title.as_deref().unwrap_or_default();
+            let (agent, id) = (&session.agent, &session.id);
+            format!("{}\n", printable(&format!("{agent:<18}  {id}  {title}")))
+        };
+        let mut text: String = manifest.sessions.iter().map(line).collect();
+        let files = manifest.sessions.iter().flat_map(|session| &session.files);
+        let bytes = files.map(|file| file.digest.length).sum();
+        let sessions = plural(manifest.sessions.len() as u64, "session");
+        text += &format!("{sessions}, {}", plural(bytes, "byte"));
+        if let Some(masked) = self.masked {
+            text += &format!(", {} masked", plural(masked, "secret"));
+        }
+        if self.failed > 0 {
+            text += &format!("; {} failed", self.failed);
+        }
+        text + &format!("; {}\n", printable(place))
     }
 }
 

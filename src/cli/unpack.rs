@@ -10,7 +10,7 @@ use super::{Stop, convert, print};
 use crate::diagnostic::plural;
 use crate::error::Error;
 use crate::format::Map;
-use crate::home::{Arrival, Packed, PackedSession, Ready};
+use crate::home::{Arrival, Manifest, Packed, PackedSession, Ready};
 use crate::store::{Undertaking, Writes};
 use std::io::{BufRead, Write};
 use std::path::{Path, PathBuf};
@@ -37,23 +37,11 @@ pub struct Args {
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
-        let failed = |error: &Error| Stop { code: 3, message: printable(error.message()) };
-        let packed = Packed::open(&self.file).map_err(|error| failed(&error))?;
-        let sessions = &packed.manifest.sessions;
-        let mut maps = self.map_path.clone();
-        let homes = packed.manifest.home.clone().zip(own_folder());
-        let homes = homes.filter(|(old, new)| old != new && old.len() > 1);
-        let homes = homes.map(|(old, new)| Map::new(old, new));
-        for session in sessions {
-            let all: Vec<_> = maps.iter().chain(&homes).cloned().collect();
-            if let Some(map) = missing_project(session, &all)? {
-                maps.push(map);
-            }
-        }
-        maps.extend(homes);
-        let maps: Vec<_> = maps.into_iter().flat_map(Map::with_twin).collect();
+        let failed = |error: Error| Stop { code: 3, message: printable(error.message()) };
+        let packed = Packed::open(&self.file).map_err(failed)?;
+        let maps = self.maps(&packed.manifest)?;
         let mut ready = Vec::new();
-        for (number, session) in sessions.iter().enumerate() {
+        for (number, session) in packed.manifest.sessions.iter().enumerate() {
             let one = session.format().and_then(|format| {
                 let places = places(format).unwrap_or_default();
                 packed.ready(number, &Arrival { places: &places, maps: &maps })
@@ -68,29 +56,42 @@ impl Args {
         let plan = || Ok(Writes::all(ready.iter().map(Ready::writes)));
         let begin = |journal: &Path| name_journal("undo     ", journal, false);
         self.changing.carry_out(&what, plan, |writes| writes, begin)?;
-        let lines: String = ready.iter().map(|one| self.lines(one)).collect();
-        print(lines.as_bytes())?;
-        let refused = sessions.len() - ready.len();
+        let refused = packed.manifest.sessions.len() - ready.len();
+        let mut text: String = ready.iter().map(lines).collect();
         let would = if self.changing.dry_run { "would be " } else { "" };
-        let mut total = format!("{} {would}installed", plural(ready.len() as u64, "session"));
+        text += &format!("{} {would}installed", plural(ready.len() as u64, "session"));
         if refused > 0 {
-            total += &format!("; {refused} refused");
+            text += &format!("; {refused} refused");
         }
-        print(format!("{total}\n").as_bytes())?;
+        print(format!("{text}\n").as_bytes())?;
         Ok(if refused > 0 { 3 } else { 0 })
     }
 
-    /// Describes a session that is installed.
-    fn lines(&self, one: &Ready) -> String {
-        let name = one.format.name;
-        let mut lines = vec![format!("in        {}  ({name})", one.path.display())];
-        lines.extend(one.unchanged.iter().map(|why| format!("stays     {why}")));
-        let words = words(one.format, &one.summary.id, &one.path);
-        if !words.is_empty() {
-            lines.push(format!("resume    {}", resume(one.summary.project.as_deref(), &words)));
+    /// Returns how the folders of the other machine are called here: as the user says, and the
+    /// user's own folder last.
+    fn maps(&self, manifest: &Manifest) -> Result<Vec<Map>, Stop> {
+        let homes = manifest.home.clone().zip(own_folder());
+        let homes = homes.filter(|(old, new)| old != new && old.len() > 1);
+        let homes = homes.map(|(old, new)| Map::new(old, new));
+        let mut maps = self.map_path.clone();
+        for session in &manifest.sessions {
+            let all: Vec<_> = maps.iter().chain(&homes).cloned().collect();
+            maps.extend(missing_project(session, &all)?);
         }
-        lines.iter().map(|line| format!("{}\n", printable(line))).collect()
+        Ok(maps.into_iter().chain(homes).flat_map(Map::with_twin).collect())
     }
+}
+
+/// Describes a session that is installed.
+fn lines(one: &Ready) -> String {
+    let name = one.format.name;
+    let mut lines = vec![format!("in        {}  ({name})", one.path.display())];
+    lines.extend(one.unchanged.iter().map(|why| format!("stays     {why}")));
+    let words = words(one.format, &one.summary.id, &one.path);
+    if !words.is_empty() {
+        lines.push(format!("resume    {}", resume(one.summary.project.as_deref(), &words)));
+    }
+    lines.iter().map(|line| format!("{}\n", printable(line))).collect()
 }
 
 /// Returns the folder of a session's project here, if it is not known: the user names it.
