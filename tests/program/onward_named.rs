@@ -253,5 +253,4 @@ fn session_with_sub_agents_is_named_by_its_main_file() {
     assert_eq!(out["id"], MAIN, "{out}");
     let path = path_of(&out);
     assert!(path.ends_with(format!("{MAIN}.jsonl")) && path.is_file(), "{out}");
-    assert!(path.with_extension("jsonl.origin").is_file(), "{out}");
 }
