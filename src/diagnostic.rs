@@ -276,6 +276,7 @@ codes! {
     ServedReplaced "CY0889" Warning "block of a provider's tool replaced by a text" "A call of a tool that the provider runs, such as `advisor`, and its result must be in one answer, or the interface of the model refuses the session. A message stands between them, or one of them is missing. copyist replaced the block by a text; the original is in the mark of the line."
     ResultMoved "CY0890" Warning "late tool result moved to its call" "The result was written behind messages that follow it in the conversation, so some releases lose it or the messages before it. copyist moved the result behind the other results of the answer. The original line is in the quarantine file."
     ItemRestored "CY0891" Warning "message of the user restored from its event" "Codex writes each message of the user twice: as an item, which it sends to the model, and as an event, which it shows. Here only the event is in the file, so the model does not get the message, and an event that takes turns back takes back one turn too many. copyist added the item before the event. The added line is marked."
+    SeparatorEscaped "CY0892" Warning "line separator written as an escape" "A text contains U+0085, U+2028 or U+2029 as a character of its own. Some releases of GitHub Copilot CLI write such lines, and then divide them there and refuse the session. copyist wrote the escape in its place, which every release reads."
 }
 
 /// Maximum number of characters of a message that are kept.
