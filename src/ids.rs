@@ -100,6 +100,19 @@ pub fn uuid(high: u64, low: u64) -> String {
     uuid
 }
 
+/// Returns the UUID of version 4 that follows from a text.
+///
+/// ```
+/// use copyist::ids::{is_uuid, uuid_of};
+/// assert!(is_uuid(&uuid_of(b"a")) && uuid_of(b"a") != uuid_of(b"b"));
+/// ```
+#[must_use]
+pub fn uuid_of(text: &[u8]) -> String {
+    let (a, b) = (hash(text), hash(&[text, b"2"].concat()));
+    // Version 4 and its variant.
+    uuid(a & 0xffff_ffff_ffff_0fff | 0x4000, b & 0x0fff_ffff_ffff_ffff | 0xa << 60)
+}
+
 /// Whether a text has the form of a UUID, of any version and in either case.
 #[must_use]
 pub fn is_uuid(text: &str) -> bool {

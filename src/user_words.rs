@@ -45,16 +45,11 @@ impl UserWords {
         }
     }
 
-    /// Whether the record is a question of the user.
+    /// Whether the record is a question of the user in the conversation itself, with which a turn
+    /// begins. Words that are not sent are none.
     #[must_use]
     pub fn is_question(&self, record: &Record) -> bool {
-        record.is_of_user() && !self.is_of_program(record)
-    }
-
-    /// Whether a turn begins with the record: a question of the user in the conversation itself.
-    #[must_use]
-    pub fn begins_turn(&self, record: &Record) -> bool {
-        self.is_question(record) && !record.is_aside()
+        record.is_of_user() && !record.is_aside() && !self.is_of_program(record)
     }
 
     /// Returns the question, without what a program added; empty for a question without

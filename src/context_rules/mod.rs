@@ -6,9 +6,11 @@
 //! are sent, they are sent as pi sends them, because pi's tree holds them as they are. A session
 //! must not have another content in pi than in the stream.
 
+mod paired;
 mod resent;
 mod words;
 
+pub use paired::Paired;
 pub use resent::NO_RESULT;
 pub use words::{is_sent, message};
 

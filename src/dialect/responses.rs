@@ -113,7 +113,6 @@ pub const UNREAD: &[&str] = &[
     "context_compaction",
     "agent_message",
     "additional_tools",
-    "configuration_update",
 ];
 
 /// Name of the tool that a `local_shell_call` calls; the item has no name.
@@ -245,8 +244,7 @@ fn summary(list: &Json, inner: &mut Node) {
 }
 
 /// Types of parts that clients read; they refuse an item with another one.
-const PARTS: &[&str] =
-    &["input_text", "output_text", "input_image", "input_audio", "encrypted_content"];
+const PARTS: &[&str] = &["input_text", "output_text", "input_image", SOUND, "encrypted_content"];
 
 /// Reads a list of parts; `None` if clients refuse one of them.
 fn parts(list: &Json, texts: &str) -> Option<Vec<Node>> {
@@ -261,7 +259,7 @@ fn parts(list: &Json, texts: &str) -> Option<Vec<Node>> {
             }),
             _ => None,
         };
-        if read.is_none() && !PARTS.contains(&wire.as_str()) {
+        if read.is_none() && (!PARTS.contains(&wire.as_str()) || is_unknown_sound(&wire, &part)) {
             return None;
         }
         Some(read.unwrap_or_else(|| {
@@ -273,6 +271,15 @@ fn parts(list: &Json, texts: &str) -> Option<Vec<Node>> {
     };
     list.elements().map(part).collect()
 }
+
+/// Whether a part is a sound in a shape that clients refuse.
+fn is_unknown_sound(wire: &str, part: &Json) -> bool {
+    let is_text = |name| part.member(name).is_some_and(|value| value.text().is_some());
+    wire == SOUND && !["audio_url", "file_id"].into_iter().any(is_text)
+}
+
+/// Type of a part that is a sound.
+pub const SOUND: &str = "input_audio";
 
 /// Returns the string `name` of a part, and its other members; `None` unless the string follows the
 /// type, as clients write it.

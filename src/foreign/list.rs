@@ -58,7 +58,9 @@ impl<L: MessageList> Writer for ListWriter<'_, L> {
         }
         let own = self.own.ok_or_else(|| no_session(located.at))?;
         let sent = own || (record.kind == Kind::Message && is_sent(&record.node));
-        if record.is_restored() || !sent || !self.list.item(record, own)? {
+        // Only the source's own file lacks what its reader restored.
+        let restored = own && record.is_restored() && !record.is_repetition();
+        if restored || !sent || !self.list.item(record, own)? {
             self.cx.log.count(FieldOutcome::Dropped, &record.description());
         }
         Ok(())

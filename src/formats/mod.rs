@@ -9,6 +9,7 @@ pub mod claude_code;
 pub mod codelia;
 pub mod codex;
 pub mod connectonion;
+pub mod copilot_cli;
 pub mod pi;
 
 use crate::error::Result;
@@ -21,6 +22,7 @@ pub static FORMATS: &[&Format] = &[
     &pi::FORMAT,
     &claude_code::FORMAT,
     &codex::FORMAT,
+    &copilot_cli::FORMAT,
     &connectonion::FORMAT,
     &agent_orchestrator::FORMAT,
     &codelia::FORMAT,
@@ -90,7 +92,7 @@ impl Spec {
     /// use copyist::formats::Spec;
     /// assert_eq!(Spec::parse("pi@2").unwrap().version.unwrap().number, 2);
     /// assert!(Spec::parse("pi").unwrap().version.is_none());
-    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, claude-code, codex, connectonion, agent-orchestrator, codelia, canonical"));
+    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, claude-code, codex, copilot-cli, connectonion, agent-orchestrator, codelia, canonical"));
     /// ```
     pub fn parse(text: &str) -> std::result::Result<Self, String> {
         let (name, number) = match text.split_once('@') {

@@ -4,15 +4,36 @@ use super::{FramedLines, Framing, ReadLines, Reading};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Reader};
+use crate::json::Json;
 use crate::lines::utf8;
 use crate::position::{Located, Position};
-use crate::record::Record;
+use crate::record::{Field, Kind, Record};
 use std::collections::VecDeque;
 use std::io::Read;
 
-/// Reads a part each line of which is one record. `parse` makes a record of a line in UTF-8 that is
-/// not blank; it refuses a first line that is not the session with an error after which reading
-/// cannot continue. Other damaged lines are kept if the options demand that.
+/// Makes records of lines.
+pub trait ParseLines {
+    /// Makes a record of a line in UTF-8 that is not blank. A first line that is not the session is
+    /// refused with an error after which reading cannot continue.
+    ///
+    /// # Errors
+    /// If the line is no record.
+    fn line(&mut self, frame: &Framing) -> Result<Record>;
+
+    /// Returns the session's current node behind the last line, if that is not the last one.
+    fn leaf(&self) -> Option<Json> {
+        None
+    }
+}
+
+impl<P: FnMut(&Framing) -> Result<Record>> ParseLines for P {
+    fn line(&mut self, frame: &Framing) -> Result<Record> {
+        self(frame)
+    }
+}
+
+/// Reads a part each line of which is one record. Damaged lines behind the first are kept if the
+/// options demand that.
 ///
 /// # Errors
 /// If the part cannot be read.
@@ -20,6 +41,18 @@ pub fn each_line<'a>(
     part: Box<dyn Read>,
     cx: &'a Cx<'a>,
     parse: impl FnMut(&Framing) -> Result<Record> + 'a,
+) -> Result<Reader<'a>> {
+    each_line_by(part, cx, parse)
+}
+
+/// Reads a part as [`each_line`] does, with a parser that may know the current node.
+///
+/// # Errors
+/// If the part cannot be read.
+pub fn each_line_by<'a>(
+    part: Box<dyn Read>,
+    cx: &'a Cx<'a>,
+    parse: impl ParseLines + 'a,
 ) -> Result<Reader<'a>> {
     let frames = FramedLines::over(part, cx.options.max_line)?;
     Ok(Box::new(Reading::new(EachLine { frames, cx, parse, count: 0, begun: false }, cx)))
@@ -34,7 +67,7 @@ struct EachLine<'a, P> {
     begun: bool,
 }
 
-impl<P: FnMut(&Framing) -> Result<Record>> ReadLines for EachLine<'_, P> {
+impl<P: ParseLines> ReadLines for EachLine<'_, P> {
     fn line(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<bool> {
         let Some(frame) = self.frames.next()? else { return Ok(false) };
         let at = Position { record: self.count, ..frame.at };
@@ -43,7 +76,7 @@ impl<P: FnMut(&Framing) -> Result<Record>> ReadLines for EachLine<'_, P> {
             ready.push_back(Located { value, at });
             return Ok(true);
         }
-        let parsed = utf8(&frame.line()).and_then(|_| (self.parse)(&frame));
+        let parsed = utf8(&frame.line()).and_then(|_| self.parse.line(&frame));
         let mut value = match parsed {
             Ok(value) => value,
             Err(error) => self.frames.damaged(&frame, error, self.cx)?,
@@ -58,7 +91,14 @@ impl<P: FnMut(&Framing) -> Result<Record>> ReadLines for EachLine<'_, P> {
         if !self.begun {
             return Err(Error::unfit(Diagnostic::of(Code::Empty)));
         }
-        ready.extend(self.frames.tail(self.cx));
+        let (tail, at) = (self.frames.tail(self.cx), self.frames.position());
+        let leaf = self.parse.leaf();
+        if tail.is_some() || leaf.is_some() {
+            let new = || Located { value: Record::new(Kind::Session), at };
+            let mut tail = tail.unwrap_or_else(new);
+            tail.value.node.put(Field::Leaf, leaf);
+            ready.push_back(tail);
+        }
         Ok(())
     }
 

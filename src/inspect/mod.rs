@@ -286,7 +286,7 @@ impl Inspection {
         }
         if record.kind == Kind::Message {
             count(&mut self.roles, node.text(Field::Role).unwrap_or_default());
-            self.turns += u64::from(user_words.begins_turn(record));
+            self.turns += u64::from(user_words.is_question(record));
             let agent = node.json(Field::ParentCall).filter(|call| !call.is_null());
             self.agent_calls.extend(agent.map(|call| hash(call.as_bytes())));
             self.agents = self.agent_calls.len();
@@ -378,6 +378,6 @@ impl Active {
     fn record(&mut self, record: &Record, user_words: UserWords) {
         self.entries += 1;
         self.messages += u64::from(record.kind == Kind::Message);
-        self.turns += u64::from(user_words.begins_turn(record));
+        self.turns += u64::from(user_words.is_question(record));
     }
 }

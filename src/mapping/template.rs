@@ -99,6 +99,19 @@ pub fn write(
     }
 }
 
+/// Moves the members of an object that have a field into a node; returns the object's template.
+pub fn take(object: &Json, rows: &'static [Row], node: &mut Node) -> Json {
+    let (mut source, mut kept) = (Source::new(object.bytes()), Extra::default());
+    let read = self::read(&mut source, rows, node, &mut kept, &mut |_, _, _| Ok(false));
+    // The grammar of a value was checked.
+    read.map_or_else(|_| object.clone(), |()| kept.finish().unwrap_or(EMPTY))
+}
+
+/// Appends the object of a node and of its template; members that are new come last.
+pub fn fill(kept: Option<&Json>, rows: &'static [Row], node: &Node, out: &mut Vec<u8>) {
+    within(rows, node, kept.unwrap_or(&EMPTY), out);
+}
+
 /// Template of an object without members.
 const EMPTY: Json = Json::constant("{}");
 

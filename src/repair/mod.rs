@@ -15,6 +15,7 @@ mod pieces;
 mod plain;
 mod quarantine;
 mod spread;
+mod talk;
 mod twice;
 mod waiting;
 mod walk;
@@ -26,6 +27,7 @@ pub use plain::{PlainLines, repair_lines};
 pub use quarantine::QUARANTINE;
 pub(crate) use spread::EFFORT;
 pub use spread::literal_backslashes;
+pub use talk::{Role, Talk, repair_talk};
 pub use twice::Twice;
 pub use walk::Walk;
 

@@ -154,7 +154,7 @@ impl<'t, 'r> Survey<'t, 'r> {
         if record.is_of_user() {
             self.title.note(self.user_words, &self.passage.masked(record));
         }
-        if self.user_words.begins_turn(record) {
+        if self.user_words.is_question(record) {
             self.turn(record);
         }
         self.tally.record(record);

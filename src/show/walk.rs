@@ -159,7 +159,7 @@ impl<'m, 'r> Making<'m, 'r> {
             self.branch = self.head.places.of(ordinal);
         }
         self.user_words.note(record);
-        let begins_turn = self.user_words.begins_turn(record);
+        let begins_turn = self.user_words.is_question(record);
         let turn = self.turns.get_mut(self.branch as usize);
         let turn = turn.map_or(0, |turn| {
             *turn += u64::from(begins_turn);

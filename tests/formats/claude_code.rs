@@ -195,17 +195,28 @@ fn contexts_are_what_the_newest_release_sends() {
     assert!(others.iter().all(known) && same > 100, "{same} {others:?}");
 }
 
-/// Sessions of each other format in the corpus, as many as `COPYIST_EACH` says, or ten.
-fn sessions(corpus: &Path) -> BTreeMap<&'static str, Vec<(PathBuf, Vec<u8>)>> {
+/// Parts of paths of files that are damaged, or no sessions of their own.
+const NO_SESSIONS: &[&str] = &[
+    "/edge",
+    "/mut/",
+    "/probes/",
+    "/expected/",
+    "/truth/",
+    ".meta.json",
+    "/migrated/",
+    "/damage/",
+    "subagents",
+];
+
+/// Sessions of each format but one in the corpus, as many as `COPYIST_EACH` says, or ten.
+pub fn sessions(corpus: &Path, but: &str) -> BTreeMap<&'static str, Vec<(PathBuf, Vec<u8>)>> {
     let each = std::env::var("COPYIST_EACH").ok().and_then(|n| n.parse().ok()).unwrap_or(10);
     let mut sessions: BTreeMap<_, Vec<_>> = BTreeMap::new();
     let others = copyist::formats::FORMATS.iter().map(|format| format.name);
-    for format in others.filter(|name| *name != "claude-code" && corpus.join(name).is_dir()) {
+    for format in others.filter(|name| *name != but && corpus.join(name).is_dir()) {
         let all = files(&corpus.join(format)).into_iter().filter(|file| {
             let path = file.to_string_lossy();
-            let other =
-                ["/edge", "/mut/", "/probes/", "/expected/", "/truth/", ".meta.json", "/migrated/"];
-            !other.iter().any(|part| path.contains(part))
+            !NO_SESSIONS.iter().any(|part| path.contains(part))
         });
         let all = all.map(|file| (file.clone(), session(&file)));
         let all: Vec<_> = all
@@ -248,7 +259,7 @@ const THOUGHTS: &[&str] = &["lossless-pi.jsonl"];
 fn the_real_program_resumes_sessions_of_every_other_format() {
     let Some(corpus) = corpus("the_real_program_resumes") else { return };
     let script = corpus.join("../oracle/claude-code/resume_probe.py");
-    for (format, sessions) in sessions(&corpus) {
+    for (format, sessions) in sessions(&corpus, "claude-code") {
         let dir = Dir::new();
         let (mut written, mut contexts) = (Vec::new(), Vec::new());
         for (n, (file, text)) in sessions.iter().enumerate() {

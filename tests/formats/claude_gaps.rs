@@ -156,11 +156,95 @@ fn words_that_waited_are_the_users() {
     }
 }
 
+/// Releases before 2.1.270 wrote such lines without an identifier, and send nothing of them.
 #[test]
-fn commands_of_the_program_are_sent() {
-    let text = transcript("1:0 u q1; 2:1 a A a1; 3:2 s; 4:3 u q2; 5:4 a B a2");
-    assert_eq!(context(&text), "u[q1] a[a1] u[q2] a[a2]");
-    let text = text.replace(r#""informational""#, r#""local_command""#);
-    assert_eq!(context(&text), "u[q1] a[a1] u[x q2] a[a2]");
+fn words_that_waited_without_an_identifier_are_no_turn() {
+    let queued = concat!(
+        r#"{"type":"attachment","timestamp":"2026-01-01T10:00:03.000Z","#,
+        r#""attachment":{"type":"queued_command","commandMode":"prompt","prompt":"also x"}}"#,
+        "\n"
+    );
+    let text = transcript("1:0 u q1; 2:1 a A a1; 3:2 u q2; 4:3 a B a2");
+    let cut = text.find("\n").map_or(0, |at| at + 1);
+    for text in [text.clone() + queued, [&text[..cut], queued, &text[cut..]].concat()] {
+        assert_eq!(context(&text), "u[q1] a[a1] u[q2] a[a2]");
+        let (dir, file) = (Dir::new(), format!("{SESSION}.jsonl"));
+        dir.write(&file, text.as_bytes());
+        let found = dir.run(&["inspect", "--json", &file]).stdout;
+        let found: serde_json::Value = serde_json::from_slice(&found).expect("JSON");
+        let found = &found["inspection"];
+        let inputs = found["by_turn"].as_array().expect("turns").iter().map(|turn| &turn["input"]);
+        assert_eq!(inputs.collect::<Vec<_>>(), ["q1", "q2"]);
+        assert_eq!((&found["turns"], &found["active"]["turns"]), (&2.into(), &2.into()));
+        let shown = String::from_utf8_lossy(&dir.run(&["show", &file]).stdout).into_owned();
+        assert!(shown.contains("also x") && !shown.contains("Turn 3"), "{shown}");
+        assert_ne!(dir.exit(&["context", "--turn", "3", &file]).0, 0);
+    }
+    // A session is not named by words that no model was sent.
+    let text = queued.to_owned() + &text;
+    let (dir, file) = (Dir::new(), format!("{SESSION}.jsonl"));
+    dir.write(&file, text.as_bytes());
+    let shown = String::from_utf8_lossy(&dir.run(&["show", &file]).stdout).into_owned();
+    assert!(shown.starts_with("q1\n"), "{shown}");
+}
+
+#[test]
+fn commands_of_the_program_are_sent_and_carried() {
+    let text = transcript("1:0 u q1; 2:1 a A a1; 3:2 l COMMAND; 4:3 u q2; 5:4 a B a2");
+    assert_eq!(context(&text), "u[q1] a[a1] u[COMMAND q2] a[a2]");
     assert_eq!(returned(text.as_bytes(), &keep()), text.as_bytes());
+    let output =
+        text.replace("COMMAND", "<local-command-stdout>Set to twill</local-command-stdout>");
+    let (dir, file) = (Dir::new(), format!("{SESSION}.jsonl"));
+    dir.write(&file, output.as_bytes());
+    for format in ["codex", "pi", "connectonion", "canonical"] {
+        let out = format!("{format}.out");
+        assert_eq!(dir.exit(&["convert", "-q", "-t", format, "-o", &out, &file]).0, 0);
+        let sent = dir.run(&["context", &out]).stdout;
+        assert!(String::from_utf8_lossy(&sent).contains("Set to twill"), "{format}");
+        let back = format!("{format}.jsonl");
+        assert_eq!(dir.exit(&["convert", "-q", "-t", "claude-code", "-o", &back, &out]).0, 0);
+        assert_eq!(read(&dir.path(&back)), output.as_bytes(), "{format}");
+    }
+    let found = dir.run(&["inspect", "--json", &file]).stdout;
+    let found: serde_json::Value = serde_json::from_slice(&found).expect("JSON");
+    let found = &found["inspection"];
+    assert_eq!((&found["turns"], &found["by_turn"][1]["input"]), (&2.into(), &"q2".into()));
+    let empty = transcript("1:0 u q1; 2:1 a A a1; 3:2 l x; 4:3 u q2; 5:4 a B a2");
+    let empty = empty.replace(r#""content":"x""#, r#""content":"""#);
+    assert_eq!(context(&empty), "u[q1] a[a1] u[(no content) q2] a[a2]");
+}
+
+#[test]
+fn words_on_lines_of_other_types_are_sent_in_their_places() {
+    for kind in ["m", "l", "q"] {
+        for (lines, sent) in [
+            ("2:1 a A one; 3:2 W; 4:3 a A two; 5:4 u q2; 6:5 a B fin", "a[one] u[w] a[two] u[q2]"),
+            ("2:1 a A one; 3:2 W; 4:2 a A two; 5:4 u q2; 6:5 a B fin", "a[one two] u[q2]"),
+            ("2:1 a A one; 3:2 W; 4:2 u q2; 6:4 a B fin", "a[one] u[q2]"),
+            ("2:1 a A one; 3:2 W; 4:2 c A a; 5:4 r a ra; 6:5 a B fin", "a[one] u[w] a[a] u[a=ra]"),
+            ("2:1 c A a; 3:2 W; 4:3 r a ra; 5:4 a B fin", "a[a] u[a=ra w]"),
+            ("2:1 c A a; 3:2 W; 4:2 r a ra; 5:4 a B fin", "a[a] u[a=ra w]"),
+            ("2:1 c A a; 3:2 r a ra; 4:3 W; 5:3 a B fin", "a[a] u[a=ra w]"),
+            (
+                "2:1 c A a; 3:2 r a ra; 4:3 W; 5:4 c A b; 6:5 r b rb; 7:6 a B fin",
+                "a[a b] u[a=ra b=rb w]",
+            ),
+            (
+                "2:1 c A a; 3:2 W; 4:3 c A b; 5:2 r a ra; 6:4 r b rb; 7:6 a B fin",
+                "a[a b] u[a=ra b=rb w]",
+            ),
+        ] {
+            let text =
+                transcript(&format!("1:0 u q; {}", lines.replace('W', &format!("{kind} w"))));
+            assert_eq!(context(&text), format!("u[q] {sent} a[fin]"), "{kind}: {lines}");
+            let (dir, file) = (Dir::new(), format!("{SESSION}.jsonl"));
+            dir.write(&file, text.as_bytes());
+            assert_eq!(dir.exit(&["validate", "-q", &file]).0, 0, "{kind}: {lines}");
+            let repaired = dir.said(&["repair", "-q", "--resumable", "-o", "out.jsonl", &file]);
+            assert_eq!(repaired.0, 0, "{kind}: {lines}: {}", repaired.1);
+            let out = String::from_utf8(read(&dir.path("out.jsonl"))).expect("UTF-8");
+            assert_eq!(context(&out), context(&text), "{kind}: {lines}");
+        }
+    }
 }

@@ -48,7 +48,9 @@ fn sent(lines: &[(&str, &str)]) -> Vec<Value> {
 
 #[test]
 fn items_without_a_message_are_sent_as_codex_sends_them() {
-    let item = |payload| ("response_item", payload);
+    fn item(payload: &str) -> (&str, &str) {
+        ("response_item", payload)
+    }
     let search = r#"{"type":"tool_search_call","call_id":"t1","status":"completed","execution":"client","arguments":{"query":"x"}}"#;
     let none = r#"{"type":"tool_search_output","call_id":"t1","status":"completed","execution":"client","tools":[]}"#;
     let server = r#"{"type":"tool_search_output","call_id":"t1","status":"completed","execution":"server","tools":[]}"#;
@@ -56,7 +58,34 @@ fn items_without_a_message_are_sent_as_codex_sends_them() {
     let received = r#"{"type":"agent_message","author":"/root/a","recipient":"/root","content":[{"type":"input_text","text":"Done."}]}"#;
     let secret = r#"{"author":"/root/a","recipient":"/root","other_recipients":[],"content":"","encrypted_content":"gAAA","trigger_turn":false}"#;
     let opened = r#"{"type":"agent_message","author":"/root/a","recipient":"/root","content":[{"type":"input_text","text":"Message Type: MESSAGE\nTask name: /root\nSender: /root/a\nPayload:\n"},{"type":"encrypted_content","encrypted_content":"gAAA"}]}"#;
+    let heard = |sound: &str, role: &str| {
+        let text = r#"{"type":"input_text","text":"hear"}"#;
+        format!(r#"{{"type":"message","role":"{role}","content":[{text},{sound}]}}"#)
+    };
+    let omitted = r#"{"type":"input_text","text":"audio content omitted because you do not support audio input"}"#;
+    let [url, file, other] = [
+        r#"{"type":"input_audio","audio_url":"data:audio/wav;base64,UklGRg=="}"#,
+        r#"{"type":"input_audio","file_id":"file_1"}"#,
+        r#"{"type":"input_audio","input_audio":{"data":"UklGRg==","format":"wav"}}"#,
+    ];
+    let call = r#"{"type":"function_call","name":"x","arguments":"{}","call_id":"c1"}"#;
+    let result = |part: &str| {
+        format!(r#"{{"type":"function_call_output","call_id":"c1","output":[{part}]}}"#)
+    };
     for (case, lines, expected) in [
+        (
+            "another effort",
+            vec![item(r#"{"type":"configuration_update","reasoning":{"effort":"high"}}"#)],
+            vec![],
+        ),
+        ("a sound", vec![item(&heard(url, "user"))], vec![&*heard(omitted, "user")]),
+        ("a sound in a file", vec![item(&heard(file, "user"))], vec![&*heard(omitted, "user")]),
+        ("a sound of another interface", vec![item(&heard(other, "user"))], vec![]),
+        (
+            "a sound in a result",
+            vec![item(call), item(&result(url))],
+            vec![call, &*result(omitted)],
+        ),
         ("a search", vec![item(search), item(none)], vec![search, none]),
         ("a search without a result", vec![item(search)], vec![search, none]),
         ("a result without a search", vec![item(none)], vec![]),

@@ -13,6 +13,8 @@ mod codex_sent;
 #[path = "../common/mod.rs"]
 mod common;
 mod connectonion;
+mod copilot_cli;
+mod copilot_real;
 mod corpus;
 mod golden;
 mod json;

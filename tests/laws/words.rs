@@ -26,6 +26,9 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     (": compacted: ", "the same"),
     ("/codex/v2/compacted/in/", "words of a new history, which stands in the compaction"),
     ("/surrogate/.co/evals/", "torn by its own program"),
+    ("orchard.jsonl to copilot-cli: trees: ", "the signature of an edited thought is left out"),
+    (": flowers: ", "a question that Copilot CLI sends again before a summary"),
+    (": summarized: ", "a word that Copilot CLI puts before a summary itself"),
 ];
 
 /// Words that a file has of its format's own.

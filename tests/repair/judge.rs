@@ -185,6 +185,13 @@ fn put_back(object: &mut serde_json::Map<String, Value>) {
         if let (Some(content), Some(message)) = (note.get("content"), object.get_mut("message")) {
             message["content"] = content.clone();
         }
+        // An event of Copilot CLI has its members in its data.
+        if let (Some(Value::Object(data)), Some(note)) = (object.get_mut("data"), note.as_object())
+        {
+            for (key, old) in note {
+                data.get_mut(key).into_iter().for_each(|value| *value = old.clone());
+            }
+        }
     }
 }
 

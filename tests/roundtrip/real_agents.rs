@@ -17,7 +17,7 @@ struct Program {
     answer: &'static str,
 }
 
-const PROGRAMS: [Program; 5] = [
+const PROGRAMS: [Program; 6] = [
     Program {
         format: "claude-code",
         release: "2.1.332",
@@ -58,16 +58,28 @@ const PROGRAMS: [Program; 5] = [
         prompt: "probe: go on",
         answer: "The mock has gone on.",
     },
+    Program {
+        format: COPILOT,
+        release: "1.0.102",
+        script: "copilot-cli/resume_probe.py",
+        args: &["--full", "--version", "1.0.102"],
+        prompt: "probe: go on",
+        answer: "ok",
+    },
 ];
 
+/// Format whose program finds a session by the name of its folder.
+const COPILOT: &str = "copilot-cli";
+
 /// Folders of the corpus with the sessions of one format each.
-const SETS: [(&str, &str); 6] = [
+const SETS: [(&str, &str); 7] = [
     ("pi", "pi/generated"),
     ("claude-code", "claude-code/generated"),
     ("codex", "codex"),
     ("connectonion", "connectonion"),
     ("agent-orchestrator", "agent-orchestrator"),
     ("codelia", "codelia"),
+    (COPILOT, COPILOT),
 ];
 
 /// Folder of the corpus in which Codelia keeps runs, states and messages.
@@ -86,6 +98,7 @@ const OTHER: &[&str] = &[
     "/migrated/",
     "/agent-a",
     "/probes/",
+    "/damage/",
 ];
 
 /// Session as arguments name it: a file, or a folder and an identifier in it.
@@ -133,7 +146,8 @@ impl Program {
     fn ask(&self, corpus: &Path, file: &Path) -> Result<Value, String> {
         let script = corpus.join("../oracle").join(self.script);
         let mut command = Command::new("python3");
-        let done = command.arg(script).args(self.args).arg(file).output().expect("python3");
+        let session = if self.format == COPILOT { file.parent().expect("a folder") } else { file };
+        let done = command.arg(script).args(self.args).arg(session).output().expect("python3");
         serde_json::from_slice(&done.stdout)
             .map_err(|_| String::from_utf8_lossy(&done.stderr).into_owned())
     }
@@ -184,7 +198,8 @@ fn is_continued(was: &[String], is: &[String]) -> bool {
 /// Converts a session into a folder; returns the session there.
 fn convert(dir: &Dir, to: &str, session: &Session, folder: &str) -> Result<Session, String> {
     let args = ["convert", "-q", "-t", to, "--out-dir", folder];
-    let (code, said) = dir.said(&[&args[..], &session.args()].concat());
+    let layout: &[&str] = if to == COPILOT { &["--layout", "native"] } else { &[] };
+    let (code, said) = dir.said(&[&args[..], layout, &session.args()].concat());
     if code != 0 || !dir.path(folder).is_dir() {
         return Err(format!("exit {code}: {said}"));
     }

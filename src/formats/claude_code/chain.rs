@@ -11,6 +11,9 @@
 //!   their parents; what follows any of these lines follows all of them.
 //!   Lines beside a line with the whole answer are copies that release 2.0 wrote, and another branch:
 //!   release 2.1.332 would send their texts twice.
+//!   A text of the program, a command of the user and words that waited come in their place on the
+//!   way to the leaf, and end the answer unless its results are complete. On another branch they are
+//!   sent with the results of an answer that calls tools, and not otherwise.
 //! * A result that comes right before its call is put behind it.
 //! * The session continues at the newest line behind the last line of the file, of which copies are
 //!   also ones, but not lines about progress.
@@ -145,6 +148,8 @@ struct Deciding<'l> {
     runs: Runs,
     /// Results that leave their places.
     moved: Bits,
+    /// Texts at the ends of branches, each with the run above it.
+    branch_ends: Vec<(u32, u32)>,
 }
 
 impl<'l> Deciding<'l> {
@@ -163,6 +168,7 @@ impl<'l> Deciding<'l> {
             children: Children::of(&[], &Bits::default()),
             runs: Runs::over(links.len()),
             moved: Bits::default(),
+            branch_ends: Vec::new(),
         };
         deciding.find_parents();
         deciding.children = Children::of(&deciding.parents, &deciding.copies);
@@ -313,8 +319,13 @@ impl<'l> Deciding<'l> {
             waiting.extend(self.children.of_line(at));
             waiting.get_mut(before..).unwrap_or_default().reverse();
         }
-        let is_block = |at| self.links.get(at as usize).is_some_and(|l| l.sort == Sort::Answer);
-        self.runs.order(is_block, &self.moved);
+        // A text at the end of a branch is sent with the results of an answer.
+        for (at, run) in std::mem::take(&mut self.branch_ends) {
+            if self.runs.called.contains(run) {
+                self.runs.join(at, run);
+            }
+        }
+        self.runs.order(self.lines, &self.moved);
     }
 
     fn place(&mut self, at: u32, begun: &mut HashMap<(Option<u32>, u32), Option<u32>>) {
@@ -339,6 +350,7 @@ impl<'l> Deciding<'l> {
                 }
                 self.runs.join(at, run);
                 if link.call != NO_KEY {
+                    self.runs.called.insert(run);
                     let more = self.lines.more_calls(at).iter().copied();
                     for call in std::iter::once(link.call).chain(more) {
                         *self.runs.open.entry((run, call)).or_default() += 1;
@@ -353,10 +365,13 @@ impl<'l> Deciding<'l> {
                 }
             }
             Sort::Text => {
-                let mut below = self.children.of_line(at);
+                let mut below = self.children.of_line(at).peekable();
+                let is_end = below.peek().is_none();
                 let only_results = below.all(|child| self.link(child).sort == Sort::Result);
-                if let Some(run) = above.filter(|_| only_results) {
-                    self.runs.join(at, run);
+                match above.filter(|_| only_results) {
+                    Some(run) if is_end => self.branch_ends.push((at, run)),
+                    Some(run) => self.runs.join(at, run),
+                    None => {}
                 }
             }
             Sort::Answer | Sort::Prompt | Sort::Other | Sort::Progress | Sort::Aside => {}
@@ -368,9 +383,7 @@ impl<'l> Deciding<'l> {
         for _ in 0..UNSENT {
             let here = above?;
             let run = self.runs.of(here);
-            if run.is_some()
-                || ![Sort::Other, Sort::Progress, Sort::Text].contains(&self.link(here).sort)
-            {
+            if run.is_some() || ![Sort::Other, Sort::Progress].contains(&self.link(here).sort) {
                 return run;
             }
             above = self.parent(here);

@@ -4,6 +4,7 @@
 //! out of order.
 
 use super::additions::NO_RESPONSE;
+use super::command::is_of_command;
 use super::line::is_set;
 use super::wire;
 use crate::dialect::anthropic::context;
@@ -41,25 +42,6 @@ fn counts(record: &Record) -> bool {
     record.kind == Kind::Message && !record.is_aside()
 }
 
-/// Returns the message that is sent for a line about a command of the program itself, such as
-/// `/model`, or its output.
-fn command(record: &Record) -> Option<Record> {
-    let data = record.node.json(Field::Data).filter(|_| record.node.is(Field::Type, "system"))?;
-    let is = |name: &str, value: &[u8]| data.member(name).is_some_and(|it| it.as_bytes() == value);
-    if !is("subtype", b"\"local_command\"") || is(wire::SIDE, b"true") {
-        return None;
-    }
-    let words = data.member("content").filter(|words| words.text().is_some())?;
-    let words = if words.as_bytes() == b"\"\"" { Json::constant(NO_CONTENT) } else { words };
-    let mut message = Record::new(Kind::Message);
-    for field in [Field::Id, Field::Parent, Field::Time] {
-        message.node.put(field, record.node.json(field).cloned());
-    }
-    message.node.set(Field::Role, Json::constant("\"user\""));
-    message.node.set(Field::Content, words);
-    Some(message)
-}
-
 impl Context for Messages {
     fn look(&mut self, _position: u32, record: &Located<Record>) -> Result<()> {
         if counts(&record.value) {
@@ -70,10 +52,15 @@ impl Context for Messages {
     }
 
     fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
-        if record.kind == Kind::Opaque {
-            return command(record);
-        }
-        counts(record).then(|| record.clone())
+        counts(record).then(|| {
+            let mut message = record.clone();
+            let is_empty =
+                message.node.json(Field::Content).is_some_and(|it| it.as_bytes() == b"\"\"");
+            if is_empty && is_of_command(&message.node) {
+                message.node.set(Field::Content, Json::constant(NO_CONTENT));
+            }
+            message
+        })
     }
 
     fn summary(&self, message: &Record) -> Option<Json> {
@@ -122,7 +109,8 @@ impl Corrections for Pairs {
             self.result(node, out);
         } else {
             self.behind.push(node);
-            if self.open.is_empty() {
+            // Further blocks of the answer may follow words behind all results.
+            if self.open.is_empty() && self.results.is_empty() {
                 self.settle(false, out);
             }
         }
@@ -149,7 +137,7 @@ impl Pairs {
             let own = group(&node);
             own == group(last) && (own.is_some() || self.results.is_empty())
         });
-        if !same || !self.behind.is_empty() {
+        if !same || !(self.behind.is_empty() || self.open.is_empty()) {
             self.settle(false, out);
         }
         if self.answer.is_empty() && std::mem::take(&mut self.omitted) {

@@ -1,5 +1,6 @@
 //! Texts that Claude Code writes in the name of the user.
 
+use super::command::is_of_command;
 use super::line::is_set;
 use super::wire;
 use crate::format::{Inserted, Typed};
@@ -43,7 +44,10 @@ pub const INSERTED: Inserted = Inserted {
         ),
     ],
     typed: Some(typed),
-    is_marked: Some(|message| is_set(message, wire::META) || is_set(message, wire::SUMMARY)),
+    is_marked: Some(|message| {
+        [wire::META, wire::SUMMARY].iter().any(|name| is_set(message, name))
+            || is_of_command(message)
+    }),
     continued: Some(continued),
 };
 

@@ -1,5 +1,6 @@
 //! Conversion of one line to records, and back.
 
+use super::command::{self, SYSTEM, WORDS};
 use super::members::Members;
 use super::queued::{self, ATTACHMENT, PROMPT};
 use super::wire;
@@ -35,6 +36,7 @@ pub fn read(line: &Bytes) -> Result<Vec<Record>, Fault> {
             Some(record) => Ok(vec![record]),
             None => Ok(vec![whole(line, Some(ATTACHMENT))?]),
         },
+        Some(SYSTEM) if command::is_command(line) => Ok(vec![command::read(line)?]),
         wire => Ok(vec![whole(line, wire)?]),
     }
 }
@@ -276,6 +278,9 @@ fn write_message(node: &Node, records: &[Record], template: &Json, out: &mut Vec
                 let mut message = Object::open(object.key(key));
                 write_inner(node, records, &inner, role, &mut message);
                 message.close();
+            }
+            WORDS if value == template::PLACE && command::is_of_command(node) => {
+                content(records, object.key(key));
             }
             ATTACHMENT if value.starts_with(b"{") => {
                 let inner = Json::trusted(template.bytes().slice_ref(value));

@@ -1,5 +1,6 @@
 //! Links of the lines of a transcript, as they are in the file.
 
+use super::command::{SYSTEM, is_command};
 use super::members::{Members, NONE, key};
 use super::preserved::Segments;
 use super::queued::{ATTACHMENT, is_queued};
@@ -31,7 +32,7 @@ pub enum Sort {
     Answer,
     /// The result of a call.
     Result,
-    /// A text that the program adds.
+    /// A text that the program adds, or words of the user on a line of another type.
     Text,
     /// A message of the user.
     Prompt,
@@ -57,8 +58,6 @@ pub struct Link {
     pub sort: Sort,
     /// Whether the line is a message of the user or the model, also one that is not sent.
     pub is_message: bool,
-    /// Whether the line contains what the user wrote while the program worked.
-    pub is_queued: bool,
     /// Whether the line has more than one block, as no line of an answer in several lines has.
     pub is_whole: bool,
 }
@@ -200,6 +199,8 @@ impl Lines {
             ("user", Some(_)) if members.is_meta(line) => Sort::Text,
             ("user", Some(_)) => Sort::Prompt,
             (wire::PROGRESS, _) => Sort::Progress,
+            (ATTACHMENT, _) if is_queued(line) => Sort::Text,
+            (SYSTEM, _) if is_command(line) => Sort::Text,
             _ => Sort::Other,
         };
         let parent = members.parent.map(|parent| parent.of(line));
@@ -226,7 +227,6 @@ impl Lines {
             content: content as u32,
             sort,
             is_message: ["user", "assistant"].contains(&&*kind),
-            is_queued: kind == ATTACHMENT && is_queued(line),
             is_whole: facts.blocks > 1,
         });
     }

@@ -10,6 +10,7 @@
 //! | line | canonical |
 //! |---|---|
 //! | `user`, `assistant` | `message`; each result of a tool is a message of role `tool` of its own, all of one `group`; the lines of one answer are one `group` |
+//! | `system` of subtype `local_command`; `attachment` with words of the user that waited | `message` of role `user` |
 //! | `user` with `isCompactSummary` | `message` of subtype `compact_summary` |
 //! | `assistant` with `isApiErrorMessage` | `opaque`: it is not sent again |
 //! | any other | `opaque`, with its place in the chain if it has one |
@@ -31,6 +32,7 @@ mod about;
 mod additions;
 mod append;
 mod chain;
+mod command;
 mod context;
 mod files;
 mod foreign;

@@ -1,7 +1,8 @@
 //! Lists by the ordinals of lines: which lines are sent together, and which follow which.
 
+use super::links::{Lines, Sort};
 use crate::tree::Bits;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Ordinal of no line, and number of no run.
 pub const NO: u32 = u32::MAX;
@@ -28,6 +29,8 @@ pub struct Runs {
     /// The lines in runs, in the order in which they came: blocks, results, and texts that the
     /// program adds to results.
     joined: Vec<u32>,
+    /// The runs with calls.
+    pub called: Bits,
     /// Number of calls without a result, by the run and the call.
     pub open: HashMap<(u32, u32), u32>,
     /// The lines in the order of the runs, and where each run ends there.
@@ -69,8 +72,9 @@ impl Runs {
     }
 
     /// Puts the lines into their order: each block behind its parent, the others where they are in
-    /// the file, those that leave their places last.
-    pub fn order(&mut self, is_block: impl Fn(u32) -> bool, moved: &Bits) {
+    /// the file but texts behind the results of the calls before them, those that leave their places
+    /// last.
+    pub fn order(&mut self, all: &Lines, moved: &Bits) {
         let mut next = vec![0_u32; self.groups.len() + 1];
         let count = |list: &mut Vec<u32>, run: u32| {
             list.get_mut(run as usize).map(|place| std::mem::replace(place, *place + 1))
@@ -91,7 +95,7 @@ impl Runs {
         let mut from = 0;
         for end in &self.ends {
             if let Some(run) = self.lines.get_mut(from..*end as usize) {
-                ordered(run, &is_block, moved);
+                ordered(run, all, moved);
             }
             from = *end as usize;
         }
@@ -113,19 +117,34 @@ impl Runs {
     }
 }
 
-fn ordered(run: &mut [u32], is_block: &impl Fn(u32) -> bool, moved: &Bits) {
-    let all = || run.iter().copied();
-    let mut others: Vec<u32> = all().filter(|at| !is_block(*at) && !moved.contains(*at)).collect();
-    let later: Vec<u32> = all().filter(|at| moved.contains(*at)).collect();
+fn ordered(run: &mut [u32], lines: &Lines, moved: &Bits) {
+    let link = |at: u32| lines.links().get(at as usize).copied().unwrap_or_default();
+    let (later, stays): (Vec<u32>, Vec<u32>) = run.iter().partition(|at| moved.contains(**at));
+    let (blocks, mut others): (Vec<u32>, Vec<u32>) =
+        stays.into_iter().partition(|at| link(*at).sort == Sort::Answer);
     others.sort_unstable();
-    let mut others = others.into_iter().peekable();
-    let mut lines = Vec::with_capacity(run.len());
-    for block in all().filter(|at| is_block(*at) && !moved.contains(*at)) {
-        lines.extend(std::iter::from_fn(|| others.next_if(|other| *other < block)));
-        lines.push(block);
+    let mut results = HashMap::<u32, Vec<u32>>::new();
+    for at in others.iter().copied().filter(|at| link(*at).sort == Sort::Result) {
+        results.entry(link(at).call).or_default().push(at);
     }
-    lines.extend(others.chain(later));
-    run.copy_from_slice(&lines);
+    let (mut order, mut placed) = (Vec::with_capacity(run.len()), HashSet::new());
+    let mut place = |at: u32| order.extend(placed.insert(at).then_some(at));
+    let (mut others, mut ready) = (others.into_iter().peekable(), Vec::new());
+    for block in blocks {
+        while let Some(other) = others.next_if(|other| *other < block) {
+            if link(other).sort == Sort::Text {
+                ready.sort_unstable();
+                ready.drain(..).for_each(&mut place);
+            }
+            place(other);
+        }
+        place(block);
+        let calls =
+            std::iter::once(link(block).call).chain(lines.more_calls(block).iter().copied());
+        ready.extend(calls.filter_map(|call| results.remove(&call)).flatten());
+    }
+    others.chain(later).for_each(&mut place);
+    run.copy_from_slice(&order);
 }
 
 /// Children of lines, in the order of the file.

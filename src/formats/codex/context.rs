@@ -115,6 +115,7 @@ impl History {
             only(&own, |key, value| SENT.contains(&key) || is_raw_thought(key, value), &mut node);
         }
         if let Some(Value::Nodes(parts)) = node.get_mut(Field::Content) {
+            items::omit_sounds(parts);
             let texts = parts.iter_mut().filter(|part| part.is(Field::Type, block::TEXT));
             texts.for_each(|part| drop(part.take(Field::Extra)));
         }

@@ -12,7 +12,7 @@ use super::{NAME, line, wire};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::dialect::responses;
 use crate::format::Cx;
-use crate::ids::{self, hash, is_uuid};
+use crate::ids::{is_uuid, uuid_of};
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, template, without};
 use crate::record::{Field, Kind, Node, Record, Value, block, identity};
@@ -83,7 +83,7 @@ impl Foreign {
     pub fn behind(session: &Node, version: u32) -> Self {
         let thread = session.text(Field::Id).unwrap_or_default();
         let turn = Turn {
-            turn: digits(&[thread.as_bytes(), b"turn"].concat()),
+            turn: uuid_of(&[thread.as_bytes(), b"turn"].concat()),
             thread,
             ..Turn::default()
         };
@@ -208,7 +208,7 @@ impl Foreign {
         let mut out = Vec::new();
         line::write_meta(&node, self.version == 1, &mut out);
         to(&out);
-        self.turn.turn = digits(&[id.as_bytes(), b"turn"].concat());
+        self.turn.turn = uuid_of(&[id.as_bytes(), b"turn"].concat());
         self.turn.thread = id;
     }
 
@@ -336,7 +336,7 @@ impl Foreign {
         self.turn.millis = self.time.unwrap_or(Timestamp::UNIX_EPOCH).as_millisecond();
         if speaker == Speaker::User && !self.turn.named {
             let key = [self.turn.thread.as_bytes(), &self.turn.item.to_le_bytes()].concat();
-            self.turn.turn = digits(&key);
+            self.turn.turn = uuid_of(&key);
         }
         let turn = Some(&self.turn).filter(|_| self.version == 3);
         twin::write(speaker, new_text, images, turn, &mut payload);
@@ -466,12 +466,5 @@ pub fn is_ours(session: &Node) -> bool {
 /// session.
 pub fn uuid(session: &Node, question: Option<&str>) -> String {
     let id = session.text(Field::Id).filter(|id| is_uuid(id));
-    id.unwrap_or_else(|| digits(&identity(session, question)))
-}
-
-/// Returns a UUID that follows from a text.
-pub fn digits(text: &[u8]) -> String {
-    let (a, b) = (hash(text), hash(&[text, b"2"].concat()));
-    // Version 4 and its variant.
-    ids::uuid(a & 0xffff_ffff_ffff_0fff | 0x4000, b & 0x0fff_ffff_ffff_ffff | 0xa << 60)
+    id.unwrap_or_else(|| uuid_of(&identity(session, question)))
 }

@@ -2,6 +2,7 @@
 
 use super::wire;
 use crate::diagnostic::{FieldOutcome, Log};
+use crate::dialect::responses;
 use crate::ids::hash;
 use crate::json::{Json, text};
 use crate::mapping::Object;
@@ -41,6 +42,24 @@ pub fn added(message: &Node, call: &Json, out: &mut Vec<u8>) {
     match search(message) {
         Some(search) => nothing_found(&search, out),
         None => aborted(message.is(Field::Subtype, "custom_tool_call"), call, out),
+    }
+}
+
+/// Text that Codex sends in the place of a sound to models that take none, as all are that release
+/// 0.169.0 names.
+const NOT_HEARD: &str = "audio content omitted because you do not support audio input";
+
+/// Puts a text in the place of each sound.
+pub fn omit_sounds(parts: &mut [Node]) {
+    for part in parts {
+        if let Some(Value::Nodes(inner)) = part.get_mut(Field::Content) {
+            omit_sounds(inner);
+        }
+        let data = part.json(Field::Data).filter(|_| part.is(Field::Type, block::OPAQUE));
+        let wire = data.and_then(|data| data.member("type"));
+        if wire.is_some_and(|wire| text::is(wire.as_bytes(), responses::SOUND)) {
+            *part = block::text(Json::string(NOT_HEARD));
+        }
     }
 }
 

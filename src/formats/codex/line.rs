@@ -3,7 +3,8 @@
 use super::{items, twin, wire};
 use crate::dialect::responses;
 use crate::json::{Json, text};
-use crate::mapping::{Extra, Object, Row, Source, template};
+use crate::mapping::template::{fill, take};
+use crate::mapping::{Extra, Object, Row};
 use crate::record::{Field, Kind, Node, Record, Value};
 use crate::times;
 
@@ -349,22 +350,6 @@ pub fn number(record: &mut Record, last: Option<u64>) -> Option<u64> {
     }
     renumbered.put(&mut record.node);
     Some(last + 1)
-}
-
-/// Moves the members of an object that have a field into a node; returns the object's template.
-fn take(object: &Json, rows: &'static [Row], node: &mut Node) -> Json {
-    let (mut source, mut kept) = (Source::new(object.bytes()), Extra::default());
-    let read = template::read(&mut source, rows, node, &mut kept, &mut |_, _, _| Ok(false));
-    // The grammar of a value was checked.
-    read.map_or_else(|_| object.clone(), |()| kept.finish().unwrap_or(Json::constant("{}")))
-}
-
-/// Appends the object of a node and of its template; members that are new come last.
-fn fill(kept: Option<&Json>, rows: &'static [Row], node: &Node, out: &mut Vec<u8>) {
-    let mut object = Object::open(out);
-    let none = Json::constant("{}");
-    template::write(rows, node, kept.unwrap_or(&none), &mut object, &mut |_, _, _| false);
-    object.close();
 }
 
 fn payload_of(node: &Node) -> Option<Json> {

@@ -2,8 +2,8 @@
 //!
 //! Source: rollouts of release 0.169.0; releases up to about 0.90 write none.
 
-use super::foreign::digits;
 use crate::format::Marks;
+use crate::ids::uuid_of;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
 use crate::times;
@@ -22,7 +22,7 @@ fn is_mark(record: &Record) -> bool {
 fn around(turn: &[Record]) -> Option<[Record; 2]> {
     let is_message = |record: &&Record| record.kind == Kind::Message;
     let (first, last) = (turn.iter().find(is_message)?, turn.iter().rev().find(is_message)?);
-    let id = digits(first.node.json(Field::Id)?.as_bytes());
+    let id = uuid_of(first.node.json(Field::Id)?.as_bytes());
     let answer = Some(&last.node).filter(|node| node.is(Field::Role, "assistant"));
     let answer = answer.and_then(block::message_text).unwrap_or(Json::constant("null"));
     let [from, to] = [first, last].map(|record| seconds(&record.node));

@@ -171,7 +171,7 @@ impl Merger<'_> {
                 _ => drop(source.node.take(*field)),
             }
         }
-        let held = self.agree(&mut source, &bases, last);
+        let held = self.agree(&mut source, &was, &bases, last);
         self.mend(&mut source, held.as_deref(), &own);
         let all = of.iter().map(|number| self.base.record(*number)).collect::<Result<Vec<_>>>()?;
         self.answer = Answer::of(&all, &bases);
@@ -181,10 +181,16 @@ impl Merger<'_> {
         self.put(source, true)
     }
 
-    /// Gives a record the content of the file's records. Returns the blocks that come from the
-    /// source, if the record got others.
-    fn agree(&self, source: &mut Record, bases: &[Record], number: u32) -> Option<Vec<Node>> {
-        if self.source_format.is_some_and(|source_format| reword(source, bases, source_format)) {
+    /// Gives a record the content of the file's records, the first of which was `was`. Returns the
+    /// blocks that come from the source, if the record got others.
+    fn agree(
+        &self,
+        source: &mut Record,
+        was: &Record,
+        bases: &[Record],
+        number: u32,
+    ) -> Option<Vec<Node>> {
+        if self.source_format.is_some_and(|format| reword(source, was, bases, format)) {
             return None;
         }
         let Agreed { unsigned, command, held } = agree(source, bases);

@@ -11,9 +11,9 @@ use crate::record::{Field, Kind, Node, Record, Value, block};
 const PARTS: &[&[Field]] =
     &[&[Field::Summary], &[Field::Output], &[Field::Command], &[Field::Command, Field::Output]];
 
-/// Gives a record the content of these messages of the file, if `source_format` sends it in such
-/// words. Returns whether the words fit.
-pub fn reword(source: &mut Record, bases: &[Record], source_format: Spec) -> bool {
+/// Gives a record the content of these messages of the file, the first of which was `was`, if
+/// `source_format` sends it in such words. Returns whether the words fit.
+pub fn reword(source: &mut Record, was: &Record, bases: &[Record], source_format: Spec) -> bool {
     let summary = matches!(source.kind, Kind::Compaction | Kind::BranchSummary);
     let Some(open) =
         source_format.format.agent.context.filter(|_| summary || holder(source).is_some())
@@ -26,7 +26,20 @@ pub fn reword(source: &mut Record, bases: &[Record], source_format: Spec) -> boo
         return false;
     };
     let mut words = Words { rules: open(&Record::new(Kind::Session)), now };
-    words.are(source) || PARTS.iter().any(|parts| words.make(source, parts))
+    words.are(source)
+        || PARTS.iter().any(|parts| words.make(source, parts))
+        || (summary && replace_summary(source, was, &words.now).is_some())
+}
+
+/// Takes the new text of a summary, if the words are those of before with another text in its
+/// place. What is around it may follow from other records.
+fn replace_summary(source: &mut Record, was: &Record, now: &str) -> Option<()> {
+    let old = source.node.text(Field::Summary).filter(|old| !old.is_empty())?;
+    let was = block::message_text(&was.node)?.text()?;
+    let (before, behind) = was.split_once(&old).filter(|(_, behind)| !behind.contains(&old))?;
+    let new = now.strip_prefix(before)?.strip_suffix(behind)?;
+    source.node.set(Field::Summary, Json::string(new));
+    Some(())
 }
 
 /// Words of the file, and the rules that make such words in the source format.

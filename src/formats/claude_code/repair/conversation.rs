@@ -119,7 +119,7 @@ impl Conversation {
         let is_message = |at: &u32| {
             let link = self.lines.links().get(*at as usize);
             link.is_some_and(|link| {
-                link.is_queued || ![Sort::Aside, Sort::Other, Sort::Progress].contains(&link.sort)
+                ![Sort::Aside, Sort::Other, Sort::Progress].contains(&link.sort)
             })
         };
         let is_new = |at: u32| whole.contains(at) && !way.path.contains(at);

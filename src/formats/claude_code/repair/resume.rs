@@ -135,8 +135,10 @@ impl Resume {
             self.calls.pairing.remove(ordinal, Code::ResultMoved);
         } else if active {
             self.calls.look(ordinal, &message);
-            let before = self.end.replace((ordinal, message.time));
-            other = before.and_then(|(_, time)| time);
+            if !message.is_other_line {
+                let before = self.end.replace((ordinal, message.time));
+                other = before.and_then(|(_, time)| time);
+            }
         } else if !message.side {
             self.calls.look_elsewhere(&message);
         }

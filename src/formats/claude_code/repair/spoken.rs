@@ -1,5 +1,7 @@
 //! Messages of lines, as `--resumable` sees them.
 
+use super::super::command::{SYSTEM, is_command};
+use super::super::queued::{ATTACHMENT, is_queued};
 use super::super::wire;
 use crate::formats::claude_code::members::Members;
 use crate::json::Json;
@@ -13,6 +15,8 @@ pub struct Unusable;
 /// A message of a line.
 pub struct Spoken {
     pub assistant: bool,
+    /// Whether the line has another type than messages have, so that no release takes it for the end.
+    pub is_other_line: bool,
     pub side: bool,
     pub group: Option<Json>,
     pub blocks: Vec<Json>,
@@ -25,12 +29,14 @@ impl Spoken {
     /// Reads the message; `None` if the line has none that is sent.
     pub fn of(line: &Bytes) -> Result<Option<Self>, Unusable> {
         let Some(members) = Members::of(line) else { return Ok(None) };
+        let object = Json::trusted(line.clone());
         let assistant = match &*members.kind(line) {
             "user" => false,
             "assistant" => true,
+            ATTACHMENT if is_queued(line) => return Ok(Some(Self::words(&object))),
+            SYSTEM if is_command(line) => return Ok(Some(Self::words(&object))),
             _ => return Ok(None),
         };
-        let object = Json::trusted(line.clone());
         let is = |name: &str| object.member(name).is_some_and(|value| value.as_bytes() == b"true");
         let message = object.member("message").filter(|said| said.as_bytes().starts_with(b"{"));
         let content = message.as_ref().and_then(|message| message.member("content"));
@@ -48,12 +54,26 @@ impl Spoken {
         };
         Ok(Some(Self {
             assistant,
+            is_other_line: false,
             side: is(wire::SIDE),
             group: message.and_then(|message| message.member("id")),
             has_text: text(&content) || blocks.iter().any(speaks),
             blocks,
             time: object.member("timestamp").as_ref().and_then(times::read),
         }))
+    }
+
+    /// Words of the user on a line of another type.
+    fn words(line: &Json) -> Self {
+        Self {
+            assistant: false,
+            is_other_line: true,
+            side: line.member(wire::SIDE).is_some_and(|side| side.as_bytes() == b"true"),
+            group: None,
+            blocks: Vec::new(),
+            has_text: true,
+            time: None,
+        }
     }
 
     /// Whether there are only thoughts without a text.

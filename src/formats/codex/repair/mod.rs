@@ -80,6 +80,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     mend.decide();
     if walk.changes(&mend) && mend.is_numbered && bench.is_in_place() {
         cx.report(Diagnostic::of(Code::IndexBehind));
+        cx.report(Diagnostic::of(Code::ForksCount));
     }
     let changed = walk.settle(bench, &mut mend)?;
     let (records, rescued) = (mend.reaches.after.entries, found.rescued);
