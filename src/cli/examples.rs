@@ -63,7 +63,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         &[
             ("unpack -n tides.pack", "what is in it, and where it would go"),
             (
-                "unpack --map-path /home/ada/tides=~/tides tides.pack",
+                "unpack --map-path /home/ada/tides=/srv/tides tides.pack",
                 "to the project's folder here",
             ),
         ],

@@ -11,6 +11,8 @@ const DASHES: &[u8] = b"-----";
 const KIND: &str = "private key";
 /// Maximum length of a label such as `RSA PRIVATE KEY`.
 const LONGEST_LABEL: usize = 64;
+/// Maximum length of such a line: a key whose line breaks are escapes is one line.
+const LONGEST_LINE: usize = 16 << 10;
 /// Minimum length of a line that belongs to a key whose first or last line is missing.
 const LEAST: usize = 16;
 
@@ -35,7 +37,9 @@ pub fn from_end(search: &mut Search<'_, '_>, at: usize) {
     let Some(end) = label(bytes, at + END.len()).filter(|_| !search.is_done(at)) else { return };
     let mut start = at;
     while let Some(before) = bytes.get(..start.saturating_sub(1)) {
-        let line = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+        let far = before.len().saturating_sub(LONGEST_LINE);
+        let near = before.get(far..).unwrap_or_default();
+        let line = memchr::memrchr(b'\n', near).map_or(far, |at| far + at + 1);
         let text = before.get(line..).unwrap_or_default();
         if !is_body(text) || text.len() < LEAST {
             break;
