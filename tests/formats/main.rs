@@ -16,6 +16,7 @@ mod connectonion;
 mod corpus;
 mod golden;
 mod json;
+mod opencode;
 mod parsed_ahead;
 mod pi;
 mod rules;
