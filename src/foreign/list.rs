@@ -58,7 +58,7 @@ impl<L: MessageList> Writer for ListWriter<'_, L> {
         }
         let own = self.own.ok_or_else(|| no_session(located.at))?;
         let sent = own || (record.kind == Kind::Message && is_sent(&record.node));
-        if record.is_restored() || !sent || !self.list.item(record, own)? {
+        if (own && record.is_restored()) || !sent || !self.list.item(record, own)? {
             self.cx.log.count(FieldOutcome::Dropped, &record.description());
         }
         Ok(())

@@ -171,7 +171,7 @@ impl Sending {
             let text = blocks.first().and_then(|block| block.json(Field::Text)).cloned();
             sent.put(Field::Content, text);
         }
-        if let Some(thoughts) = thoughts {
+        if let Some(thoughts) = thoughts.filter(|thoughts| !text::is(thoughts.as_bytes(), "")) {
             let mut extra = Extra::default();
             extra.add(b"\"reasoning_content\"", thoughts.as_bytes());
             extra.put(&mut sent);

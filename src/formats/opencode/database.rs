@@ -5,7 +5,7 @@
 //!
 //! Source: the databases of the releases 1.2.27 and 1.18.33, and what these releases export.
 
-use super::part::list_of;
+use super::part::{is, list_of};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts};
@@ -57,16 +57,21 @@ fn is_plain(id: &str) -> bool {
 }
 
 /// A session of a database: its document without messages, and its messages.
-pub struct Stored {
+pub struct Stored<'a> {
     pub frame: Bytes,
-    pub messages: Rows,
+    pub messages: Rows<'a>,
 }
 
 /// Opens a session of a database; `None` if the database has none of this identifier.
 ///
 /// # Errors
 /// If the database cannot be read.
-pub fn open(parts: &mut dyn Parts, name: &str, id: &str, cx: &Cx<'_>) -> Result<Option<Stored>> {
+pub fn open<'a>(
+    parts: &mut dyn Parts,
+    name: &str,
+    id: &str,
+    cx: &'a Cx<'a>,
+) -> Result<Option<Stored<'a>>> {
     let db = Database::read(parts, name, cx.options.max_line)?;
     let key = Json::string(id);
     let Some(row) = db.table("session")?.rows("WHERE id = ?1", slice::from_ref(&key))?.pop() else {
@@ -78,24 +83,23 @@ pub fn open(parts: &mut dyn Parts, name: &str, id: &str, cx: &Cx<'_>) -> Result<
     }
     let end = format!("WHERE session_id = '{id}' ORDER BY time_created, id");
     let ids = db.table("message")?.texts("id", &end)?.into_iter();
-    Ok(Some(Stored { frame: frame.into(), messages: Rows { db, ids, session: key, at: 0 } }))
+    Ok(Some(Stored { frame: frame.into(), messages: Rows { db, ids, session: key, at: 0, cx } }))
 }
 
 /// Messages of a session, row by row.
-pub struct Rows {
+pub struct Rows<'a> {
     db: Database,
     ids: std::vec::IntoIter<String>,
     session: Json,
     at: u64,
+    cx: &'a Cx<'a>,
 }
 
-impl Rows {
+impl Rows<'_> {
     fn message(&self, id: &str, at: Position) -> Result<Option<Located<Json>>> {
         let key = Json::string(id);
         let rows = self.db.table("message")?.rows("WHERE id = ?1", slice::from_ref(&key))?;
         let Some(row) = rows.into_iter().next() else { return Ok(None) };
-        let own = [("id", &key), ("sessionID", &self.session)];
-        let info = object(&row, &own).ok_or_else(|| broken("message", id, at))?;
         let end = "WHERE message_id = ?1 ORDER BY id";
         let mut parts = Vec::new();
         for row in self.db.table("part")?.rows(end, slice::from_ref(&key))? {
@@ -103,10 +107,25 @@ impl Rows {
             let own = [("id", &part), ("sessionID", &self.session), ("messageID", &key)];
             match object(&row, &own) {
                 Some(part) => parts.push(part),
-                // A part that cannot be read is kept from harming the others.
-                None => return Err(broken("part", &part.text().unwrap_or_default(), at)),
+                // The other parts of the message are whole.
+                None => {
+                    let error = broken("part", &part.text().unwrap_or_default(), at);
+                    drop(self.cx.tolerate(error)?);
+                }
             }
         }
+        let own = [("id", &key), ("sessionID", &self.session)];
+        let info = match object(&row, &own) {
+            Some(info) => info,
+            None => {
+                let error = broken("message", id, at);
+                if parts.is_empty() {
+                    return Err(error);
+                }
+                drop(self.cx.tolerate(error)?);
+                rebuilt(&row, &own, &parts)
+            }
+        };
         let parts = list_of(&parts);
         let item =
             [b"{\"info\":", info.as_bytes(), b",\"parts\":", parts.as_bytes(), b"}"].concat();
@@ -114,7 +133,7 @@ impl Rows {
     }
 }
 
-impl Iterator for Rows {
+impl Iterator for Rows<'_> {
     type Item = Result<Located<Json>>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -132,6 +151,21 @@ impl Iterator for Rows {
 fn broken(what: &str, id: &str, at: Position) -> Error {
     let message = format!("the row of {what} {id} is not a JSON object");
     Error::damaged(Diagnostic::new(Code::Database, message).at(at))
+}
+
+/// Returns the object of a message whose row cannot be read, by its other columns and its parts: only
+/// answers have steps, thoughts and calls.
+fn rebuilt(row: &Row, own: &[(&str, &Json)], parts: &[Json]) -> Json {
+    const ANSWERED: &[&str] = &["step-start", "step-finish", "reasoning", "tool", "patch"];
+    let answers = |part: &Json| ANSWERED.iter().any(|kind| is(part.member("type").as_ref(), kind));
+    let role = if parts.iter().any(answers) { "\"assistant\"" } else { "\"user\"" };
+    let mut out = Extra::default();
+    out.add(b"\"role\"", role.as_bytes());
+    if let Some(time) = row.value("time_created") {
+        out.add(b"\"time\"", &[b"{\"created\":", time.as_bytes(), b"}"].concat());
+    }
+    own.iter().for_each(|(name, value)| out.add(Json::string(name).as_bytes(), value.as_bytes()));
+    out.finish().unwrap_or_default()
 }
 
 /// Returns the object in a row, with these members behind its own.

@@ -321,6 +321,14 @@ pub struct Written {
 }
 
 impl Written {
+    /// Whether each call of the message has its result.
+    pub fn is_answered(&self) -> bool {
+        let blocks =
+            self.steps.iter().flat_map(|step| step.nodes(Field::Content).unwrap_or_default());
+        let calls = blocks.filter(|block| block.is(Field::Type, block::TOOL_CALL)).count();
+        calls <= self.results.len()
+    }
+
     /// Whether a call of the message waits for this result.
     pub fn calls_for(&self, result: &Node) -> bool {
         let Some(call) = result.json(Field::Call) else { return false };

@@ -61,7 +61,6 @@ fn provider_of(model: &str) -> &'static str {
         ("o1", "openai"),
         ("o3", "openai"),
         ("o4", "openai"),
-        ("codex", "openai"),
         ("gemini", "google"),
     ];
     KNOWN.iter().find(|(begin, _)| model.starts_with(begin)).map_or("unknown", |(_, name)| name)

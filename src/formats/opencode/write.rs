@@ -83,7 +83,10 @@ impl MessageList for Document<'_> {
                 write_compaction(node, &mut |item| self.pen.item(item))
             }
             _ if is("user") => {
-                self.flush_answer()?;
+                // A result may come behind words of the user.
+                if self.answer.as_ref().is_none_or(Written::is_answered) {
+                    self.flush_answer()?;
+                }
                 match own && info_of(node).is_some() {
                     true => {
                         self.flush()?;
