@@ -110,7 +110,7 @@ impl Rows<'_> {
                 // The other parts of the message are whole.
                 None => {
                     let error = broken("part", &part.text().unwrap_or_default(), at);
-                    drop(self.cx.tolerate(error)?);
+                    self.cx.tolerate(error)?;
                 }
             }
         }
@@ -122,7 +122,7 @@ impl Rows<'_> {
                 if parts.is_empty() {
                     return Err(error);
                 }
-                drop(self.cx.tolerate(error)?);
+                self.cx.tolerate(error)?;
                 rebuilt(&row, &own, &parts)
             }
         };
