@@ -178,12 +178,12 @@ impl Dataset {
         to.flush().map_err(|error| failed(&path, &error.to_string()))?;
         drop(to);
         // The last file of a part may have no row.
-        let is_wanted = size > 0 || matches!(self.place, Place::File(_));
-        self.complete.extend(output.filter(|_| is_wanted).map(|output| (path, output)));
+        self.complete.extend(output.filter(|_| size > 0).map(|output| (path, output)));
         Ok(())
     }
 
-    /// Gives all files their names, the card last, and returns their paths.
+    /// Gives all files their names, the card last, and returns the paths of those with rows. Without
+    /// rows, nothing changes.
     pub fn finish(mut self, card: &Card) -> Result<Vec<PathBuf>, Stop> {
         for (_, shard) in std::mem::take(&mut self.open) {
             self.complete(shard)?;
@@ -191,6 +191,9 @@ impl Dataset {
         let mut complete = std::mem::take(&mut self.complete);
         complete.sort_by(|a, b| a.0.cmp(&b.0));
         let paths: Vec<PathBuf> = complete.iter().map(|(path, _)| path.clone()).collect();
+        if paths.is_empty() {
+            return Ok(paths);
+        }
         // The card of an earlier data set describes files that are replaced now.
         self.remove_old(&paths)?;
         for (path, output) in complete {

@@ -4,19 +4,22 @@ use super::args::Masking;
 use super::dataset::{Card, Dataset, Place, Settings};
 use super::machine::{named, surveyed};
 use super::selecting::Selecting;
+use super::show::finding;
 use super::split::{Split, split};
-use super::text::{aside, printable};
+use super::style::{Paint, When};
+use super::text::printable;
 use super::{Stop, print};
-use crate::batch::{Opened, ReadOptions, Workers, threads};
-use crate::diagnostic::{Log, plural};
+use crate::batch::{FileReport, Opened, ReadOptions, Workers, threads};
+use crate::diagnostic::{Code, Diagnostic, Findings, Log, plural};
 use crate::error::Error;
 use crate::export::{Choices, Per, Reasoning, Row, Rows, Style, rows};
 use crate::format::{Cx, OnError, Options};
 use crate::home::{Listed, SessionPlace};
+use crate::ids::hash;
 use crate::store::Packing;
 use clap::ValueEnum;
-use std::collections::HashSet;
-use std::io::Write;
+use std::collections::{BTreeSet, HashSet};
+use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -165,8 +168,8 @@ enum Keep {
 /// Maximum number of bytes of the sessions whose rows wait for each other.
 const AT_ONCE: u64 = 128 << 20;
 
-/// Rows of one session, or the reason why there are none.
-type Made = Result<(Rows, Log), String>;
+/// Rows of one session, or the report on why there are none.
+type Made = Result<(Rows, Log), Box<FileReport>>;
 
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
@@ -178,22 +181,24 @@ impl Args {
             let read = session.files.iter().map(|file| Arc::from(file.as_path()));
             read.chain([Arc::clone(&session.path)])
         });
-        let mut dataset = Dataset::open(place, self.settings(), files.collect())?;
-        let mut card = Card::new(&choices, self.style.to_possible_value());
+        let dataset = Dataset::open(place, self.settings(), files.collect())?;
         let workers = Workers::new(threads(self.jobs)).or_else(|_| Workers::new(1));
         let workers = workers.map_err(Stop::no_threads)?;
         let make = |session: &Listed| made(session, &choices, &options);
         // Rows of turns contain each other.
-        let mut repeated = match self.dedup && choices.per != Per::Turn {
+        let repeated = match self.dedup && choices.per != Per::Turn {
             true => self.repeated(&sessions, &workers, &make),
             false => Repeated::default(),
         };
-        each(&sessions, &workers, &make, &mut |session, made| {
-            self.add(session, made, &mut repeated, &mut dataset, &mut card)
-        })?;
+        let card = Card::new(&choices, self.style.to_possible_value());
+        let helped = BTreeSet::new();
+        let mut export = Export { args: &self, repeated, dataset, card, helped };
+        each(&sessions, &workers, &make, &mut |session, made| export.add(session, made))?;
+        let Export { dataset, card, .. } = export;
         let written = dataset.finish(&card)?;
         self.report(&card, &written)?;
-        Ok(if card.failed() > 0 { 3 } else { 0 })
+        let is_missing = written.is_empty() && !self.dry_run && !self.is_stdout();
+        Ok(if card.failed() > 0 || is_missing { 3 } else { 0 })
     }
 
     fn choices(&self) -> Choices {
@@ -219,7 +224,7 @@ impl Args {
     fn place(&self) -> Result<Place, Stop> {
         match (&self.output, &self.out_dir) {
             _ if self.dry_run => Ok(Place::Nowhere),
-            (Some(file), _) if file.as_os_str() == "-" => Ok(Place::Stdout),
+            (Some(_), _) if self.is_stdout() => Ok(Place::Stdout),
             (Some(file), _) => Ok(Place::File(file.clone())),
             (_, Some(folder)) => Ok(Place::Folder(folder.clone())),
             _ => {
@@ -293,46 +298,9 @@ impl Args {
         repeated
     }
 
-    fn add(
-        &self,
-        session: &Listed,
-        made: Made,
-        repeated: &mut Repeated,
-        dataset: &mut Dataset,
-        card: &mut Card,
-    ) -> Result<(), Stop> {
-        let (Rows { rows, counts }, log) = match made {
-            Ok(made) => made,
-            Err(why) => {
-                aside(&format!("{}: {why}", session.path.display()));
-                card.fail(&session.path, &why);
-                return Ok(());
-            }
-        };
-        let (all, mut written) = (rows.len(), 0);
-        let family = session.summary.beginning;
-        let family = family.unwrap_or_else(|| crate::ids::hash(session.summary.id.as_bytes()));
-        let part = self.split.as_ref().map_or("train", |split| split.of(family, self.seed));
-        for row in &rows {
-            if row.turns < self.min_turns {
-                card.omit("rows with too few questions");
-            } else if !self.wants(row) {
-                card.omit("rows with errors of tools");
-            } else if self.dedup && !repeated.is_new(row) {
-                card.omit("rows that others repeat");
-            } else {
-                dataset.row(part, &row.text)?;
-                card.row(part, row);
-                written += 1;
-            }
-        }
-        if all == 0 {
-            card.omit("sessions without an answer");
-        }
-        if written > 0 {
-            card.session(&session.summary, written, &counts, log.into_findings().masked);
-        }
-        Ok(())
+    /// Whether rows go to standard output.
+    fn is_stdout(&self) -> bool {
+        !self.dry_run && self.output.as_deref() == Some(Path::new("-"))
     }
 
     fn report(&self, card: &Card, written: &[PathBuf]) -> Result<(), Stop> {
@@ -341,8 +309,8 @@ impl Args {
         }
         let mut lines = card.lines();
         match (written, &self.out_dir) {
-            _ if self.dry_run => lines.push("nothing written".to_owned()),
-            ([], _) => {}
+            _ if self.is_stdout() => {}
+            ([], _) => lines.push("nothing written".to_owned()),
             (files, Some(folder)) => {
                 let files = plural(files.len() as u64, "file");
                 lines.push(format!("written: {files} in {}", folder.display()));
@@ -350,12 +318,73 @@ impl Args {
             ([first, ..], None) => lines.push(format!("written: {}", first.display())),
         }
         let text: String = lines.iter().map(|line| format!("{}\n", printable(line))).collect();
-        match self.output.as_deref() == Some(Path::new("-")) && !self.dry_run {
+        match self.is_stdout() {
             // A closed standard error is no failure of the export.
-            true => drop(std::io::stderr().write_all(text.as_bytes())),
+            true => drop(stderr().write_all(text.as_bytes())),
             false => drop(print(text.as_bytes())?),
         }
         Ok(())
+    }
+}
+
+/// An export while sessions are added.
+struct Export<'a> {
+    args: &'a Args,
+    repeated: Repeated,
+    dataset: Dataset,
+    card: Card,
+    /// Codes whose advice was given.
+    helped: BTreeSet<Code>,
+}
+
+impl Export<'_> {
+    fn add(&mut self, session: &Listed, made: Made) -> Result<(), Stop> {
+        let (Rows { rows, counts }, log) = match made {
+            Ok(made) => made,
+            Err(report) => {
+                self.fail(&report);
+                return Ok(());
+            }
+        };
+        let Self { args, card, .. } = self;
+        let mut written = 0;
+        let family = session.summary.beginning;
+        let family = family.unwrap_or_else(|| hash(session.summary.id.as_bytes()));
+        let part = args.split.as_ref().map_or("train", |split| split.of(family, args.seed));
+        for row in &rows {
+            if row.turns < args.min_turns {
+                card.omit("rows with too few questions");
+            } else if !args.wants(row) {
+                card.omit("rows with errors of tools");
+            } else if args.dedup && !self.repeated.is_new(row) {
+                card.omit("rows that others repeat");
+            } else {
+                self.dataset.row(part, &row.text)?;
+                card.row(part, row);
+                written += 1;
+            }
+        }
+        if rows.is_empty() {
+            card.omit("sessions without an answer");
+        }
+        if written > 0 {
+            card.session(&session.summary, written, &counts, log.into_findings().masked);
+        }
+        Ok(())
+    }
+
+    /// Reports a session that could not be read, with advice once for each kind of error.
+    fn fail(&mut self, report: &FileReport) {
+        let mut out = stderr();
+        let paint = Paint::new(When::Auto, &out);
+        for found in &report.findings.diagnostics {
+            // A closed standard error is no failure of the export.
+            let _ = writeln!(out, "{}", finding(&report.path, found, paint));
+            if let Some(help) = found.help().filter(|_| self.helped.insert(found.code)) {
+                let _ = writeln!(out, "  help: {help}");
+            }
+            self.card.fail(&report.path, &found.message);
+        }
     }
 }
 
@@ -403,17 +432,21 @@ fn each(
 
 /// Makes the rows of a session.
 fn made(session: &Listed, choices: &Choices, options: &Options) -> Made {
-    let failed = |error: Error| error.message().to_owned();
-    if let Some(fault) = &session.summary.fault {
-        return Err(fault.clone());
-    }
+    let failed = |found: Diagnostic| {
+        let mut report = FileReport::new(session.path.as_ref());
+        report.findings = Findings::of(found);
+        options.redact.iter().for_each(|rules| report.mask(rules));
+        Box::new(report)
+    };
+    let refused = |error: Error| failed(error.into_diagnostic());
     let opened = Opened::new(&session.job.source, ReadOptions::new(None, options), true);
-    let Some(Opened { found, mut input, .. }) = opened.map_err(failed)? else {
-        return Err("it is not a session".to_owned());
+    let Some(Opened { found, mut input, .. }) = opened.map_err(refused)? else {
+        let why = session.summary.fault.as_deref().unwrap_or("it is not a session");
+        return Err(failed(Diagnostic::new(Code::Unreadable, why)));
     };
     let log = Log::default();
     let cx = Cx { options, log: &log };
-    let rows = rows(found.format, &mut input, choices, &cx).map_err(failed)?;
+    let rows = rows(found.format, &mut input, choices, &cx).map_err(refused)?;
     Ok((rows, log))
 }
 

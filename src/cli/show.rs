@@ -396,7 +396,7 @@ fn pace(bytes: u64, time: Duration) -> String {
 }
 
 /// Formats one finding: `path:line:byte: severity[CODE]: message`, and the text around it.
-fn finding(path: &str, found: &Diagnostic, paint: Paint) -> String {
+pub fn finding(path: &str, found: &Diagnostic, paint: Paint) -> String {
     let mut out = printable(path);
     // A finding about a part as a whole has no line.
     if let Some(at) = found.at.filter(|at| at.line > 0) {

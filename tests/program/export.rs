@@ -281,7 +281,7 @@ fn a_data_set_has_a_card_and_is_replaced_only_by_force() {
     let message =
         [done.stderr, done.stdout].map(|text| String::from_utf8_lossy(&text).into_owned());
     assert!(
-        message[0].contains("s/torn.jsonl: ")
+        message[0].contains("s/torn.jsonl:2:53: error[CY0103]: ")
             && message[1].contains("1 row of 1 session; 1 failed"),
         "{message:?}"
     );
@@ -320,6 +320,32 @@ fn a_data_set_has_a_card_and_is_replaced_only_by_force() {
         std::fs::read(home.root().join("e/card.json")).expect("a card"),
         b"{\"files\":[\"a\"]}"
     );
+}
+
+#[test]
+fn nothing_is_replaced_where_there_is_no_row() {
+    let home = one();
+    home.write(
+        "torn.jsonl",
+        b"{\"type\":\"session\",\"version\":3,\"id\":\"t\"}\n{\"type\":\"mess",
+    );
+    for place in [["-o", "rows.jsonl"], ["--out-dir", "d"]] {
+        assert_eq!(
+            run(&home, &[&["--as", "trl", "s"], &place[..]].concat()).status.code(),
+            Some(0)
+        );
+        let done = run(&home, &[&["--as", "trl", "--force", "torn.jsonl"], &place[..]].concat());
+        assert_eq!(done.status.code(), Some(3));
+        assert!(String::from_utf8_lossy(&done.stdout).contains("nothing written"));
+    }
+    for name in ["rows.jsonl", "d/train-00000.jsonl"] {
+        assert_eq!(
+            parsed(&std::fs::read(home.root().join(name)).expect("rows")).len(),
+            1,
+            "{name}"
+        );
+    }
+    assert!(home.root().join("d/card.json").exists());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use clap::builder::PossibleValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Sessions and rows of one source.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,7 +31,7 @@ pub struct Card {
     changes: Counts,
     masked: BTreeMap<String, u64>,
     omitted: BTreeMap<&'static str, u64>,
-    failed: Vec<(PathBuf, String)>,
+    failed: Vec<(String, String)>,
 }
 
 impl Card {
@@ -95,7 +95,7 @@ impl Card {
     }
 
     /// Notes a session that could not be read.
-    pub fn fail(&mut self, path: &Path, why: &str) {
+    pub fn fail(&mut self, path: &str, why: &str) {
         self.failed.push((path.to_owned(), why.to_owned()));
     }
 
@@ -113,14 +113,14 @@ impl Card {
         let mut text =
             format!("{} of {}", plural(self.all_rows(), "row"), plural(self.sessions, "session"));
         for (why, number) in &self.omitted {
-            let _ = write!(text, "; left out: {number} {why}");
+            let _ = write!(text, "; left out: {why} ({number})");
         }
         if !self.failed.is_empty() {
             let _ = write!(text, "; {} failed", self.failed.len());
         }
         let mut lines = vec![text];
         let changes: Vec<_> =
-            self.changes.iter().map(|(kind, number)| format!("{number} {kind}")).collect();
+            self.changes.iter().map(|(kind, number)| format!("{kind} ({number})")).collect();
         if !changes.is_empty() {
             lines.push(format!("not in the rows as in the sessions: {}", changes.join(", ")));
         }
@@ -139,11 +139,8 @@ impl Card {
                 |source: &Source| json!({"sessions": source.sessions, "rows": source.rows});
             sources.iter().map(|(name, one)| (name.clone(), source(one))).collect::<Value>()
         };
-        let failed: Vec<Value> = self
-            .failed
-            .iter()
-            .map(|(path, why)| json!({"path": path.to_string_lossy(), "error": why}))
-            .collect();
+        let failed: Vec<Value> =
+            self.failed.iter().map(|(path, why)| json!({"path": path, "error": why})).collect();
         let card = json!({
             "copyist": env!("CARGO_PKG_VERSION"),
             "style": self.style,

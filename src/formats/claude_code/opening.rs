@@ -30,8 +30,9 @@ pub struct Opening {
     pub ids: HashSet<u64>,
 }
 
-/// Returns the version of a session. Those that a release of version 2 began are read only at their
-/// beginning, unless something there is of version 1.
+/// Returns the version of a session. It is read only at its beginning, if a release of version 2
+/// began it and nothing there is of version 1, or if the lines there are of version 1 whatever
+/// follows.
 ///
 /// # Errors
 /// If the session cannot be read.
@@ -45,6 +46,9 @@ pub fn settle(parts: &mut dyn Parts, limit: usize) -> Result<u32> {
         }
         if About::of(&bytes).is_of_a_new_release() && !older.is_first(true) {
             return Ok(SECOND);
+        }
+        if older.is_first(false) {
+            return Ok(FIRST);
         }
     }
     Opening::of(parts, limit, &ThreadBudget::default()).map(|opening| opening.version)
