@@ -277,6 +277,7 @@ codes! {
     ResultMoved "CY0890" Warning "late tool result moved to its call" "The result was written behind messages that follow it in the conversation, so some releases lose it or the messages before it. copyist moved the result behind the other results of the answer. The original line is in the quarantine file."
     ItemRestored "CY0891" Warning "message of the user restored from its event" "Codex writes each message of the user twice: as an item, which it sends to the model, and as an event, which it shows. Here only the event is in the file, so the model does not get the message, and an event that takes turns back takes back one turn too many. copyist added the item before the event. The added line is marked."
     TimeReached "CY0893" Warning "time of the future changed" "A message was dated later than the present, as after a wrong clock. OpenCode asks the model without end behind such a message. copyist gave it the present time."
+    StoreOnlyRead "CY0894" Error "store is only read" "copyist reads this store of an agent and writes nothing into it. `copyist convert` to the agent's own format writes a session of the store as a document, without what cannot be read; `copyist repair` repairs such a document, and the agent imports it."
 }
 
 /// Maximum number of characters of a message that are kept.

@@ -280,8 +280,10 @@ fn info(item: &Item, node: &mut Node) -> Result<(), Fault> {
             let message = error.member("data").and_then(|data| data.member("message"));
             usage
                 .put(Field::Error, message.or(error.member("name")).filter(|m| m.text().is_some()));
-        } else if text::is(name, "tokens") && wire::read_tokens(source, &mut usage)? {
-            own.add(name, template::PLACE);
+        } else if text::is(name, "tokens")
+            && let Some(tokens) = wire::read_tokens(source, &mut usage)?
+        {
+            own.add(name, tokens.as_bytes());
         } else {
             return Ok(false);
         }
@@ -427,8 +429,8 @@ fn write_info(node: &Node, template: &[u8], out: &mut Vec<u8>) {
     template::write(MESSAGE, node, &template, &mut object, &mut |key, value, object| {
         match (key, node.node(Field::Usage)) {
             ("time", _) => wire::write_times(value, MESSAGE_TIMES, node, object.key(key)),
-            ("tokens", Some(usage)) if value == template::PLACE => {
-                wire::write_tokens(usage, object.key(key));
+            ("tokens", Some(usage)) if value.starts_with(b"{") => {
+                wire::write_tokens(usage, value, object.key(key));
             }
             _ => return false,
         }

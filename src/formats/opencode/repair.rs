@@ -4,7 +4,7 @@ use super::PATH;
 use super::part::is;
 use crate::diagnostic::Code;
 use crate::document::{self, Rules};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::{Cx, RepairIo, RepairOptions, Repaired};
 use crate::json::{Json, Span, member};
 use bytes::Bytes;
@@ -31,8 +31,13 @@ static RULES: Rules = Rules {
 /// Repairs a document.
 ///
 /// # Errors
-/// If nothing of it can be recovered, or reading or writing fails.
+/// If nothing of it can be recovered, reading or writing fails, or the session is in a store.
 pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    if io.parts().names().iter().any(|name| !name.is_empty()) {
+        let message = "a store is only read: `copyist convert --to opencode` makes a document of \
+                       the session, which can be repaired";
+        return Err(Error::request(Code::StoreOnlyRead, message));
+    }
     document::repair(&RULES, io, wanted, cx)
 }
 

@@ -2,6 +2,7 @@
 
 use super::ids::Ids;
 use super::part::{Around, list_of};
+use super::wire::USUAL_TOKENS;
 use crate::diagnostic::Log;
 use crate::foreign::fitted;
 use crate::format::Cx;
@@ -195,7 +196,7 @@ pub fn complete(node: &mut Node, ids: &Ids, turn: &mut Turn) {
         let folder = text(&turn.folder);
         let question = turn.question.clone().unwrap_or_else(|| format!("msg_{start}"));
         format!(
-            r#"{{"id":0,"sessionID":{session},"role":0,"time":{{"created":{time},"completed":{time}}},"parentID":{},"modelID":0,"providerID":0,"mode":"{AGENT}","agent":"{AGENT}","path":{{"cwd":{folder},"root":{folder}}},"cost":{},"tokens":0,"finish":0}}"#,
+            r#"{{"id":0,"sessionID":{session},"role":0,"time":{{"created":{time},"completed":{time}}},"parentID":{},"modelID":0,"providerID":0,"mode":"{AGENT}","agent":"{AGENT}","path":{{"cwd":{folder},"root":{folder}}},"cost":{},"tokens":{USUAL_TOKENS},"finish":0}}"#,
             text(&question),
             String::from_utf8_lossy(cost.as_bytes()),
         )
@@ -217,8 +218,6 @@ const HELD: &[Field] = &[
     Field::Name,
     Field::Created,
     Field::Updated,
-    Field::Provider,
-    Field::Model,
 ];
 
 /// Counts the fields of a session that a document does not hold.
@@ -231,7 +230,7 @@ pub fn session_losses(session: &Node, cx: &Cx<'_>) {
 
 /// Completes the record of a session of another format with its template.
 pub fn session(node: &mut Node, ids: &Ids, turn: &Turn) {
-    for field in [Field::Agent, Field::ParentSession] {
+    for field in [Field::Agent, Field::ParentSession, Field::Provider, Field::Model] {
         node.take(field);
     }
     let [provider, model] = turn.model();
@@ -243,11 +242,12 @@ pub fn session(node: &mut Node, ids: &Ids, turn: &Turn) {
         node.set(Field::Name, Json::string(&title));
     }
     node.set(Field::Cwd, Json::string(&turn.folder));
-    node.set(Field::Provider, Json::string(&provider));
-    node.set(Field::Model, Json::string(&model));
+    let [provider, model] = [provider, model].map(|name| {
+        String::from_utf8_lossy(Json::string(&name).as_bytes()).into_owned()
+    });
     let (began, last) = (ids.began, ids.time.max(ids.began));
     let info = format!(
-        r#"{{"id":0,"slug":"copied-session","projectID":"global","directory":0,"title":0,"agent":"{AGENT}","model":{{"id":0,"providerID":0,"variant":"default"}},"version":"{RELEASE}","time":{{"created":{began},"updated":{last}}}}}"#
+        r#"{{"id":0,"slug":"copied-session","projectID":"global","directory":0,"title":0,"agent":"{AGENT}","model":{{"id":{model},"providerID":{provider},"variant":"default"}},"version":"{RELEASE}","time":{{"created":{began},"updated":{last}}}}}"#
     );
     for field in [Field::Created, Field::Updated] {
         node.take(field);

@@ -18,7 +18,6 @@ pub const INFO: &[Row] = &[
     row("directory", Field::Cwd),
     row("title", Field::Name),
     row("agent", Field::Agent),
-    within("model", None, &[row("id", Field::Model), row("providerID", Field::Provider)]),
 ];
 
 /// Members of a message's `info`.
@@ -38,9 +37,9 @@ const TOKENS: &[Row] = &[
     within("cache", None, &[row("read", Field::CacheRead), row("write", Field::CacheWrite)]),
 ];
 
-/// Usual template of tokens, which they do not keep.
-const USUAL_TOKENS: &str =
-    r#"{"total":0,"input":0,"output":0,"reasoning":0,"cache":{"write":0,"read":0}}"#;
+/// Template of the tokens of a usual message.
+pub const USUAL_TOKENS: &str =
+    r#"{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}"#;
 
 /// Times of a session, and their fields.
 pub const SESSION_TIMES: &[(&str, Field)] =
@@ -86,26 +85,22 @@ pub fn kept(source: &mut Source<'_>, key: Span, extra: &mut Extra) -> Result<Jso
     Ok(source.json(value))
 }
 
-/// Reads the tokens that come next into `usage`; false if they are no object.
-pub fn read_tokens(source: &mut Source<'_>, node: &mut Node) -> Result<bool, Fault> {
+/// Reads the tokens that come next into `usage`, and returns their template; `None` if they are no
+/// object.
+pub fn read_tokens(source: &mut Source<'_>, node: &mut Node) -> Result<Option<Json>, Fault> {
     if source.cursor.peek() != Some(b'{') {
-        return Ok(false);
+        return Ok(None);
     }
     let (mut usage, mut tokens) = (Node::with_capacity(6), Extra::default());
     template::read(source, TOKENS, &mut usage, &mut tokens, &mut |_, _, _| Ok(false))?;
-    let own = tokens.finish().unwrap_or(Json::constant("{}"));
-    if own.as_bytes() != USUAL_TOKENS.as_bytes() {
-        usage.set(Field::Extra, own);
-    }
     node.set(Field::Usage, usage);
-    Ok(true)
+    Ok(Some(tokens.finish().unwrap_or(Json::constant("{}"))))
 }
 
-/// Writes tokens.
-pub fn write_tokens(usage: &Node, out: &mut Vec<u8>) {
-    let usual = Json::constant(USUAL_TOKENS);
+/// Writes tokens by their template.
+pub fn write_tokens(usage: &Node, template: &[u8], out: &mut Vec<u8>) {
     let mut object = Object::open(out);
-    let own = usage.json(Field::Extra).unwrap_or(&usual);
-    template::write(TOKENS, usage, own, &mut object, &mut |_, _, _| false);
+    let own = Json::trusted(Bytes::copy_from_slice(template));
+    template::write(TOKENS, usage, &own, &mut object, &mut |_, _, _| false);
     object.close();
 }
