@@ -169,3 +169,153 @@ fn documents_of_the_program_come_back_with_what_it_sends() {
     }
     assert!(count > 50, "{count} documents");
 }
+
+/// Runs the program in a home folder.
+fn run(home: &Dir, args: &[&str]) -> (i32, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_copyist"));
+    command.current_dir(home.root()).env_clear().env("HOME", home.root()).env("TZ", "UTC");
+    let done = command.args(args).output().expect("the program runs");
+    let said = [done.stdout, done.stderr].concat();
+    (done.status.code().unwrap_or(-1), String::from_utf8_lossy(&said).into_owned())
+}
+
+/// A home folder whose database has the session of a document, and the path of the database.
+fn home_with(document: &Value) -> (Dir, PathBuf) {
+    let home = Dir::new();
+    let folder = home.path(".local/share/opencode");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join("opencode.db");
+    store_rows(document, &path);
+    (home, path)
+}
+
+fn harbour() -> Value {
+    let file = common::testdata().join("opencode/v1/harbour/in/harbour.json");
+    serde_json::from_slice(&read(&file)).expect("JSON")
+}
+
+#[test]
+fn a_row_that_is_no_json_takes_nothing_else_with_it() {
+    let document = harbour();
+    let (home, path) = home_with(&document);
+    let db = Connection::open(&path).expect("a database");
+    let messages = document["messages"].as_array().expect("messages");
+    let id = |value: &Value| value["id"].as_str().expect("an identifier").to_owned();
+    // The row of the first answer, and the first part of the first question.
+    let break_row = |table: &str, id: &str| {
+        let statement = format!("UPDATE {table} SET data = '{{\"type' WHERE id = ?1");
+        assert_eq!(db.execute(&statement, [id]).expect("a change"), 1);
+    };
+    break_row("message", &id(&messages[1]["info"]));
+    break_row("part", &id(&messages[0]["parts"][0]));
+    drop(db);
+    let session = id(&document["info"]);
+    let (_, said) = run(&home, &["context", "--as", "canonical", &session]);
+    assert!(said.contains("I read the log."), "{said}");
+    assert!(said.contains("1: Heron, 07:40"), "{said}");
+    assert!(!said.contains("Which boats came in today?"), "{said}");
+    assert!(said.contains("is not a JSON object"), "{said}");
+}
+
+#[test]
+fn a_store_is_only_read() {
+    let document = harbour();
+    let (home, path) = home_with(&document);
+    let before = read(&path);
+    let session = document["info"]["id"].as_str().expect("an identifier");
+    let store = path.to_str().expect("UTF-8");
+    for args in [
+        &["repair", "--in-place", store][..],
+        &["repair", "--in-place", "--resumable", store],
+        &["append", "--text", "One more.", session],
+        &["move", "/home/ada/harbour", "/home/ada/port"],
+    ] {
+        let (_, said) = run(&home, args);
+        assert_eq!(read(&path), before, "{args:?}: {said}");
+    }
+    let (code, said) = run(&home, &["repair", "--in-place", store]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("CY0894") && said.contains("copyist convert"), "{said}");
+}
+
+#[test]
+fn a_result_behind_words_of_the_user_is_in_its_call() {
+    let lines = [
+        json!({"kind": "session", "source": "pi@3", "id": "a1"}),
+        json!({"kind": "message", "id": "a", "parent": null, "role": "user", "content": "Look."}),
+        json!({"kind": "message", "id": "b", "parent": "a", "role": "assistant", "content": [
+            {"type": "tool_call", "id": "call_1", "name": "ls", "arguments": {}}]}),
+        json!({"kind": "message", "id": "c", "parent": "b", "role": "user", "content": "Quick!"}),
+        json!({"kind": "message", "id": "d", "parent": "c", "role": "tool", "content": [
+            {"type": "tool_result", "call": "call_1", "content": "two files"}]}),
+        json!({"kind": "message", "id": "e", "parent": "d", "role": "assistant", "content": [
+            {"type": "text", "text": "Two."}]}),
+    ];
+    let stream: Vec<u8> = lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect();
+    let written = from_canonical(&stream, FORMAT.name, &keep());
+    let document: Value = serde_json::from_slice(&written).expect("JSON");
+    let said: Vec<_> = sent(&written).iter().map(|message| message["role"].clone()).collect();
+    assert_eq!(said, ["user", "assistant", "tool", "user", "assistant"]);
+    let part = &document["messages"][1]["parts"][1];
+    assert_eq!(part["state"]["output"], "two files", "{document:#}");
+}
+
+/// A session of pi's that OpenCode imported and continued in its database.
+#[test]
+fn a_session_of_a_store_goes_back_to_its_original() {
+    let home = Dir::new();
+    let name = "2026-03-01T09-00-00-000Z_019b8fa2-6a6d-7c31-9e5b-0c1d2e3f4a5b.jsonl";
+    let path = format!(".pi/agent/sessions/--tmp-lamps--/{name}");
+    let lines = [
+        json!({"type": "session", "version": 3, "id": "019b8fa2-6a6d-7c31-9e5b-0c1d2e3f4a5b",
+            "timestamp": "2026-03-01T09:00:00.000Z", "cwd": "/tmp/lamps"}),
+        json!({"type": "message", "id": "aa000001", "parentId": null,
+            "timestamp": "2026-03-01T09:00:01.000Z", "message": {"role": "user",
+            "content": [{"type": "text", "text": "Which lamps are lit?"}]}}),
+        json!({"type": "message", "id": "aa000002", "parentId": "aa000001",
+            "timestamp": "2026-03-01T09:00:02.000Z", "message": {"role": "assistant",
+            "content": [{"type": "text", "text": "Only north."}], "provider": "mock",
+            "model": "m1", "stopReason": "stop"}}),
+    ];
+    let text: Vec<u8> = lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect();
+    std::fs::create_dir_all(home.path(&path).parent().expect("a folder")).expect("a folder");
+    home.write(&path, &text);
+    let (code, said) = run(&home, &["continue", "019b8fa2", "--in", "opencode"]);
+    assert_eq!(code, 0, "{said}");
+    let folder = home.path(".local/share/opencode");
+    let imported = files(&folder.join("import"));
+    let imported = imported.iter().find(|file| name_ends(file, ".json")).expect("a document");
+    let mut document: Value = serde_json::from_slice(&read(imported)).expect("JSON");
+    // What the program does: rows for the document, and for a further turn.
+    let session = document["info"]["id"].as_str().expect("an identifier").to_owned();
+    let list = document["messages"].as_array_mut().expect("messages");
+    let mut turn = list.clone();
+    for (message, (id, text)) in turn.iter_mut().zip([("msg_f0", "And south?"), ("msg_f1", "No.")])
+    {
+        message["info"]["id"] = json!(id);
+        message["info"]["time"]["created"] = json!(1_772_400_000_000_u64);
+        for (part, number) in message["parts"].as_array_mut().expect("parts").iter_mut().zip(0..) {
+            part["id"] = json!(format!("prt_{id}{number}"));
+            part["messageID"] = json!(id);
+            if part["type"] == "text" {
+                part["text"] = json!(text);
+            }
+        }
+    }
+    list.extend(turn);
+    store_rows(&document, &folder.join("opencode.db"));
+    let (code, said) = run(&home, &["continue", &session, "--in", "pi"]);
+    assert_eq!(code, 0, "{said}");
+    let back = read(&home.path(&path));
+    assert!(back.starts_with(&text), "{said}");
+    let added = String::from_utf8_lossy(&back[text.len()..]).into_owned();
+    assert_eq!(added.lines().count(), 2, "{added}");
+    assert!(added.contains("And south?") && added.contains("No."), "{added}");
+    let (_, said) = run(&home, &["continue", &session, "--in", "pi"]);
+    assert!(said.contains("has all messages already"), "{said}");
+    assert_eq!(read(&home.path(&path)), back);
+}
+
+fn name_ends(file: &Path, ending: &str) -> bool {
+    name(file).ends_with(ending)
+}

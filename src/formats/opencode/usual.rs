@@ -242,9 +242,8 @@ pub fn session(node: &mut Node, ids: &Ids, turn: &Turn) {
         node.set(Field::Name, Json::string(&title));
     }
     node.set(Field::Cwd, Json::string(&turn.folder));
-    let [provider, model] = [provider, model].map(|name| {
-        String::from_utf8_lossy(Json::string(&name).as_bytes()).into_owned()
-    });
+    let [provider, model] = [provider, model]
+        .map(|name| String::from_utf8_lossy(Json::string(&name).as_bytes()).into_owned());
     let (began, last) = (ids.began, ids.time.max(ids.began));
     let info = format!(
         r#"{{"id":0,"slug":"copied-session","projectID":"global","directory":0,"title":0,"agent":"{AGENT}","model":{{"id":{model},"providerID":{provider},"variant":"default"}},"version":"{RELEASE}","time":{{"created":{began},"updated":{last}}}}}"#
