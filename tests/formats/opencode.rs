@@ -234,7 +234,7 @@ fn a_store_is_only_read() {
         assert_eq!(read(&path), before, "{args:?}: {said}");
     }
     let (code, said) = run(&home, &["repair", "--in-place", store]);
-    assert_eq!(code, 2, "{said}");
+    assert_eq!(code, 3, "{said}");
     assert!(said.contains("CY0894") && said.contains("copyist convert"), "{said}");
 }
 
