@@ -79,7 +79,7 @@ impl Join {
 const NO_PLACE: &str = "name an output: `-o FILE` or `--out-dir DIR`";
 
 /// Parses `OLD=NEW`.
-fn paths(text: &str) -> Result<Map, String> {
+pub fn paths(text: &str) -> Result<Map, String> {
     let pair =
         text.split_once('=').filter(|(old, _)| !old.trim_end_matches(['/', '\\']).is_empty());
     let (old, new) = pair.ok_or("expected OLD=NEW, such as `/home/ada=/users/ada`")?;

@@ -51,6 +51,24 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "pack",
+        &[
+            ("pack latest -o session.pack", "the newest session, for another machine"),
+            ("pack --project ~/tides -o tides.pack", "all sessions of a project"),
+            ("pack --redact 1a2b3c4d -o shared.pack", "to share: without keys and names"),
+        ],
+    ),
+    (
+        "unpack",
+        &[
+            ("unpack -n tides.pack", "what is in it, and where it would go"),
+            (
+                "unpack --map-path /home/ada/tides=~/tides tides.pack",
+                "to the project's folder here",
+            ),
+        ],
+    ),
+    (
         "usage",
         &[
             ("usage --since 7d", "tokens and stored cost of each day"),

@@ -2,7 +2,6 @@
 
 use super::args::Masking;
 use super::dataset::{Card, Dataset, Place, Settings};
-use super::machine::{named, surveyed};
 use super::selecting::Selecting;
 use super::show::finding;
 use super::split::{Split, split};
@@ -14,7 +13,7 @@ use crate::diagnostic::{Code, Diagnostic, Findings, Log, plural};
 use crate::error::Error;
 use crate::export::{Choices, Per, Reasoning, Row, Rows, Style, rows};
 use crate::format::{Cx, OnError, Options};
-use crate::home::{Listed, SessionPlace};
+use crate::home::Listed;
 use crate::ids::hash;
 use crate::store::Packing;
 use clap::ValueEnum;
@@ -246,26 +245,7 @@ impl Args {
 
     /// Returns the sessions that are selected, in the order of their paths.
     fn sessions(&self) -> Result<Vec<Listed>, Stop> {
-        let only = self.selecting.format();
-        let (mut places, mut ids) = (Vec::new(), HashSet::new());
-        for path in &self.paths {
-            let found = named(path, only)?;
-            if found.is_none() && std::fs::metadata(path).is_err() {
-                let path = printable(&path.to_string_lossy());
-                return Err(Stop::usage(format!("{path}: no file and no session has this name")));
-            }
-            ids.extend(found.as_ref().and_then(|found| found.id.clone()));
-            places
-                .push(SessionPlace::named(found.map_or_else(|| path.clone(), |found| found.path)));
-        }
-        if self.paths.is_empty() {
-            places = self.selecting.places()?;
-        }
-        let mut sessions = surveyed(&places, self.paths.is_empty(), only);
-        if !ids.is_empty() {
-            sessions.retain(|session| ids.contains(&session.summary.id));
-        }
-        let mut sessions = self.selecting.selection().of(sessions);
+        let mut sessions = self.selecting.sessions(&self.paths)?;
         if let Some(model) = &self.model {
             let spent = |session: &Listed| {
                 session.summary.spent.iter().any(|spent| spent.model.starts_with(model.as_str()))

@@ -116,7 +116,7 @@ fn own_already(format: &'static Format, session: &Listed) -> Stop {
 }
 
 /// Returns the folders of an agent's sessions, the one for new sessions first.
-fn places(format: &'static Format) -> Result<Vec<SessionPlace>, Stop> {
+pub fn places(format: &'static Format) -> Result<Vec<SessionPlace>, Stop> {
     let Some(home) = config::home(format)? else {
         return Err(Stop::usage(format!("the folder of {}'s sessions is not known", format.name)));
     };
@@ -139,8 +139,8 @@ fn folder(path: &Path) -> Result<String, Stop> {
     Ok(real.to_string_lossy().into_owned())
 }
 
-/// Returns the reason why a session cannot be continued.
-fn stopped(path: &Path, failed: &Failed) -> Stop {
+/// Returns the reason why a session cannot be written for an agent.
+pub fn stopped(path: &Path, failed: &Failed) -> Stop {
     let message = match failed {
         Failed::Error(error) => error.message().to_owned(),
         Failed::Report(report) => {

@@ -34,6 +34,7 @@ mod machine;
 mod man;
 mod migrate;
 mod names;
+mod pack;
 mod pager;
 mod pick;
 mod progress;
@@ -57,6 +58,7 @@ mod text;
 mod turn_changes;
 mod turn_table;
 mod undo;
+mod unpack;
 mod usage;
 mod validate;
 mod view;
@@ -104,6 +106,8 @@ enum Command {
     List(list::Args),
     Continue(go_on::Args),
     Move(relocate::Args),
+    Pack(pack::Args),
+    Unpack(unpack::Args),
     Usage(usage::Args),
     Export(export::Args),
     Validate(validate::Args),
@@ -246,6 +250,8 @@ pub fn run(args: Vec<OsString>) -> u8 {
         Command::List(args) => args.run(),
         Command::Continue(args) => args.run(),
         Command::Move(args) => args.run(),
+        Command::Pack(args) => args.run(),
+        Command::Unpack(args) => args.run(),
         Command::Usage(args) => args.run(),
         Command::Export(args) => args.run(),
         Command::Validate(args) => args.run(),

@@ -6,7 +6,7 @@ use super::text::printable;
 use super::{Stop, config};
 use crate::batch::ReportedPath;
 use crate::diagnostic::plural;
-use crate::format::is_of_windows;
+use crate::format::{Map, is_of_windows};
 use crate::formats::FORMATS;
 use crate::home::{Relocation, Row, places, relocation};
 use crate::store::Undertaking;
@@ -51,7 +51,8 @@ impl Args {
             |error: crate::error::Error| Stop { code: 3, message: printable(error.message()) };
         let settings = format!("{old} → {new}");
         let what = Undertaking { command: "move", settings: &settings, outcome: "moved" };
-        let plan = || relocation(&all, &old, &new).map_err(failed);
+        let maps = Map::new(&old, &new).with_twin();
+        let plan = || relocation(&all, &maps).map_err(failed);
         let begin = |journal: &Path| name_journal("undo:", journal, self.json);
         let (found, _) = self.changing.carry_out(&what, plan, |found| &found.writes, begin)?;
         let text = if self.json { lines(&found) } else { self.table(&found, (&old, &new)) };

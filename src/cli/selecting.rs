@@ -1,13 +1,15 @@
 //! Options that select sessions among many.
 
-use super::machine::{at, folders};
+use super::machine::{at, folders, named, surveyed};
 use super::relocate::is_foreign;
+use super::text::printable;
 use super::{Stop, names};
 use crate::format::{Format, Map, inside_linux};
 use crate::formats::Spec;
-use crate::home::{Mention, Selection, SessionPlace, in_projects};
+use crate::home::{Listed, Mention, Selection, SessionPlace, in_projects};
 use clap::Args;
 use jiff::Timestamp;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// Options for the sessions that a command takes.
@@ -53,6 +55,31 @@ impl Selecting {
         let more = in_projects(self.project.as_deref().into_iter(), &places, only);
         places.extend(more);
         Ok(places)
+    }
+
+    /// Returns the sessions that are selected, in files, folders and sessions that the user named, or
+    /// else in the folders of the agents and of the project.
+    pub fn sessions(&self, paths: &[PathBuf]) -> Result<Vec<Listed>, Stop> {
+        let only = self.format();
+        let (mut places, mut ids) = (Vec::new(), HashSet::new());
+        for path in paths {
+            let found = named(path, only)?;
+            if found.is_none() && std::fs::metadata(path).is_err() {
+                let path = printable(&path.to_string_lossy());
+                return Err(Stop::usage(format!("{path}: no file and no session has this name")));
+            }
+            ids.extend(found.as_ref().and_then(|found| found.id.clone()));
+            places
+                .push(SessionPlace::named(found.map_or_else(|| path.clone(), |found| found.path)));
+        }
+        if paths.is_empty() {
+            places = self.places()?;
+        }
+        let mut sessions = surveyed(&places, paths.is_empty(), only);
+        if !ids.is_empty() {
+            sessions.retain(|session| ids.contains(&session.summary.id));
+        }
+        Ok(self.selection().of(sessions))
     }
 
     /// Returns the selection for the library, in the order of the newest sessions.

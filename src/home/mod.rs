@@ -2,10 +2,12 @@
 //! search for one by name.
 
 mod cache;
+mod converting;
 mod families;
 mod find;
 mod mention;
 mod onward;
+mod pack;
 mod places;
 mod relocation;
 mod selection;
@@ -15,10 +17,12 @@ mod summary;
 mod survey;
 
 pub use cache::Cache;
+pub use converting::Failed;
 pub use families::count_once;
 pub use find::{Search, SessionName, family_of, find, meant};
 pub use mention::Mention;
-pub use onward::{Failed, Onward, Recipient, Way, beginning_at, largest_of, onward, tokens_of};
+pub use onward::{Onward, Recipient, Way, beginning_at, largest_of, onward, tokens_of};
+pub use pack::{Arrival, Base, Manifest, Pack, Packed, PackedFile, PackedSession, Ready};
 pub use places::{SessionPlace, contains, in_projects, places};
 pub use relocation::{Relocation, Row, relocation};
 pub use selection::{Selection, Sort, since};

@@ -1,4 +1,4 @@
-//! The archive that an origin is: a tar archive in one Zstandard stream.
+//! The archive that an origin is, and a pack: a tar archive in one Zstandard stream.
 //!
 //! `tar --zstd -tf NAME.origin` lists its members, and `-xf` gives the source's own files. An
 //! archive may come from anyone, so its members are regular files with plain relative names, and
@@ -32,18 +32,17 @@ const EXPANSION: (u64, u64) = (200, 1 << 30);
 pub struct Writing {
     tar: Builder<Encoder<'static, Box<dyn Write>>>,
     names: HashSet<String>,
-}
-
-fn cannot_write(error: io::Error) -> Error {
-    Error::io("cannot write the origin", error)
+    /// Beginning of the messages of errors.
+    failure: &'static str,
 }
 
 impl Writing {
-    /// Begins an archive.
-    pub fn new(to: Box<dyn Write>) -> Result<Self> {
-        let mut frame = Encoder::new(to, LEVEL).map_err(cannot_write)?;
-        frame.include_checksum(true).map_err(cannot_write)?;
-        Ok(Self { tar: Builder::new(frame), names: HashSet::new() })
+    /// Begins an archive; `failure` is the beginning of its errors, such as `cannot write the pack`.
+    pub fn new(to: Box<dyn Write>, failure: &'static str) -> Result<Self> {
+        let failed = |error| Error::io(failure, error);
+        let mut frame = Encoder::new(to, LEVEL).map_err(failed)?;
+        frame.include_checksum(true).map_err(failed)?;
+        Ok(Self { tar: Builder::new(frame), names: HashSet::new(), failure })
     }
 
     /// Adds a member of exactly this size.
@@ -55,10 +54,11 @@ impl Writing {
         header.set_size(size);
         let read = Rc::new(RefCell::new(0));
         let from = Counted { from: from.take(size), count: Rc::clone(&read) };
-        self.tar.append_data(&mut header, name, from).map_err(cannot_write)?;
+        let added = self.tar.append_data(&mut header, name, from);
+        added.map_err(|error| Error::io(self.failure, error))?;
         if *read.borrow() < size {
             let short = io::Error::other("a part became shorter while it was read");
-            return Err(Error::io("cannot write the origin", short));
+            return Err(Error::io(self.failure, short));
         }
         Ok(())
     }
@@ -79,8 +79,9 @@ impl Writing {
 
     /// Ends the archive.
     pub fn finish(self) -> Result<()> {
-        let frame = self.tar.into_inner().map_err(cannot_write)?;
-        frame.finish().and_then(|mut to| to.flush()).map_err(cannot_write)
+        let failed = |error| Error::io(self.failure, error);
+        let frame = self.tar.into_inner().map_err(failed)?;
+        frame.finish().and_then(|mut to| to.flush()).map_err(failed)
     }
 }
 
@@ -133,7 +134,7 @@ pub fn read(
     let mut bytes = frame.take(most);
     let done = members(&mut bytes, take);
     if bytes.limit() == 0 {
-        return Err("it would unpack to more than an origin of this size can contain");
+        return Err("it would unpack to more than a file of its size can contain");
     }
     done?;
     // The checksum is behind the last byte.
@@ -164,7 +165,7 @@ fn members(bytes: &mut impl Read, take: MemberFn<'_>) -> std::result::Result<(),
         };
         let Some(name) = relative(&path) else { return Err(OUTSIDE) };
         if names.len() == MOST_MEMBERS {
-            return Err("it contains more members than a session can have");
+            return Err("it contains too many members");
         }
         if !names.insert(name.to_lowercase()) {
             return Err("it contains two members of one name");

@@ -69,7 +69,7 @@ impl Keep {
         let mut share = share_of((format, &header.read), parts, sink, cx)?;
         header.file_name = parts.file_name();
         header.session = parts.session();
-        let mut archive = Writing::new(file)?;
+        let mut archive = Writing::new(file, "cannot write the origin")?;
         let own = parts.names().into_iter().filter(|name| !format.is_shared(name));
         let own: Vec<_> = own.map(|name| (name, false)).collect();
         let shared = share.names().into_iter().filter(|name| format.is_shared(name));

@@ -28,8 +28,9 @@ mod restore;
 mod stream_edits;
 mod unlost;
 
-pub use archive::digest_of;
+pub use archive::{Measuring, Writing as Archive, contents, digest_of, read as read_archive};
 pub use base::Trace;
+pub use digest::{Digest, Measure};
 pub use file::{Header, Origin, Source as Unpacked, copy, rejected, write_stream};
 pub use guard::{Source, has_same_content, is_confirmed};
 pub use keep::{Keep, Kept, Measured};

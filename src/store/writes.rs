@@ -98,6 +98,11 @@ impl Writes {
         Self { all, ..Self::default() }
     }
 
+    /// Joins the files of several such lists, which keep no folder and no lock.
+    pub fn all(lists: impl IntoIterator<Item = Self>) -> Self {
+        Self::of(lists.into_iter().flat_map(|list| list.all).collect())
+    }
+
     /// Keeps the folder with the contents until the files are written.
     pub fn keep(&mut self, work: TempDir) {
         self.work = Some(work);

@@ -30,6 +30,7 @@ mod onward_named;
 mod own_folder_races;
 mod own_folders;
 mod packed;
+mod packs;
 mod pick;
 mod pipes;
 mod readings;

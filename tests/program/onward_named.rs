@@ -1,6 +1,6 @@
 //! Sessions that are continued and brought back by their names, from a home with many others.
 
-use crate::common::{Dir, files, read};
+use crate::common::{self, Dir, files, read};
 use crate::onward::{AGENTS, ask, home_of, pairs, path_of, run, said};
 use serde_json::{Value, json};
 use std::fs;
@@ -234,4 +234,23 @@ fn context_larger_than_any_that_the_session_records_is_reported() {
         let (code, said) = said(&home, &["continue", "--in", "claude-code", "-n", ID]);
         assert_eq!((code, said.contains("too big?")), (0, tokens == 4), "{said}");
     }
+}
+
+#[test]
+fn session_with_sub_agents_is_named_by_its_main_file() {
+    const MAIN: &str = "5ac1f0d2-73be-4d19-8f20-b0c6a4e7d913";
+    let home = Dir::new();
+    let folder = common::testdata().join("claude-code/v2/subagents/in");
+    for file in common::all_files(&folder) {
+        let name = file.strip_prefix(&folder).expect("below").to_str().expect("UTF-8");
+        home.write(&format!("downloads/{name}"), &read(&file));
+    }
+    let project = home.path("project");
+    fs::create_dir_all(&project).expect("a folder");
+    let file = home.path(&format!("downloads/{MAIN}.jsonl"));
+    let words = [file.to_str().expect("UTF-8"), "--cwd", project.to_str().expect("UTF-8")];
+    let out = go(&home, &words, "claude-code");
+    assert_eq!(out["id"], MAIN, "{out}");
+    let path = path_of(&out);
+    assert!(path.ends_with(format!("{MAIN}.jsonl")) && path.is_file(), "{out}");
 }

@@ -3,19 +3,19 @@
 use super::compare::{Sides, spool};
 use super::other::Other;
 use super::{Failed, Onward, Recipient, Way, named, opened, options, summary_at};
-use crate::batch::{Action, Done, FileReport, Job, Kind, Name, Namer, Outcome, OutputPlace, Task};
+use crate::batch::{Job, Kind, Namer, OutputPlace};
 use crate::diagnostic::{Code, Log, Severity};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Map, Options, Parts};
 use crate::formats::Spec;
+use crate::home::converting::{converted, files};
 use crate::home::survey::Listed;
 use crate::ids;
 use crate::origin::{digest_of, pair};
-use crate::store::{Edit, Fingerprint, Write, Writes, is_origin, origin_of, put};
+use crate::store::{Edit, Fingerprint, Write, Writes, is_origin, origin_of};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use walkdir::WalkDir;
 
 /// Session that is converted.
 pub struct Made<'m> {
@@ -63,10 +63,13 @@ impl Made<'_> {
         let out = self.work.join(if is_apart { "apart" } else { "new" });
         let to = self.recipient.to;
         let name = Namer::default().name(self.job, Kind::Format(to.format));
-        let report = self.convert(&name, to, OutputPlace::Native(out.clone()), options, None)?;
+        let report =
+            converted((self.job, &name), to, OutputPlace::Native(out.clone()), options, None)?;
         let files = files(&out);
         let main = files.iter().find(|file| !is_origin(file) && origin_of(file).is_file());
-        let main = main.or_else(|| files.iter().find(|file| !is_origin(file)));
+        // Files of sub-agents are in folders below.
+        let others = files.iter().filter(|file| !is_origin(file));
+        let main = main.or_else(|| others.min_by_key(|file| file.components().count()));
         let Some(main) = main.cloned() else {
             return Err(Failed::Report(Box::new(report)));
         };
@@ -142,7 +145,8 @@ impl Made<'_> {
         };
         let out = self.work.join(if is_resumed { "resumed" } else { "out" });
         let name = Namer::default().name(self.job, Kind::Format(to.format));
-        let done = self.convert(&name, to, OutputPlace::Folder(out.clone()), options(), origin);
+        let done =
+            converted((self.job, &name), to, OutputPlace::Folder(out.clone()), options(), origin);
         let report = match done {
             Ok(report) => report,
             Err(Failed::Report(report)) => {
@@ -275,31 +279,6 @@ impl Made<'_> {
         let (source, target) = (spec(from.found, source.1), spec(to.found, target.1));
         write_pair(path, (source, &mut from.input), (target, &mut to.input))
     }
-
-    fn convert(
-        &self,
-        name: &Name,
-        to: Spec,
-        place: OutputPlace,
-        options: Options,
-        origin: Option<PathBuf>,
-    ) -> std::result::Result<FileReport, Failed> {
-        let options = Options { require_origin: origin.is_some(), ..options };
-        let mut task = Task::looking(Action::Convert(to), options, &None);
-        (task.place, task.origin) = (place, origin);
-        let Done { mut report, sealed } = task.run(self.job, name);
-        if report.outcome == Outcome::Failed {
-            return Err(Failed::Report(Box::new(report)));
-        }
-        for placed in put(vec![sealed], |_| Ok(())) {
-            if let Err(error) = placed {
-                let why = report.fail(error);
-                report.findings.add(why);
-                return Err(Failed::Report(Box::new(report)));
-            }
-        }
-        Ok(report)
-    }
 }
 
 fn write_pair(
@@ -350,11 +329,6 @@ fn begins_alike(one: &Path, other: &Path, length: u64) -> Result<bool> {
     };
     let (one, other) = (digest(one)?, digest(other)?);
     Ok(one.length == length && one == other)
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(|e| e.ok());
-    entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path).collect()
 }
 
 /// Returns the path of a session's files without the ending of its main file.

@@ -11,6 +11,7 @@ mod made;
 mod other;
 mod size;
 
+use super::converting::Failed;
 use super::places::{SessionPlace, contains};
 use super::summary::{self, Summary};
 use super::survey::Listed;
@@ -83,20 +84,6 @@ pub struct Onward {
     pub writes: Writes,
     /// The session, to read what a model gets from it.
     pub job: Job,
-}
-
-/// Reason why a session cannot be continued.
-pub enum Failed {
-    /// The conversion gave no output.
-    Report(Box<FileReport>),
-    /// Something else failed.
-    Error(Error),
-}
-
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
-        Self::Error(error)
-    }
 }
 
 /// Prepares a session for another agent. Nothing is written to the agents' folders.

@@ -46,11 +46,11 @@ pub struct Row {
     pub paths: u64,
 }
 
-/// Finds everything that names the folder `old`, in these folders of agents, for its new place.
-pub fn relocation(places: &[SessionPlace], old: &str, new: &str) -> Result<Relocation> {
+/// Finds everything that names the old folders of these maps, in these folders of agents, for its
+/// new place.
+pub fn relocation(places: &[SessionPlace], maps: &[Map]) -> Result<Relocation> {
     let work = tempfile::tempdir().map_err(|error| Error::io("cannot work", error))?;
-    let maps = Map::new(old, new).with_twin();
-    let mut found = Found { word: word(old), ..Found::new(&maps, &work) };
+    let mut found = Found::new(maps, &work);
     for place in places {
         let Some(format) = place.format else { continue };
         found.sessions(place, format)?;
@@ -92,8 +92,8 @@ struct Edited {
 /// Files that were found so far.
 struct Found<'f> {
     maps: &'f [Map],
-    /// A piece of the old path that every spelling of the path contains.
-    word: Vec<u8>,
+    /// Pieces of the old paths, of which every spelling of such a path contains one.
+    words: BTreeSet<Vec<u8>>,
     work: &'f TempDir,
     edits: BTreeMap<PathBuf, Edited>,
     moves: BTreeMap<PathBuf, (&'static str, PathBuf)>,
@@ -108,7 +108,7 @@ impl<'f> Found<'f> {
     fn new(maps: &'f [Map], work: &'f TempDir) -> Self {
         Self {
             maps,
-            word: Vec::new(),
+            words: maps.iter().map(|map| word(&map.old)).collect(),
             work,
             edits: BTreeMap::new(),
             moves: BTreeMap::new(),
@@ -242,9 +242,9 @@ impl<'f> Found<'f> {
         self.work.path().join(format!("{name}-{number}"))
     }
 
-    /// Whether a file may contain the old path.
+    /// Whether a file may contain an old path.
     fn mentions(&self, path: &Path) -> bool {
-        contains(path, &self.word).unwrap_or(false)
+        self.words.iter().any(|word| contains(path, word).unwrap_or(false))
     }
 }
 

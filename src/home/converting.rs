@@ -1,0 +1,55 @@
+//! Sessions that are written again into a folder, before their files get their places.
+
+use crate::batch::{Action, Done, FileReport, Job, Name, Outcome, OutputPlace, Task};
+use crate::error::Error;
+use crate::format::Options;
+use crate::formats::Spec;
+use crate::store::put;
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// Reason why a session cannot be written.
+pub enum Failed {
+    /// The conversion gave no output.
+    Report(Box<FileReport>),
+    /// Something else failed.
+    Error(Error),
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// Converts a session, whose output has this name; with an origin that is not beside it, that
+/// origin is required.
+pub fn converted(
+    (job, name): (&Job, &Name),
+    to: Spec,
+    place: OutputPlace,
+    options: Options,
+    origin: Option<PathBuf>,
+) -> Result<FileReport, Failed> {
+    let options = Options { require_origin: origin.is_some(), ..options };
+    let mut task = Task::looking(Action::Convert(to), options, &None);
+    (task.place, task.origin) = (place, origin);
+    let Done { mut report, sealed } = task.run(job, name);
+    if report.outcome == Outcome::Failed {
+        return Err(Failed::Report(Box::new(report)));
+    }
+    for placed in put(vec![sealed], |_| Ok(())) {
+        if let Err(error) = placed {
+            let why = report.fail(error);
+            report.findings.add(why);
+            return Err(Failed::Report(Box::new(report)));
+        }
+    }
+    Ok(report)
+}
+
+/// Returns the files below a folder, in the order of their paths.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(|e| e.ok());
+    entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path).collect()
+}
