@@ -75,7 +75,7 @@ pub static FORMAT: Format = Format {
     ..Format::new(Required {
         name: "copilot-cli",
         summary: "sessions of GitHub Copilot CLI (JSON Lines)",
-        source: "releases 0.0.384 to 1.0.102, and the schema of session events in them",
+        source: "GitHub Copilot CLI, releases 0.0.384 to 1.0.102, and the schema of session events in them",
         versions: &[Version {
             number: 1,
             summary: "events on lines (from 0.0.384)",
