@@ -42,7 +42,7 @@ impl Packed {
         if let Some(error) = failed {
             return Err(Error::io(format!("cannot unpack {}", path.display()), error));
         }
-        read.map_err(|why| unfit(why))?;
+        read.map_err(unfit)?;
         let manifest = manifest.ok_or_else(|| unfit("it is no pack of copyist"))?;
         let manifest: Manifest = serde_json::from_slice(&manifest)
             .map_err(|error| unfit(&format!("its {}: {error}", Manifest::NAME)))?;
