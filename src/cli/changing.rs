@@ -1,6 +1,7 @@
 //! Commands that change the agents' own files.
 
 use super::Stop;
+use super::config::folder_in;
 use super::machine::quoted;
 use super::text::printable;
 use crate::diagnostic::Code;
@@ -87,9 +88,7 @@ impl Changing {
 
 /// Returns the folder of journals that the user does not name.
 fn journals() -> Result<PathBuf, Stop> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let own = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".local/state"));
-    let state = set("XDG_STATE_HOME").filter(|path| path.is_absolute()).or_else(own);
+    let state = folder_in("XDG_STATE_HOME", ".local/state");
     let folder = state.ok_or_else(|| Stop::usage("name a journal: `--journal FILE`"))?;
     Ok(folder.join("copyist"))
 }

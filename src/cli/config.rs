@@ -114,9 +114,9 @@ impl Settings {
     /// Folder of an agent's sessions according to the file, with `~` as the user's own folder.
     pub fn home(&self, format: &str) -> Option<PathBuf> {
         let named = self.homes.get(format)?;
-        let own = variable("HOME").or_else(|| variable("USERPROFILE"));
+        let own = own_folder();
         match (named.strip_prefix("~"), own) {
-            (Ok(rest), Some(own)) => Some(PathBuf::from(own).join(rest)),
+            (Ok(rest), Some(own)) => Some(own.join(rest)),
             _ => Some(named.clone()),
         }
     }
@@ -152,15 +152,25 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// Returns the user's own folder.
+pub fn own_folder() -> Option<PathBuf> {
+    variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from)
+}
+
+/// Returns the folder that an XDG variable names, or else one in the user's own folder.
+pub fn folder_in(named: &str, usual: &str) -> Option<PathBuf> {
+    // The specification has relative paths ignored.
+    let path = variable(named).map(PathBuf::from).filter(|path| path.is_absolute());
+    path.or_else(|| Some(own_folder()?.join(usual)))
+}
+
 /// Returns the path of the settings file, if there is one.
 fn place() -> Option<PathBuf> {
     if let Some(named) = variable("COPYIST_CONFIG") {
         return Some(named.into());
     }
-    let folder = variable("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| {
-        let own = variable("HOME").or_else(|| variable("USERPROFILE"))?;
-        Some(PathBuf::from(own).join(".config"))
-    })?;
+    let folder = variable("XDG_CONFIG_HOME").map(PathBuf::from);
+    let folder = folder.or_else(|| Some(own_folder()?.join(".config")))?;
     Some(folder.join("copyist").join("config.yaml"))
 }
 

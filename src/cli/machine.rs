@@ -27,10 +27,7 @@ pub fn folders(only: Option<&'static Format>) -> Result<Vec<SessionPlace>, Stop>
 
 /// Opens the cache of summaries in the user's cache folder.
 pub fn cache() -> Cache {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let own = || set("HOME").or_else(|| set("USERPROFILE")).map(|home| home.join(".cache"));
-    // The specification has relative paths ignored.
-    let folder = set("XDG_CACHE_HOME").filter(|path| path.is_absolute()).or_else(own);
+    let folder = config::folder_in("XDG_CACHE_HOME", ".cache");
     Cache::open(folder.map(|folder| folder.join("copyist").join("sessions")))
 }
 

@@ -62,7 +62,8 @@ impl Args {
         };
         let mut output = self.prepared(&sessions).map_err(failed)?;
         let to = output.create("").map_err(failed)?;
-        let mut pack = Pack::begin(to, own_folder()).map_err(failed)?;
+        let home = config::own_folder().and_then(|home| home.into_os_string().into_string().ok());
+        let mut pack = Pack::begin(to, home).map_err(failed)?;
         let masked = options.redact.is_some().then_some(0);
         let mut added = Added { failed: 0, masked };
         for session in &sessions {
@@ -156,10 +157,4 @@ impl Added {
         }
         text + &format!("; {}\n", printable(place))
     }
-}
-
-/// Returns the user's own folder.
-pub fn own_folder() -> Option<String> {
-    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    set("HOME").or_else(|| set("USERPROFILE"))
 }

@@ -1,9 +1,9 @@
 //! The command `copyist unpack`.
 
 use super::changing::{Changing, name_journal};
+use super::config::own_folder;
 use super::go_on::places;
 use super::machine::{resume, words};
-use super::pack::own_folder;
 use super::pick::has_terminal;
 use super::text::{aside, printable};
 use super::{Stop, convert, print};
@@ -70,7 +70,8 @@ impl Args {
     /// Returns how the folders of the other machine are called here: as the user says, and the
     /// user's own folder last.
     fn maps(&self, manifest: &Manifest) -> Result<Vec<Map>, Stop> {
-        let homes = manifest.home.clone().zip(own_folder());
+        let own = own_folder().and_then(|home| home.into_os_string().into_string().ok());
+        let homes = manifest.home.clone().zip(own);
         let homes = homes.filter(|(old, new)| old != new && old.len() > 1);
         let homes = homes.map(|(old, new)| Map::new(old, new));
         let mut maps = self.map_path.clone();
