@@ -1,10 +1,10 @@
 //! Sessions that are written again into a folder, before their files get their places.
 
-use crate::batch::{Action, Done, FileReport, Job, Name, Outcome, OutputPlace, Task};
+use crate::batch::{self, Action, Done, FileReport, Job, Name, Outcome, OutputPlace, Task};
 use crate::error::Error;
 use crate::format::Options;
 use crate::formats::Spec;
-use crate::store::put;
+use crate::store::{plain_name, put};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
@@ -52,4 +52,10 @@ pub fn converted(
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(|e| e.ok());
     entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path).collect()
+}
+
+/// Returns the path of a session's files without the ending of its main file.
+pub fn stem(main: &Path) -> PathBuf {
+    let name = main.file_name().unwrap_or_default().to_string_lossy();
+    main.with_file_name(batch::stem(plain_name(&name)))
 }

@@ -8,7 +8,7 @@ use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Map, Options, Parts};
 use crate::formats::Spec;
-use crate::home::converting::{converted, files};
+use crate::home::converting::{converted, files, stem};
 use crate::home::survey::Listed;
 use crate::ids;
 use crate::origin::{digest_of, pair};
@@ -327,10 +327,4 @@ fn begins_alike(one: &Path, other: &Path, length: u64) -> Result<bool> {
     };
     let (one, other) = (digest(one)?, digest(other)?);
     Ok(one.length == length && one == other)
-}
-
-/// Returns the path of a session's files without the ending of its main file.
-fn stem(main: &Path) -> PathBuf {
-    let name = main.file_name().unwrap_or_default().to_string_lossy();
-    main.with_file_name(crate::batch::stem(crate::store::plain_name(&name)))
 }

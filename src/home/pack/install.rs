@@ -1,20 +1,20 @@
 //! Putting the sessions of a pack where their agents look for them.
 
 use super::{Base, Packed, PackedSession};
-use crate::batch::{Opened, ReadOptions, stem};
+use crate::batch::{Opened, ReadOptions};
 use crate::convert::moved_path;
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Format, Map, Parts};
 use crate::formats::FORMATS;
 use crate::home::cache::Cache;
-use crate::home::converting::files;
+use crate::home::converting::stem;
 use crate::home::find::{Search, SessionName, find};
 use crate::home::places::SessionPlace;
-use crate::home::relocation::relocation;
+use crate::home::relocation::{files, relocation};
 use crate::home::summary::Summary;
 use crate::home::survey::{Listed, survey};
-use crate::store::{BACKUP, Undertaking, Write, Writes, is_origin, origin_of, plain_name};
+use crate::store::{Undertaking, Write, Writes, is_origin, origin_of};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -88,9 +88,6 @@ impl Packed {
         }
         let base = base_of(session, format, arrival)?;
         let own = parts_of(&found)?;
-        let ending = BACKUP.trim_start_matches('.');
-        let all = files(&folder).into_iter();
-        let all = all.filter(|file| file.extension().is_none_or(|own| own != ending));
         let mut ready = Ready {
             format,
             path: base.join(within(&found.path)),
@@ -98,7 +95,7 @@ impl Packed {
             unchanged,
             files: Vec::new(),
         };
-        for file in all {
+        for file in files(&folder) {
             let to = within(&file);
             let fits = session.base == Base::Agent
                 || format.files.in_projects.iter().any(|folder| to.starts_with(folder));
@@ -187,8 +184,7 @@ fn parts_of(session: &Listed) -> Result<BTreeSet<PathBuf>> {
     own.extend(session.files.iter().cloned());
     let opened = Opened::new(&session.job.source, ReadOptions::default(), true)?;
     if let (Some(opened), Some(main)) = (opened, session.job.path()) {
-        let name = main.file_name().unwrap_or_default().to_string_lossy();
-        let before = main.with_file_name(stem(plain_name(&name)));
+        let before = stem(main);
         let names = opened.input.names();
         let parts = names.iter().filter(|part| !part.is_empty());
         own.extend(parts.map(|part| PathBuf::from(format!("{}{part}", before.display()))));

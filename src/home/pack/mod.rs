@@ -47,7 +47,7 @@ pub struct PackedSession {
     /// The folder of the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Where the files belong.
+    /// The folder to which the files belong.
     pub base: Base,
     /// The files, with paths below that folder.
     pub files: Vec<PackedFile>,

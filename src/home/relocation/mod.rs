@@ -8,6 +8,7 @@ mod folders;
 mod origins;
 mod text;
 
+use super::converting;
 use super::places::SessionPlace;
 use crate::error::{Error, Result};
 use crate::format::{Format, Map};
@@ -290,11 +291,11 @@ fn word(path: &str) -> Vec<u8> {
     pieces.max_by_key(|piece| piece.len()).unwrap_or_default().to_ascii_lowercase().into_bytes()
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(|e| e.ok());
-    let files =
-        entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path);
-    files.filter(|path| !is_kept(path)).collect()
+/// Returns the files below a folder, without those that a run kept.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = converting::files(folder);
+    files.retain(|path| !is_kept(path));
+    files
 }
 
 /// Whether a file is one that a run kept.
