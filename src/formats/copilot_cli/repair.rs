@@ -120,11 +120,7 @@ impl Talk for Facts {
         for (name, new, fits) in event {
             match line.member(name) {
                 Some(old) if fits(&old) => {}
-                Some(old) => {
-                    let place = (Some(line.place_of(&old)), name);
-                    fixes.set(line.as_bytes(), place, new.as_bytes(), Code::Retyped);
-                    codes.push(Code::Retyped);
-                }
+                Some(old) => codes.push(retype(line, (name, &old), &new, fixes)),
                 None => {
                     fixes.edits.set(None, name, new.as_bytes());
                     fixes.note(
@@ -187,17 +183,20 @@ impl Talk for Facts {
     }
 }
 
+/// Notes another value for a member.
+fn retype(line: &Json, (name, old): (&str, &Json), new: &Json, fixes: &mut Fixes) -> Code {
+    let place = (Some(line.place_of(old)), name);
+    fixes.set(line.as_bytes(), place, new.as_bytes(), Code::Retyped);
+    Code::Retyped
+}
+
 /// Notes the changes of an event's data.
 fn complete(line: &Json, data: &Json, needed: Vec<Needed>, fixes: &mut Fixes) -> Vec<Code> {
     let (mut codes, mut added) = (Vec::new(), Vec::new());
     for (name, new, fits) in needed {
         match data.member(name) {
             Some(old) if fits(&old) => {}
-            Some(old) => {
-                let place = (Some(line.place_of(&old)), name);
-                fixes.set(line.as_bytes(), place, new.as_bytes(), Code::Retyped);
-                codes.push(Code::Retyped);
-            }
+            Some(old) => codes.push(retype(line, (name, &old), &new, fixes)),
             None => {
                 added.extend_from_slice(format!(",\"{name}\":").as_bytes());
                 added.extend_from_slice(new.as_bytes());
