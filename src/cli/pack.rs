@@ -51,7 +51,17 @@ impl Args {
         }
         let sessions = self.selecting.sessions(&self.sessions)?;
         if sessions.is_empty() {
-            return Err(Stop { code: 3, message: "there is no such session".to_owned() });
+            let message = match self.sessions.as_slice() {
+                [] => "no session meets the conditions".to_owned(),
+                named => {
+                    let paths: Vec<_> = named.iter().map(|path| path.to_string_lossy()).collect();
+                    let paths = paths.join(", ");
+                    printable(&format!(
+                        "{paths}: no session; the file of a sub-agent belongs to its session"
+                    ))
+                }
+            };
+            return Err(Stop { code: 3, message });
         }
         let options =
             Options { on_error: OnError::Keep, force_version: true, ..Options::default() };

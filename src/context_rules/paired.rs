@@ -7,9 +7,8 @@ use std::collections::HashMap;
 
 /// Puts the results of an answer's calls right behind it, in the order of the calls, and before
 /// messages of other roles that came between them. A result that came before its call counts; one
-/// that comes after the next answer does not. A call without a
-/// result gets a text in its place, which may be another one at the end of the session, and a result without
-/// a call is left out.
+/// that comes after the next answer does not. A call without a result gets a text in its place, which
+/// may be another one at the end of the session, and a result without a call is left out.
 #[derive(Debug)]
 pub struct Paired {
     /// The texts in place of a result: before another message, and at the end.

@@ -204,6 +204,10 @@ fn wrong_use_of_packs_is_refused() {
     assert_eq!(contents(&home), before);
     done(&home, 0, &["pack", "latest", "-n", "-o", "b.pack"]);
     assert!(!home.path("b.pack").exists());
+    home.write("lone/agent-2954caae.jsonl", b"{\"isSidechain\":true,\"agentId\":\"2954caae\"}\n");
+    let text = done(&home, 3, &["pack", "lone", "-o", "c.pack"]);
+    assert!(text.contains("lone: no session"), "{text}");
+    assert!(done(&home, 3, &["unpack", &own]).contains("no pack of copyist"));
     home.write("empty.pack", b"");
     for name in ["empty.pack", &own, "gone.pack"] {
         let text = done(&home, 3, &["unpack", name]);
