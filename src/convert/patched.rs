@@ -145,7 +145,7 @@ fn finish(
 fn written(own: Spec, parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Staged> {
     let (log, map_paths) = (Log::default(), Vec::new());
     let options =
-        Options { map_paths, plain: false, on_error: OnError::Keep, ..cx.options.clone() };
+        Options { map_paths, cuts: None, plain: false, on_error: OnError::Keep, ..cx.options.clone() };
     let quiet = Cx { options: &options, log: &log };
     let mut stage = Stage::trial(sink);
     Work::of(own.format, own, parts, &quiet)?.all(parts, &mut stage)?;

@@ -10,8 +10,9 @@ mod compare;
 mod made;
 mod other;
 mod size;
+mod whole;
 
-use super::converting::Failed;
+use super::converting::{Failed, named};
 use super::places::{SessionPlace, contains};
 use super::summary::{self, Summary};
 use super::survey::Listed;
@@ -27,10 +28,10 @@ use made::{Base, Made};
 use other::Other;
 use serde::de::IgnoredAny;
 pub use size::{largest_of, tokens_of};
+use whole::Whole;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// The agent that continues a session.
 pub struct Recipient<'w> {
@@ -94,10 +95,17 @@ pub fn onward(session: &Listed, recipient: &Recipient<'_>) -> std::result::Resul
     // A session is converted alike, whether the user named its file or it was found by a name.
     let job = whole.or_else(|| session.job.path().map(|path| named(path)));
     let job = job.unwrap_or_else(|| session.job.clone());
+    // Behind a session that was trimmed on the way is the whole one.
+    let whole = Whole::of(&job, recipient.to.format, work.path())?;
+    let job = whole.as_ref().map_or(job, |whole| whole.job.clone());
     let agent = format_of(&job)?;
     let made = Made { job: &job, format: agent, recipient, work: work.path() };
     let is_own = agent == recipient.to.format;
-    let path = session.job.path().filter(|_| !is_own);
+    let path = match &whole {
+        Some(whole) => whole.job.path(),
+        None => session.job.path(),
+    };
+    let path = path.filter(|_| !is_own);
     let others = path.map(|path| other::find(path, agent, recipient));
     let stays = is_own && contains(recipient.places, &session.path);
     let apart = "the agent keeps the session in its own folder, so this is a session of its own";
@@ -119,6 +127,9 @@ pub fn onward(session: &Listed, recipient: &Recipient<'_>) -> std::result::Resul
         let torn = "the last line is not complete, and is left out";
         let note = onward.note.map_or_else(|| torn.to_owned(), |note| format!("{note}; {torn}"));
         onward.note = Some(note);
+    }
+    if let Some(whole) = whole {
+        whole.redirect(&mut onward.writes, work.path())?;
     }
     onward.writes.keep(work);
     Ok(onward)
@@ -222,13 +233,6 @@ fn complete(path: &Path) -> Result<Option<u64>> {
         }
     }
     Ok(None)
-}
-
-/// Returns the input of a file that is named.
-fn named(path: &Path) -> Job {
-    let relative = PathBuf::from(path.file_name().unwrap_or_default());
-    let source = JobSource::File(Arc::from(path));
-    Job { source, relative, named: true, passed_over: None }
 }
 
 fn opened(job: &Job) -> Result<Opened<'_>> {

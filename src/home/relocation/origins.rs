@@ -3,11 +3,12 @@
 
 use super::text::Paths;
 use super::{Edited, Found, main_of, redo};
-use crate::batch::{Job, JobSource, Opened, ReadOptions};
+use crate::batch::{Job, Opened, ReadOptions};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Options, Parts};
 use crate::formats::Spec;
+use crate::home::converting::named;
 use crate::origin::{Origin, pair};
 use crate::store::{Destination, Edit, Fingerprint, Output, Policy};
 use std::fs::File;
@@ -109,11 +110,6 @@ impl Found<'_> {
 
 fn unusable(why: &str) -> Error {
     Error::request(Code::OriginUnreadable, format!("the origin cannot be used: {why}"))
-}
-
-fn named(path: &Path) -> Job {
-    let relative = PathBuf::from(path.file_name().unwrap_or_default());
-    Job { source: JobSource::File(Arc::from(path)), relative, named: true, passed_over: None }
 }
 
 fn read(job: &Job) -> Result<Opened<'_>> {
