@@ -62,7 +62,9 @@ impl Cuts {
             return false;
         }
         let node = &mut record.node;
-        if cut.thoughts && let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
+        if cut.thoughts
+            && let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content)
+        {
             blocks.retain(|block| !block.is(Field::Type, block::THINKING));
         }
         if let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) {
@@ -159,7 +161,8 @@ fn shortened(value: &Json, depth: usize) -> Option<Json> {
         b'[' => {
             let mut items = Vec::new();
             for item in value.elements() {
-                let is_long = item.as_bytes().first() == Some(&b'"') && item.as_bytes().len() > SHORT;
+                let is_long =
+                    item.as_bytes().first() == Some(&b'"') && item.as_bytes().len() > SHORT;
                 let new = if is_long { None } else { shortened(&item, depth) };
                 changed |= is_long || new.is_some();
                 if !is_long {

@@ -39,7 +39,13 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 10)]
     keep_turns: usize,
     /// Cut only these kinds: progress, branches, copies, images, thinking, results
-    #[arg(long, value_name = "KINDS", value_delimiter = ',', value_enum, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "KINDS",
+        value_delimiter = ',',
+        value_enum,
+        hide_possible_values = true
+    )]
     drop: Vec<Step>,
     /// Write the trimmed session to this file
     #[arg(short, long, value_name = "FILE", conflicts_with = "in_place")]
@@ -100,9 +106,8 @@ impl Args {
             Some(file) => TrimmedPlace::File(file.clone(), self.force),
             None => TrimmedPlace::InPlace,
         };
-        let plan = || {
-            trim(&session, &limits, &place).map_err(|failed| stopped(&session.path, &failed))
-        };
+        let plan =
+            || trim(&session, &limits, &place).map_err(|failed| stopped(&session.path, &failed));
         let settings = session.path.to_string_lossy();
         let what = Undertaking { command: "trim", settings: &settings, outcome: "trimmed" };
         let begin = |journal: &Path| name_journal("undo     ", journal, self.json);
@@ -197,19 +202,20 @@ impl Printed<'_> {
         let Self { session, done, journal, .. } = self;
         let weights = &done.weights;
         let of = |now: Size| json!({ "tokens": weights.tokens_of(now.text), "bytes": now.bytes });
-        let kinds = Step::ALL.iter().zip(weights.all.iter().zip(&done.cut)).map(|(step, (all, cut))| {
-            json!({
-                "kind": step.name(),
-                "records": all.records,
-                "bytes": all.bytes,
-                "tokens": weights.tokens_of(all.context),
-                "cut": {
-                    "records": cut.records,
-                    "bytes": cut.bytes,
-                    "tokens": weights.tokens_of(cut.context),
-                },
-            })
-        });
+        let kinds =
+            Step::ALL.iter().zip(weights.all.iter().zip(&done.cut)).map(|(step, (all, cut))| {
+                json!({
+                    "kind": step.name(),
+                    "records": all.records,
+                    "bytes": all.bytes,
+                    "tokens": weights.tokens_of(all.context),
+                    "cut": {
+                        "records": cut.records,
+                        "bytes": cut.bytes,
+                        "tokens": weights.tokens_of(cut.context),
+                    },
+                })
+            });
         let written = (!done.writes.is_empty()).then(|| ReportedPath::from(done.path.as_path()));
         let object = json!({
             "agent": done.format.name,

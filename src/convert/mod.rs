@@ -97,7 +97,8 @@ fn untrimmed(
         return Ok(None);
     }
     let Some(mut whole) = origin::whole(parts, sink)? else { return Ok(None) };
-    let to = if own { Spec { version: to.version.or(from.version(whole.version)), ..to } } else { to };
+    let to =
+        if own { Spec { version: to.version.or(from.version(whole.version)), ..to } } else { to };
     let done = run(from, whole.version, to, &mut whole.parts, sink, cx)?;
     Ok(Some(Outcome { changed: true, restored: true, ..done }))
 }

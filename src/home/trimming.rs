@@ -122,7 +122,8 @@ pub fn trim(
         TrimmedPlace::InPlace => main.clone(),
         TrimmedPlace::File(file, force) => {
             if !force && file.symlink_metadata().is_ok() {
-                let why = format!("{}: {}", file.display(), "the file exists; `--force` replaces it");
+                let why =
+                    format!("{}: {}", file.display(), "the file exists; `--force` replaces it");
                 return Err(Error::request(Code::Exists, why).into());
             }
             file.clone()
@@ -230,8 +231,9 @@ impl Made<'_> {
             }
             best = (Some(folder), cut, after);
             let more = self.missing(after);
-            goal.bytes += more.bytes;
-            goal.context += more.context;
+            let saved = |size: fn(&Weight) -> u64| best.1.iter().map(size).sum::<u64>();
+            goal.bytes = more.bytes + saved(|cut| cut.bytes);
+            goal.context = more.context + saved(|cut| cut.context);
         }
         Ok(best)
     }
@@ -239,8 +241,9 @@ impl Made<'_> {
     /// Returns the kinds that may be cut: those that help, unless the user names them.
     fn steps(&self) -> Vec<Step> {
         let only_context = self.limits.tokens.is_some() && self.limits.bytes.is_none();
-        let helps =
-            |step: &Step| !only_context || matches!(step, Step::Copies | Step::Images | Step::Results);
+        let helps = |step: &Step| {
+            !only_context || matches!(step, Step::Copies | Step::Images | Step::Results)
+        };
         match self.limits.drop.as_slice() {
             [] => Step::ALL.into_iter().filter(helps).collect(),
             named => named.to_vec(),
@@ -331,6 +334,9 @@ fn size_of(format: &'static Format, parts: &mut dyn Parts) -> Result<Size> {
 
 fn is_same(one: &Path, other: &Path) -> bool {
     let bytes = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
-    let digest = |path: &Path| File::open(path).ok().and_then(|file| crate::origin::digest_of(file).ok());
-    other.is_file() && bytes(one) == bytes(other) && digest(one).is_some_and(|one| digest(other) == Some(one))
+    let digest =
+        |path: &Path| File::open(path).ok().and_then(|file| crate::origin::digest_of(file).ok());
+    other.is_file()
+        && bytes(one) == bytes(other)
+        && digest(one).is_some_and(|one| digest(other) == Some(one))
 }

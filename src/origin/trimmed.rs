@@ -54,14 +54,14 @@ pub fn whole(parts: &mut dyn Parts, sink: &mut dyn Sink) -> Result<Option<Source
     let origin = Origin::open(opener, size)?.map_err(unusable)?;
     let mut source = origin.source(sink)?.map_err(unusable)?;
     let Some(lengths) = lengths(&origin.trailer, parts)? else {
-        let message = "the trimmed session was changed, and not only continued; the session as it was \
-                       before is in the origin beside it: `copyist convert` with that file writes it";
-        return Err(Error::request(Code::OriginRejected, message));
+        let message = "the trimmed session was changed, and not only continued";
+        return Err(Error::request(Code::TrimmedChanged, message));
     };
     let room = Room::of(sink.spool()?);
     let failed = |error| Error::io("cannot copy", error);
     for name in parts.names() {
-        let known = lengths.iter().find(|(known, _)| *known == name).map_or(0, |(_, length)| *length);
+        let known =
+            lengths.iter().find(|(known, _)| *known == name).map_or(0, |(_, length)| *length);
         let size = parts.size(&name)?;
         if size == known {
             continue;

@@ -24,14 +24,8 @@ pub enum Step {
 
 impl Step {
     /// All kinds, in the order in which they are cut.
-    pub const ALL: [Self; 6] = [
-        Self::Progress,
-        Self::Branches,
-        Self::Copies,
-        Self::Images,
-        Self::Thinking,
-        Self::Results,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::Progress, Self::Branches, Self::Copies, Self::Images, Self::Thinking, Self::Results];
 
     /// The name in options and results.
     #[must_use]
@@ -112,7 +106,8 @@ impl Weights {
     /// saved, and what is cut of each kind, in the order of [`Step::ALL`].
     #[must_use]
     pub fn cuts(&self, steps: &[Step], enough: impl Fn(Weight) -> bool) -> (Cuts, [Weight; 6]) {
-        let (mut cuts, mut done, mut sum) = (Cuts::default(), [Weight::default(); 6], Weight::default());
+        let (mut cuts, mut done, mut sum) =
+            (Cuts::default(), [Weight::default(); 6], Weight::default());
         for item in self.items.iter().filter(|item| steps.contains(&item.step)) {
             if enough(sum) {
                 break;

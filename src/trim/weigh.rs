@@ -107,7 +107,8 @@ impl Scale {
         let is_sent = self.sent.contains(&(located.at.part, located.at.line));
         self.count(record, is_sent);
         self.has_begun |= is_sent;
-        let item = |step, bytes, context, is_record| Item { place, step, bytes, context, is_record };
+        let item =
+            |step, bytes, context, is_record| Item { place, step, bytes, context, is_record };
         if is_dead {
             let whole = item(Step::Branches, bytes_of(node), 0, true);
             if let Some(id) = node.json(Field::Id).filter(|_| !node.is_true(Field::IdMade)) {
@@ -172,9 +173,8 @@ impl Scale {
             [Field::Content, Field::Output].into_iter().filter_map(|field| result.nodes(field))
         });
         let images = blocks.iter().chain(inner.flatten()).filter(|block| is_image(block));
-        let (bytes, text) = images.fold((0, 0), |(bytes, text), image| {
-            (bytes + bytes_of(image), text + size_of(image))
-        });
+        let (bytes, text) = images
+            .fold((0, 0), |(bytes, text), image| (bytes + bytes_of(image), text + size_of(image)));
         if bytes > SHORT as u64 {
             self.items.push(item(Step::Images, bytes, context(text), false));
         }
@@ -210,7 +210,10 @@ impl Scale {
                 match result.get(field) {
                     Some(Value::Json(text)) if text.as_bytes().starts_with(b"\"") => note(text),
                     Some(Value::Nodes(inner)) => {
-                        inner.iter().filter_map(|block| block.json(Field::Text)).for_each(&mut note);
+                        inner
+                            .iter()
+                            .filter_map(|block| block.json(Field::Text))
+                            .for_each(&mut note);
                     }
                     _ => {}
                 }
@@ -219,8 +222,9 @@ impl Scale {
         if long.is_empty() {
             return;
         }
-        let details = node.json(Field::Details).map_or(0, |details| details.as_bytes().len() as u64);
-        let context = if is_sent { long.len() as u64 } else { 0 };
+        let details =
+            node.json(Field::Details).map_or(0, |details| details.as_bytes().len() as u64);
+        let context = if is_sent { (long.len() as u64).saturating_sub(LINE) } else { 0 };
         let bytes = long.len() as u64 + details;
         let earlier = self.outputs.entry(hash(&long)).or_default();
         for place in std::mem::replace(earlier, vec![self.items.len()]) {
@@ -272,6 +276,9 @@ impl Scale {
         dead.filter(|(id, ..)| !needed.contains(id)).map(|(.., item)| item).collect()
     }
 }
+
+/// Size in bytes of the line in place of an output.
+const LINE: u64 = 45;
 
 /// Whether a line with this message can go: no other line refers to it by an identifier or a number.
 fn can_go(node: &Node) -> bool {

@@ -28,10 +28,10 @@ use made::{Base, Made};
 use other::Other;
 use serde::de::IgnoredAny;
 pub use size::{largest_of, tokens_of};
-use whole::Whole;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use whole::Whole;
 
 /// The agent that continues a session.
 pub struct Recipient<'w> {
