@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// Size in bytes of the longest text that is never cut.
 pub const SHORT: usize = 200;
 
-/// What is cut out of one record.
+/// Contents that are cut out of one record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
     /// The record itself.

@@ -33,7 +33,7 @@ use list::List;
 pub use plain::{Thoughts, as_message, is_plain, plain};
 pub use refused::check;
 use route::{Route, Walk};
-pub use size::{bytes, places, size_of};
+pub use size::{Size, size, size_of};
 use std::io::Write;
 use std::ops::ControlFlow;
 

@@ -20,7 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the user wants of a trimmed session.
+/// Limits that the user sets for a session.
 #[derive(Clone, Debug, Default)]
 pub struct Limits {
     /// Maximum number of tokens that a model gets.
@@ -59,9 +59,9 @@ pub struct Size {
 pub struct Trimming {
     /// The format.
     pub format: &'static Format,
-    /// What weighs how much.
+    /// Weights of its contents.
     pub weights: Weights,
-    /// What is cut of each kind, in the order of [`Step::ALL`].
+    /// Sums of what is cut of each kind, in the order of [`Step::ALL`].
     pub cut: [Weight; 6],
     /// Size before.
     pub before: Size,
@@ -101,7 +101,8 @@ pub fn trim(
     let (options, log) = (options(), Log::default());
     let cx = Cx { options: &options, log: &log };
     let weights = weigh(format, &mut input, limits.keep_turns, &cx)?;
-    let before = size_of(format, &mut input)?;
+    let before =
+        Size { bytes: bytes_of(&mut input)?, text: weights.text, messages: weights.messages };
     let mut made = Made { job: &job, own, limits, weights, work: work.path(), before };
     let (out, cut, after) = made.fitting()?;
     let fits = made.fits(after);
@@ -272,8 +273,13 @@ impl Made<'_> {
         let main = files.iter().filter(|file| !is_origin(file));
         let main = main.min_by_key(|file| file.components().count());
         let job = named(main.ok_or_else(|| refused("the session gave no file"))?);
-        let mut opened = opened(&job)?;
-        size_of(self.own.format, &mut opened.input)
+        let mut input = opened(&job)?.input;
+        let (options, log) = (options(), Log::default());
+        let cx = Cx { options: &options, log: &log };
+        let bytes = bytes_of(&mut input)?;
+        let context::Size { messages, bytes: text, .. } =
+            context::size(self.own.format, &mut input, &cx)?;
+        Ok(Size { bytes, text, messages })
     }
 }
 
@@ -317,19 +323,11 @@ fn opened(job: &Job) -> Result<Opened<'_>> {
     Opened::new(&job.source, ReadOptions::default(), true)?.ok_or_else(nothing)
 }
 
-/// Measures a session.
-fn size_of(format: &'static Format, parts: &mut dyn Parts) -> Result<Size> {
-    let (options, log) = (options(), Log::default());
-    let cx = Cx { options: &options, log: &log };
+/// Returns the size of a session's files.
+fn bytes_of(parts: &mut dyn Parts) -> Result<u64> {
     parts.keep()?;
     let sizes = parts.names().into_iter().map(|name| parts.size(&name));
-    let bytes = sizes.sum::<Result<u64>>()?;
-    let (mut text, mut messages) = (0, 0);
-    for message in context::sent(format, parts, &cx, &cx)? {
-        text += context::size_of(&message?.value.node);
-        messages += 1;
-    }
-    Ok(Size { bytes, text, messages })
+    sizes.sum()
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

@@ -40,7 +40,7 @@ impl Step {
         }
     }
 
-    /// What the kind contains.
+    /// Description of the kind.
     #[must_use]
     pub fn summary(self) -> &'static str {
         match self {
@@ -88,13 +88,15 @@ impl Weight {
     }
 }
 
-/// What weighs how much in a session.
+/// Weights of the contents of a session.
 #[derive(Clone, Debug, Default)]
 pub struct Weights {
-    /// What may be cut, in the order in which it is cut: by kinds, and the oldest first.
+    /// Contents that may be cut, in the order in which they are cut: by kinds, the oldest first.
     items: Vec<Item>,
     /// All contents of each kind, in the order of [`Step::ALL`].
     pub all: [Weight; 6],
+    /// Number of messages that a model gets.
+    pub messages: u64,
     /// Size in bytes of the text that a model gets.
     pub text: u64,
     /// Number of tokens of the last context, as the session itself counted them.

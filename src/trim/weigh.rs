@@ -30,8 +30,7 @@ pub fn weigh(
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     parts.keep()?;
-    let text = context::bytes(format, parts, cx)?;
-    let sent = context::places(format, parts, &quiet)?;
+    let context::Size { messages, bytes: text, places: sent } = context::size(format, parts, cx)?;
     let session = Session::open(format, parts, &quiet)?;
     let agent = ruling(format, &session.header().node).agent;
     let path = session.history();
@@ -59,7 +58,7 @@ pub fn weigh(
         scale.record(place, &located, is_dead);
         ordinal += u32::from(is_node);
     }
-    Ok(Weights { text, ..scale.finish(keep) })
+    Ok(Weights { messages, text, ..scale.finish(keep) })
 }
 
 /// Weights of a session while it is read.
@@ -260,7 +259,7 @@ impl Scale {
             _ => item.place < newest,
         });
         self.items.sort_by_key(|item| (item.step, item.place));
-        Weights { items: self.items, all, text: 0, tokens: self.tokens }
+        Weights { items: self.items, all, tokens: self.tokens, ..Weights::default() }
     }
 
     /// Returns the entries beside the conversation to which no entry that stays refers.

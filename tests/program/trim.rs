@@ -209,6 +209,27 @@ fn a_trimmed_copy_goes_back_whole_to_the_agent_from_which_it_came() {
 }
 
 #[test]
+fn a_trimmed_session_of_a_moved_project_comes_back_whole() {
+    let home = Dir::new();
+    fs::create_dir_all(home.path("tides")).expect("a folder");
+    let old = home.path("tides").canonicalize().expect("a folder");
+    let new = old.with_file_name("harbour");
+    let (old, new) = (old.to_str().expect("UTF-8"), new.to_str().expect("UTF-8"));
+    let text = long(14).replace("/srv/tides", old);
+    let folder = |project: &str| format!(".pi/agent/sessions/-{}--", project.replace('/', "-"));
+    let name = format!("2026-01-05T08-00-00-000Z_{ID}.jsonl");
+    let main = home.write(&format!("{}/{name}", folder(old)), text.as_bytes());
+    done(&home, 0, &["trim", "--keep-turns", "1", "--in-place", ID]);
+    done(&home, 0, &["append", "--text", "One more?", main.to_str().expect("UTF-8")]);
+    fs::rename(old, new).expect("a folder");
+    done(&home, 0, &["move", old, new]);
+    let main = format!("{}/{name}", folder(new));
+    done(&home, 0, &["convert", "-t", "pi", "-o", "whole.jsonl", &main]);
+    let whole = fs::read_to_string(home.path("whole.jsonl")).expect("text");
+    assert!(whole.starts_with(&text.replace(old, new)) && whole.contains("One more?"));
+}
+
+#[test]
 fn what_no_model_gets_is_cut_from_every_session_without_a_trace() {
     let dir = Dir::new();
     let mut trimmed = 0;

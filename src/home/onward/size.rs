@@ -18,7 +18,7 @@ pub fn tokens_of(job: &Job) -> Result<u64> {
     let Opened { found, mut input, .. } = opened(job)?;
     let (options, log) = (summary::options(), Log::default());
     let cx = Cx { options: &options, log: &log };
-    Ok(context::bytes(found.format, &mut input, &cx)? / 4)
+    Ok(context::size(found.format, &mut input, &cx)?.bytes / 4)
 }
 
 /// Returns the last model of a session and the largest number of tokens that the session records for
