@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts};
 use crate::formats::Spec;
 use crate::origin::{keep_whole, whole};
-use crate::store::{Edit, Fingerprint, Write, Writes, is_origin, origin_of};
+use crate::store::{Edit, Fingerprint, Held, Write, Writes, is_origin, origin_of};
 use crate::trim::{Step, Weight, Weights, weigh};
 use std::collections::HashMap;
 use std::fs::File;
@@ -118,7 +118,13 @@ pub fn trim(
         TrimmedPlace::Nowhere => return Ok(trimming),
         _ if !fits => return Ok(trimming),
         TrimmedPlace::InPlace if out.is_none() => return Ok(trimming),
-        TrimmedPlace::InPlace => main.clone(),
+        TrimmedPlace::InPlace => {
+            let held = Held::among(read.keys().map(PathBuf::as_path));
+            if let Some(why) = read.keys().find_map(|file| held.why(file)) {
+                return Err(Error::request(Code::Changed, why).into());
+            }
+            main.clone()
+        }
         TrimmedPlace::File(file, force) => {
             if !force && file.symlink_metadata().is_ok() {
                 let why =
