@@ -5,6 +5,7 @@ mod anthropic;
 mod form;
 mod joined;
 mod list;
+mod omitted;
 mod openai;
 mod plain;
 mod prompt;

@@ -7,6 +7,7 @@ use super::Messages;
 use super::ahead::Opened;
 use super::form::Sending;
 use super::joined::Whole;
+use super::omitted::Omitted;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::dialect::refusal::{OfServer, faults, is_larger, of_server};
 use crate::error::Result;
@@ -58,7 +59,7 @@ pub fn check(
         let at = message.at;
         count += messages.context.count(&message.value);
         if omits {
-            checking.omitted(&message.value.node, at);
+            checking.omitted.look(&message.value.node, at, cx);
         }
         let seen = &mut |sent: &Node| checking.message(sent, at);
         sending.message(messages.context.as_mut(), &message, seen, &mut ready);
@@ -93,9 +94,7 @@ struct Checking<'a> {
     open: HashMap<Option<Json>, VecDeque<usize>>,
     /// Hashes of the identifiers of all calls that are sent.
     names: HashSet<u64>,
-    /// For each call of the conversation, the number of results before it.
-    first_uses: HashMap<u64, u64>,
-    results: u64,
+    omitted: Omitted,
     images: usize,
     /// Images that are too large where there are many.
     large: Vec<Position>,
@@ -117,8 +116,7 @@ impl<'a> Checking<'a> {
             calls: Vec::new(),
             open: HashMap::new(),
             names: HashSet::new(),
-            first_uses: HashMap::new(),
-            results: 0,
+            omitted: Omitted::default(),
             images: 0,
             large: Vec::new(),
             size: 0,
@@ -144,21 +142,6 @@ impl<'a> Checking<'a> {
             for block in blocks {
                 let inner = block.nodes(Field::Content).unwrap_or_default();
                 std::iter::once(block).chain(inner).for_each(|block| self.block(block, at));
-            }
-        }
-    }
-
-    /// Reports calls that are left out, because calls of earlier answers have their identifiers.
-    fn omitted(&mut self, message: &Node, at: Position) {
-        for block in message.nodes(Field::Content).unwrap_or_default() {
-            if block.is(Field::Type, block::TOOL_RESULT) {
-                self.results += 1;
-            }
-            let id = block.json(Field::Id).filter(|_| block.is(Field::Type, block::TOOL_CALL));
-            let Some(id) = id else { continue };
-            let before = *self.first_uses.entry(hash(&id.normal())).or_insert(self.results);
-            if before < self.results {
-                self.cx.report(Diagnostic::of(Code::CallOmitted).at(at));
             }
         }
     }
@@ -272,6 +255,7 @@ impl<'a> Checking<'a> {
 
     fn finish(&mut self) {
         self.close();
+        self.omitted.finish(self.cx);
         if self.size > LARGEST {
             let (size, most) = (self.size >> 20, LARGEST >> 20);
             let fault = format!("the session has {size} MB, and a request at most {most} MB");

@@ -134,6 +134,9 @@ impl Code {
             Self::CallOmitted => {
                 Some("`copyist repair --resumable` gives it an identifier of its own")
             }
+            Self::AnswerOmitted => {
+                Some("`copyist repair --resumable` adds results, with which it is sent")
+            }
             Self::RepairNeeded => Some("`copyist repair -n` shows what would be changed"),
             Self::LineDropped => Some("run `copyist repair` on the output"),
             Self::LeafAside => Some("`copyist repair` links it to the end"),

@@ -186,7 +186,8 @@ impl Pairs {
     }
 
     /// Sends the last answer. A call without a result gets one at the end of the conversation, or
-    /// if its result is in another place; otherwise it is left out.
+    /// if its result is in another place. Otherwise its line is left out with all that it holds,
+    /// unless another call of the line has a result.
     fn settle(&mut self, end: bool, out: &mut Vec<Node>) {
         let end = end && self.behind.is_empty();
         let mut lost = HashSet::new();
@@ -198,9 +199,19 @@ impl Pairs {
                 lost.insert(call);
             }
         }
+        let mut missing = Vec::new();
         if !lost.is_empty() {
-            self.answer.retain_mut(|node| !leave_out(node, &lost));
+            self.answer.retain(|node| {
+                let (open, others): (Vec<_>, Vec<_>) =
+                    calls(node).partition(|call| lost.contains(*call));
+                let is_sent = open.is_empty() || !others.is_empty();
+                if is_sent {
+                    missing.extend(open.into_iter().map(|call| no_result(call, MISSING)));
+                }
+                is_sent
+            });
         }
+        self.results.splice(..0, missing);
         self.open.clear();
         for list in [&mut self.answer, &mut self.results, &mut self.behind] {
             self.begun |= !list.is_empty();
@@ -215,15 +226,12 @@ fn is_answer(node: &Node) -> bool {
     node.is(Field::Role, "assistant")
 }
 
-/// Takes calls out of an answer; returns whether nothing is left of it.
-fn leave_out(node: &mut Node, calls: &HashSet<Json>) -> bool {
-    let Some(Value::Nodes(blocks)) = node.get_mut(Field::Content) else { return false };
-    let before = blocks.len();
-    blocks.retain(|block| {
-        let id = block.json(Field::Id).filter(|_| block.is(Field::Type, block::TOOL_CALL));
-        id.is_none_or(|id| !calls.contains(id))
-    });
-    blocks.is_empty() && before > 0
+/// Returns the identifiers of the calls in an answer.
+fn calls(node: &Node) -> impl Iterator<Item = &Json> {
+    let blocks = node.nodes(Field::Content).unwrap_or_default().iter();
+    blocks
+        .filter(|block| block.is(Field::Type, block::TOOL_CALL))
+        .filter_map(|it| it.json(Field::Id))
 }
 
 fn message(role: &str, content: Vec<Node>) -> Node {
