@@ -156,6 +156,38 @@ fn words_that_waited_are_the_users() {
     }
 }
 
+/// What release 2.1.332 sends of such lines between the parts of an answer.
+#[test]
+fn words_that_waited_do_not_divide_an_answer() {
+    for (lines, sent) in [
+        ("1:0 u q; 2:1 a A t0; 3:2 q w; 4:3 c A y; 5:4 r y; 6:5 a B end", "a[t0 y] u[y=y w]"),
+        (
+            "1:0 u q; 2:1 c A x; 3:2 q w; 4:3 c A y; 5:4 r x; 6:4 r y; 7:5 a B end",
+            "a[x y] u[x=x y=y w]",
+        ),
+        (
+            "1:0 u q; 2:1 c A x; 3:2 q w; 4:3 a A t1; 5:4 r x; 6:5 q w1; 7:6 a B end",
+            "a[x t1] u[x=x w w1]",
+        ),
+        // On another branch, also several lines.
+        (
+            "1:0 u q; 2:1 a A t0; 3:2 c A y; 4:3 l l1; 5:4 q w; 6:3 r y; 7:6 a B end",
+            "a[t0 y] u[y=y w l1]",
+        ),
+        // Before texts of the program.
+        (
+            "1:0 u q; 2:1 c A x; 3:2 c A y; 4:2 r x; 5:3 r y; 6:5 m m1; 7:6 q w; 8:7 a B end",
+            "a[x y] u[x=x y=y w m1]",
+        ),
+        (
+            "1:0 u q; 2:1 c A x; 3:2 a A t1; 4:3 m m1; 5:4 q w; 6:5 r x; 7:6 a B end",
+            "a[x t1] u[x=x w m1]",
+        ),
+    ] {
+        assert_eq!(context(&transcript(lines)), format!("u[q] {sent} a[end]"), "{lines}");
+    }
+}
+
 /// Releases before 2.1.270 wrote such lines without an identifier, and send nothing of them.
 #[test]
 fn words_that_waited_without_an_identifier_are_no_turn() {
@@ -235,6 +267,11 @@ fn words_on_lines_of_other_types_are_sent_in_their_places() {
                 "a[a b] u[a=ra b=rb w]",
             ),
         ] {
+            let sent = match sent {
+                "a[one] u[w] a[two] u[q2]" if kind == "q" => "a[one two] u[w q2]",
+                "a[one] u[w] a[a] u[a=ra]" if kind == "q" => "a[one a] u[a=ra w]",
+                sent => sent,
+            };
             let text =
                 transcript(&format!("1:0 u q; {}", lines.replace('W', &format!("{kind} w"))));
             assert_eq!(context(&text), format!("u[q] {sent} a[fin]"), "{kind}: {lines}");

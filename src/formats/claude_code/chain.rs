@@ -11,9 +11,10 @@
 //!   their parents; what follows any of these lines follows all of them.
 //!   Lines beside a line with the whole answer are copies that release 2.0 wrote, and another branch:
 //!   release 2.1.332 would send their texts twice.
-//!   A text of the program, a command of the user and words that waited come in their place on the
-//!   way to the leaf, and end the answer unless its results are complete. On another branch they are
-//!   sent with the results of an answer that calls tools, and not otherwise.
+//!   A text of the program and a command of the user come in their place on the way to the leaf, and
+//!   end the answer unless its results are complete. Words that waited end no answer: they come behind
+//!   its lines, before texts directly before them. On another branch all these are sent with the
+//!   results of an answer that calls tools, and not otherwise.
 //! * A result that comes right before its call is put behind it.
 //! * The session continues at the newest line behind the last line of the file, of which copies are
 //!   also ones, but not lines about progress.
@@ -148,8 +149,9 @@ struct Deciding<'l> {
     runs: Runs,
     /// Results that leave their places.
     moved: Bits,
-    /// Texts at the ends of branches, each with the run above it.
+    /// Words at the ends of branches, each with the run above it.
     branch_ends: Vec<(u32, u32)>,
+    branch_runs: HashMap<u32, u32>,
 }
 
 impl<'l> Deciding<'l> {
@@ -169,6 +171,7 @@ impl<'l> Deciding<'l> {
             runs: Runs::over(links.len()),
             moved: Bits::default(),
             branch_ends: Vec::new(),
+            branch_runs: HashMap::new(),
         };
         deciding.find_parents();
         deciding.children = Children::of(&deciding.parents, &deciding.copies);
@@ -325,7 +328,7 @@ impl<'l> Deciding<'l> {
                 self.runs.join(at, run);
             }
         }
-        self.runs.order(self.lines, &self.moved);
+        self.runs.order(self.lines, &self.parents, &self.moved);
     }
 
     fn place(&mut self, at: u32, begun: &mut HashMap<(Option<u32>, u32), Option<u32>>) {
@@ -364,18 +367,40 @@ impl<'l> Deciding<'l> {
                     self.runs.join(at, run);
                 }
             }
-            Sort::Text => {
-                let mut below = self.children.of_line(at).peekable();
-                let is_end = below.peek().is_none();
-                let only_results = below.all(|child| self.link(child).sort == Sort::Result);
-                match above.filter(|_| only_results) {
-                    Some(run) if is_end => self.branch_ends.push((at, run)),
-                    Some(run) => self.runs.join(at, run),
-                    None => {}
-                }
-            }
+            Sort::Text | Sort::Waited => self.place_words(at),
             Sort::Answer | Sort::Prompt | Sort::Other | Sort::Progress | Sort::Aside => {}
         }
+    }
+
+    /// Puts words of the program, or of the user on a line of another type, into the run above.
+    fn place_words(&mut self, at: u32) {
+        let parent = self.parent(at);
+        let of_branch = |at: u32| self.branch_runs.get(&at).copied();
+        let above = parent.and_then(|above| self.runs.of(above).or_else(|| of_branch(above)));
+        let Some(run) = above else { return };
+        let is_waiting = self.link(at).sort == Sort::Waited;
+        let mut below = self.children.of_line(at).map(|child| self.link(child).sort);
+        if self.is_branch_end(at) {
+            self.branch_ends.push((at, run));
+            self.branch_runs.insert(at, run);
+        } else if is_waiting || below.all(|sort| [Sort::Result, Sort::Waited].contains(&sort)) {
+            self.runs.join(at, run);
+        }
+    }
+
+    /// Whether only such words follow a line.
+    fn is_branch_end(&self, at: u32) -> bool {
+        let mut here = at;
+        for _ in 0..UNSENT {
+            let mut below = self.children.of_line(here);
+            let Some(child) = below.next() else { return true };
+            let is_more = [Sort::Text, Sort::Waited].contains(&self.link(child).sort);
+            if !is_more || below.next().is_some() {
+                return false;
+            }
+            here = child;
+        }
+        false
     }
 
     /// Returns the run above lines that are not sent.

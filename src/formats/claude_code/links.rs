@@ -32,8 +32,10 @@ pub enum Sort {
     Answer,
     /// The result of a call.
     Result,
-    /// A text that the program adds, or words of the user on a line of another type.
+    /// A text that the program adds, or a command of the user.
     Text,
+    /// Words of the user that waited.
+    Waited,
     /// A message of the user.
     Prompt,
     /// A line that is not sent.
@@ -199,7 +201,7 @@ impl Lines {
             ("user", Some(_)) if members.is_meta(line) => Sort::Text,
             ("user", Some(_)) => Sort::Prompt,
             (wire::PROGRESS, _) => Sort::Progress,
-            (ATTACHMENT, _) if is_queued(line) => Sort::Text,
+            (ATTACHMENT, _) if is_queued(line) => Sort::Waited,
             (SYSTEM, _) if is_command(line) => Sort::Text,
             _ => Sort::Other,
         };

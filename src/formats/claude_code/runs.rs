@@ -73,8 +73,8 @@ impl Runs {
 
     /// Puts the lines into their order: each block behind its parent, the others where they are in
     /// the file but texts behind the results of the calls before them, those that leave their places
-    /// last.
-    pub fn order(&mut self, all: &Lines, moved: &Bits) {
+    /// last. Where the file has a line before its parent, the line comes behind it.
+    pub fn order(&mut self, all: &Lines, parents: &[u32], moved: &Bits) {
         let mut next = vec![0_u32; self.groups.len() + 1];
         let count = |list: &mut Vec<u32>, run: u32| {
             list.get_mut(run as usize).map(|place| std::mem::replace(place, *place + 1))
@@ -95,7 +95,7 @@ impl Runs {
         let mut from = 0;
         for end in &self.ends {
             if let Some(run) = self.lines.get_mut(from..*end as usize) {
-                ordered(run, all, moved);
+                ordered(run, (all, parents), moved);
             }
             from = *end as usize;
         }
@@ -117,34 +117,86 @@ impl Runs {
     }
 }
 
-fn ordered(run: &mut [u32], lines: &Lines, moved: &Bits) {
+fn ordered(run: &mut [u32], (lines, parents): (&Lines, &[u32]), moved: &Bits) {
     let link = |at: u32| lines.links().get(at as usize).copied().unwrap_or_default();
     let (later, stays): (Vec<u32>, Vec<u32>) = run.iter().partition(|at| moved.contains(**at));
     let (blocks, mut others): (Vec<u32>, Vec<u32>) =
         stays.into_iter().partition(|at| link(*at).sort == Sort::Answer);
     others.sort_unstable();
+    // Words that waited come before texts that are directly before them.
+    let is = |at: u32, sort: Sort| link(at).sort == sort;
+    if others.iter().any(|at| is(*at, Sort::Waited)) {
+        let mut sorted = blocks.clone();
+        sorted.sort_unstable();
+        let blocks_to = |at: u32| sorted.partition_point(|block| *block < at);
+        let is_directly =
+            |at: &u32, next: &u32| !is(*next, Sort::Result) && blocks_to(*at) == blocks_to(*next);
+        let near = others.chunk_by_mut(is_directly);
+        near.for_each(|words| words.sort_by_key(|at| is(*at, Sort::Text)));
+    }
     let mut results = HashMap::<u32, Vec<u32>>::new();
     for at in others.iter().copied().filter(|at| link(*at).sort == Sort::Result) {
         results.entry(link(at).call).or_default().push(at);
     }
-    let (mut order, mut placed) = (Vec::with_capacity(run.len()), HashSet::new());
-    let mut place = |at: u32| order.extend(placed.insert(at).then_some(at));
+    let behind: HashSet<u32> =
+        others.iter().copied().filter(|at| at_place(parents, *at) > Some(*at)).collect();
+    let of_run: HashSet<u32> = if behind.is_empty() {
+        HashSet::new()
+    } else {
+        blocks.iter().chain(&others).copied().collect()
+    };
+    let mut order = Placed::default();
+    let (mut tail, mut is_answered) = (Vec::new(), false);
     let (mut others, mut ready) = (others.into_iter().peekable(), Vec::new());
     for block in blocks {
-        while let Some(other) = others.next_if(|other| *other < block) {
-            if link(other).sort == Sort::Text {
+        let waits = |at: &u32, order: &Placed| {
+            let parent = at_place(parents, *at).filter(|_| behind.contains(at));
+            parent.is_some_and(|parent| of_run.contains(&parent) && !order.has.contains(&parent))
+        };
+        while let Some(other) = others.next_if(|at| *at < block && !waits(at, &order)) {
+            if is(other, Sort::Text) || is(other, Sort::Waited) {
+                is_answered |= !ready.is_empty();
                 ready.sort_unstable();
-                ready.drain(..).for_each(&mut place);
+                ready.drain(..).for_each(|at| order.place(at));
             }
-            place(other);
+            // Behind no result, they are behind the whole answer.
+            is_answered |= is(other, Sort::Result);
+            if is(other, Sort::Waited) && !is_answered {
+                tail.push(other);
+            } else {
+                order.place(other);
+            }
         }
-        place(block);
+        order.place(block);
         let calls =
             std::iter::once(link(block).call).chain(lines.more_calls(block).iter().copied());
         ready.extend(calls.filter_map(|call| results.remove(&call)).flatten());
     }
-    others.chain(later).for_each(&mut place);
-    run.copy_from_slice(&order);
+    for other in others.chain(tail) {
+        // Its ancestors first.
+        let above = |at: &u32| at_place(parents, *at).filter(|_| behind.contains(at));
+        let waits = |at: &u32| of_run.contains(at) && !order.has.contains(at);
+        let mut way = vec![other];
+        while let Some(parent) = way.last().and_then(above).filter(waits) {
+            way.push(parent);
+        }
+        way.into_iter().rev().for_each(|at| order.place(at));
+    }
+    later.into_iter().for_each(|at| order.place(at));
+    run.copy_from_slice(&order.list);
+}
+
+/// Lines of a run in their order.
+#[derive(Default)]
+struct Placed {
+    list: Vec<u32>,
+    has: HashSet<u32>,
+}
+
+impl Placed {
+    fn place(&mut self, at: u32) {
+        self.list.extend(self.has.insert(at).then_some(at));
+    }
 }
 
 /// Children of lines, in the order of the file.
