@@ -48,4 +48,5 @@ mod shares;
 mod sweep;
 mod trim;
 mod turns;
+mod unsent;
 mod usage;

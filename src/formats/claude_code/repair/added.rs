@@ -25,9 +25,8 @@ impl Last {
     /// Adds the result of a call.
     pub fn add_result(&mut self, call: &[u8], block: &[u8], out: &mut Vec<u8>) {
         let message = [b"{\"role\":\"user\",\"content\":[", block, b"]}"].concat();
-        let seed = [call, b" result"].concat();
         let members = [("type", &b"\"user\""[..]), ("message", &message)];
-        self.write(&seed, &members, Code::ResultSynthesized, out);
+        self.write(&seed(call), &members, Code::ResultSynthesized, out);
     }
 
     /// Adds a line that is not sent, so that the last line of the file is the end of the
@@ -45,7 +44,7 @@ impl Last {
 
     fn write(&mut self, seed: &[u8], members: &[(&str, &[u8])], code: Code, out: &mut Vec<u8>) {
         self.time = times::after(self.time);
-        let uuid = quoted(&uuid_of(&[&self.parent, seed].concat()));
+        let uuid = name(&self.parent, seed);
         let mut line = Object::open(out);
         line.member(wire::PARENT, &self.parent);
         for key in [wire::SIDE, "userType", "cwd", "sessionId", "version", "gitBranch", "agentId"] {
@@ -61,4 +60,17 @@ impl Last {
         out.push(b'\n');
         self.parent = uuid;
     }
+}
+
+/// Returns the identifier of the result of a call that is added behind this line.
+pub fn name_of_result(parent: &[u8], call: &[u8]) -> Vec<u8> {
+    name(parent, &seed(call))
+}
+
+fn seed(call: &[u8]) -> Vec<u8> {
+    [call, b" result"].concat()
+}
+
+fn name(parent: &[u8], seed: &[u8]) -> Vec<u8> {
+    quoted(&uuid_of(&[parent, seed].concat()))
 }

@@ -2,9 +2,10 @@
 //! finds them.
 
 use super::super::chain::Places;
-use super::super::line;
+use super::super::line::{self, is_set};
 use super::super::lineage::Lineage;
 use super::super::links::{Lines, NO_TIME, Sort};
+use super::super::wire;
 use super::links::{Plan, key};
 use crate::formats::claude_code::members::Members;
 use crate::record::{Field, Record, block};
@@ -17,8 +18,9 @@ use std::sync::Arc;
 pub struct Conversation {
     pub lineage: Lineage,
     pub lines: Lines,
-    /// Lines with results alone.
+    /// Lines with results alone, and summaries of what was before them.
     results: Bits,
+    summaries: Bits,
 }
 
 /// Lines that are sent.
@@ -31,8 +33,10 @@ pub struct Way {
     pub path: Bits,
     /// Results behind an answer that follows them, which are not sent.
     pub late_results: Bits,
-    /// Whether parents precede their children.
-    pub in_order: bool,
+    /// The lines of the path from its beginning on, if one of them precedes its parent.
+    pub order: Option<Vec<u32>>,
+    /// Whether late results lead in a circle.
+    pub is_circular: bool,
 }
 
 impl Conversation {
@@ -42,6 +46,7 @@ impl Conversation {
             lineage: Lineage::of(agent, Arc::default()),
             lines: Lines::new(agent),
             results: Bits::default(),
+            summaries: Bits::default(),
         }
     }
 
@@ -62,6 +67,9 @@ impl Conversation {
         if !records.is_empty() && records.iter().all(is_result) {
             self.results.insert(ordinal);
         }
+        if records.iter().any(|record| is_set(&record.node, wire::SUMMARY)) {
+            self.summaries.insert(ordinal);
+        }
         self.lineage.link(&mut records);
         while self.lines.links().len() < ordinal as usize {
             self.lines.skip();
@@ -77,34 +85,48 @@ impl Conversation {
         let leaf = self.lineage.given_leaf();
         let leaf = || leaf.and_then(|leaf| plan.find(key(leaf.as_bytes()), u32::MAX));
         let leaf = behind_copy.or_else(leaf);
-        let (mut path, mut late_results, mut in_order) = (Bits::default(), Bits::default(), true);
+        let (mut path, mut late_results) = (Bits::default(), Bits::default());
+        let (mut order, mut in_order, mut is_circular) = (Vec::new(), true, false);
         let mut here = leaf.map(|leaf| places.end(leaf));
         while let Some(at) = here.filter(|at| path.insert(*at)) {
+            order.push(at);
             let follows = |parent: u32| {
                 parent < at || places.kept.contains(at) || places.are_together(parent, at)
             };
             let is_late = |parent: u32| {
                 !follows(parent) && self.results.contains(parent) && !path.contains(parent)
             };
-            here = places.parent(at);
-            while let Some(late) = here.filter(|late| is_late(*late)) {
-                if !late_results.insert(late) {
-                    (here, in_order) = (None, false);
+            let parent = places.parent(at);
+            let (mut late, mut first) = (Vec::new(), parent);
+            while let Some(result) = first.filter(|result| is_late(*result)) {
+                if late.contains(&result) || late_results.contains(result) {
+                    (first, is_circular) = (None, true);
                     break;
                 }
-                here = places.parent(late);
+                late.push(result);
+                first = places.parent(result);
+            }
+            // Where all parents are behind their children, no result is late.
+            here = if first.is_none_or(follows) { first } else { parent };
+            if here == first {
+                late.iter().for_each(|result| {
+                    late_results.insert(*result);
+                });
             }
             in_order &= here.is_none_or(follows);
         }
-        Way { places, leaf, path, late_results, in_order }
+        order.reverse();
+        let order = (!in_order).then_some(order);
+        Way { places, leaf, path, late_results, order, is_circular }
     }
 
     /// Returns new parents of the lines whose parent is lost, if messages behind one of them are not
-    /// sent, but would be then; with `all`, in any case.
+    /// sent, but would be then; with `all`, in any case. A summary takes the place of all before it.
     pub fn gaps(mut self, plan: &Plan, all: bool) -> Vec<(u32, u32)> {
         let way = self.way(plan);
         let goes_on = |(at, before)| (at, self.before_gap(at, before, &way.places));
-        let links: Vec<(u32, u32)> = plan.lost().map(goes_on).collect();
+        let lost = plan.lost().filter(|(at, _)| !self.summaries.contains(*at));
+        let links: Vec<(u32, u32)> = lost.map(goes_on).collect();
         if all {
             return links;
         }

@@ -1,6 +1,6 @@
 //! Links between the lines of a damaged transcript, and the decision how each is linked.
 //!
-//! A line costs 36 bytes: hashes of its identifier and of its parent's, of its text and of whose
+//! A line costs 36 bytes: hashes of its identifier and of its parent's, of its text, its time and of whose
 //! line it is, and its place in the order of identifiers.
 
 use super::super::wire;
@@ -22,6 +22,7 @@ struct Link {
     id: u64,
     parent: u64,
     content: u32,
+    time: u32,
     /// Hash of the sub-agent that wrote the line.
     side: u32,
     is_side: bool,
@@ -45,6 +46,8 @@ pub struct Plan {
     /// Lines that are the same message as another one, and those of them that are set aside.
     copies: Bits,
     aside: Bits,
+    /// Copies that every release reads as the line itself: set aside only where the line changes.
+    harmless: Bits,
     renamed: Bits,
     /// Lines whose lost parent stays, each with the line before.
     lost: Vec<(u32, u32)>,
@@ -78,6 +81,7 @@ impl Links {
             id: members.uuid(line).map_or(NONE, key),
             parent: parent_key(line, members),
             content: hash(&[of(members.kind), of(members.message)].concat()) as u32,
+            time: hash(of(members.time)) as u32,
             side: hash(&side.concat()) as u32,
             is_side: of(members.side) == b"true",
             is_progress: members.kind(line) == wire::PROGRESS,
@@ -126,6 +130,15 @@ impl Plan {
     pub fn changes(&self) -> bool {
         !self.parents.is_empty()
             || (0..self.len()).any(|at| self.is_renamed(at) || self.is_set_aside(at))
+    }
+
+    /// Keeps copies that every release reads as the line itself, if nothing else changes.
+    pub fn keep_copies(&mut self) {
+        let others =
+            |at| self.is_renamed(at) || self.is_set_aside(at) && !self.harmless.contains(at);
+        if self.parents.is_empty() && !(0..self.len()).any(others) {
+            self.aside = Bits::default();
+        }
     }
 
     /// Whether any line is set aside.
@@ -260,6 +273,10 @@ impl Plan {
             self.renamed.contains(first) || self.get(first).is_some_and(|link| mends(&link));
         for copy in all().filter(|at| *at != stays) {
             self.copies.insert(copy);
+            if self.get(copy).map(|link| link.time) == self.get(stays).map(|link| link.time) && same
+            {
+                self.harmless.insert(copy);
+            }
             if lost || (mended && !self.decides_leaf(copy)) {
                 self.aside.insert(copy);
             }

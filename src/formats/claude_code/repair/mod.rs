@@ -8,6 +8,7 @@
 
 mod added;
 mod conversation;
+mod fit;
 mod kept;
 pub mod line;
 mod links;
@@ -27,12 +28,12 @@ use crate::format::{
     Cx, FoundRecord, LineRepair, Reaches, Records, RepairIo, RepairOptions, Repaired,
 };
 use crate::formats::claude_code::members::Members;
-use crate::json::{Json, Span, text};
+use crate::json::Json;
 use crate::lines::Line;
 use crate::position::Position;
 use crate::repair::{Fixes, Walk, not_linked, nothing_back, write_marked};
 use crate::times;
-use added::Last;
+use added::{Last, name_of_result};
 use bytes::Bytes;
 use conversation::Conversation;
 use jiff::Timestamp;
@@ -279,85 +280,7 @@ impl<'a> Lines<'a> {
         None
     }
 
-    /// Takes out of a line that is sent what the interface of a model refuses, or some releases
-    /// cannot read. Returns the reason for the change.
-    fn make_fit(
-        &self,
-        ordinal: u32,
-        record: &FoundRecord<'_>,
-        members: &Members,
-        fixes: &mut Fixes,
-    ) -> Option<Code> {
-        let resume = self.resume.as_ref().filter(|resume| resume.is_sent(ordinal))?;
-        let bytes = record.bytes;
-        let place = line::member_of(bytes, members.message?, "content")?;
-        let (content, blocks) = (place.of(bytes), resume.removed_blocks(ordinal));
-        if !blocks.is_empty() {
-            let list = Json::trusted(content.to_vec().into());
-            let remaining = list.elements().enumerate().filter(|(at, _)| !blocks.contains(at));
-            let remaining: Vec<_> = remaining.map(|(_, block)| block.as_bytes().to_vec()).collect();
-            fixes
-                .edits
-                .replace(place, &[b"[", remaining.join(&b","[..]).as_slice(), b"]"].concat());
-            fixes.note(Code::OrphanResult, Some(("content", content)));
-            return Some(Code::OrphanResult);
-        }
-        if line::list_content(bytes, members, fixes) {
-            return Some(Code::ContentListed);
-        }
-        if let Some((new, changes)) =
-            refused::accepted(content, resume.renamed(ordinal), resume.alone(ordinal))
-        {
-            fixes.edits.replace(place, &new);
-            for (code, name, old) in &changes {
-                fixes.note(*code, Some((name, old)));
-            }
-            return changes.first().map(|(code, ..)| *code);
-        }
-        let units = text::lone_halves(content);
-        // A signature signs the thought as it is.
-        if units.is_empty() || memchr::memmem::find(content, b"\"signature\"").is_some() {
-            return None;
-        }
-        let moved =
-            |unit: &Span| Span { start: place.start + unit.start, end: place.start + unit.end };
-        fixes.replace_units(bytes, &units.iter().map(moved).collect::<Vec<_>>());
-        Some(Code::SurrogateReplaced)
-    }
-
-    /// Gives a line that is sent, or was put together again, the members without which releases
-    /// before 2.1.33 lose messages, and it would be one of version 1: its time, and the identifier
-    /// of its answer. Returns the reason for the change.
-    fn complete(
-        &mut self,
-        ordinal: u32,
-        record: &FoundRecord<'_>,
-        members: &Members,
-        fixes: &mut Fixes,
-    ) -> Option<Code> {
-        let is_sent = |resume: &Resume| resume.is_sent(ordinal);
-        if !self.resume.as_ref().map_or(self.wanted.salvage, is_sent) {
-            return None;
-        }
-        let bytes = record.bytes;
-        let time = members.time.map(|time| Json::trusted(time.of(bytes).to_vec().into()));
-        let time = time.as_ref().and_then(times::read);
-        let after = times::after(self.clock);
-        let known = self.clock > Timestamp::UNIX_EPOCH;
-        self.clock = time.unwrap_or(after).max(self.clock);
-        if self.resume.is_none() && !(known && record.repaired == Some(Code::Salvaged)) {
-            return None;
-        }
-        let late = self.resume.as_ref().and_then(Resume::late);
-        let dated = time.is_none() && late.is_none_or(|(end, _)| end != ordinal);
-        if dated {
-            line::set_time(bytes, members, after, Code::MemberRestored, fixes);
-        }
-        let named = line::name_answer(bytes, members, fixes);
-        (dated || named).then_some(Code::MemberRestored)
-    }
-
-    /// Writes the results that are added behind a line, and keeps the line behind which the session
+    /// Writes the results that are added to a line, and keeps the line behind which the session
     /// continues.
     fn add(
         &mut self,
@@ -375,9 +298,19 @@ impl<'a> Lines<'a> {
         };
         let (time, parent) = (time.unwrap_or_default(), name.to_vec());
         let mut last = Last { like, parent, time };
+        let mut lines = Vec::new();
         for result in resume.added(ordinal) {
-            last.add_result(&result.id, &result.block(), out);
+            let mut line = Vec::new();
+            last.add_result(&result.id, &result.block(), &mut line);
             self.cx.report_at(Code::ResultSynthesized, record.at);
+            lines.push(line);
+        }
+        // Where what follows is before the line, the results are, too.
+        if resume.is_overtaken(ordinal) {
+            lines.reverse();
+            out.splice(..0, lines.concat());
+        } else {
+            lines.iter().for_each(|line| out.extend_from_slice(line));
         }
         if last.parent != name {
             self.added.insert(ordinal, last.parent.clone());
@@ -442,8 +375,11 @@ impl LineRepair for Lines<'_> {
     fn needs_another_pass(&mut self) -> bool {
         self.next = 0;
         self.clock = Timestamp::UNIX_EPOCH;
-        self.names.clear();
         self.shown += 1;
+        // A line before its parent needs a name that comes later.
+        if self.resume.as_ref().is_none_or(|resume| resume.order().is_empty()) {
+            self.names.clear();
+        }
         if self.shown == 1 {
             self.decide();
             return self.resume.is_some() || self.conversation.is_some();
@@ -455,9 +391,10 @@ impl LineRepair for Lines<'_> {
             self.shown -= 1;
             return self.resume.is_some();
         }
-        let (Some(resume), Some(plan)) = (&mut self.resume, &self.plan) else { return false };
+        let (Some(resume), Some(plan)) = (&mut self.resume, &mut self.plan) else { return false };
         if self.shown == 2 {
             if resume.find_path(plan) {
+                self.needed.extend(resume.order());
                 return true;
             }
             let found = Diagnostic::of(Code::Unordered);
@@ -467,6 +404,15 @@ impl LineRepair for Lines<'_> {
         }
         resume.close(plan);
         self.needed.extend(resume.new_parents());
+        let ahead = resume.all_added().filter(|_| !resume.order().is_empty());
+        for (at, result) in ahead {
+            let name = self.added.get(&at).or(self.names.get(&at));
+            let name = name_of_result(name.map_or(b"", Vec::as_slice), &result.id);
+            self.added.insert(at, name);
+        }
+        if !(self.unfit || self.kept.changes() || resume.changes()) {
+            plan.keep_copies();
+        }
         false
     }
 

@@ -15,7 +15,7 @@ pub type Change = (Code, &'static str, Vec<u8>);
 
 /// Returns the content of a message without what the interface refuses, and the changes; `None`
 /// where nothing changes. `names` has new identifiers of calls, by the places of their blocks;
-/// `alone` are the places of calls and results of a provider's tools that are not in pairs.
+/// `alone` are the places of calls and results that are not in pairs, and become texts.
 pub fn accepted(
     content: &[u8],
     names: &[(usize, Json)],
@@ -31,7 +31,9 @@ pub fn accepted(
         if is_unsigned(&block) {
             changes.push((Code::ThoughtRemoved, "block", block.as_bytes().to_vec()));
         } else if alone.contains(&at) {
-            changes.push((Code::ServedReplaced, "block", block.as_bytes().to_vec()));
+            let orphan = is_of(&block, "tool_result");
+            let code = if orphan { Code::OrphanResult } else { Code::ServedReplaced };
+            changes.push((code, "block", block.as_bytes().to_vec()));
             blocks.push(text_block(&in_words(&block)));
         } else if let Some(fault) = fault_of_image(&block) {
             changes.push((Code::ImageReplaced, "block", block.as_bytes().to_vec()));
@@ -62,13 +64,21 @@ fn fault_of_image(block: &Json) -> Option<&'static str> {
     image_fault(&source.member("data").filter(|_| is_of(&source, "base64"))?.text()?)
 }
 
-/// Describes a call or a result of a provider's tool.
+/// Describes a call or a result.
 fn in_words(block: &Json) -> String {
     if let Some(name) = block.member("name").and_then(|name| name.text()) {
         return format!("[The tool `{name}` was called here; its result is not in this answer.]");
     }
     let content = block.member("content");
-    let said = content.as_ref().and_then(|content| content.member("text")?.text());
+    let said = content.as_ref().and_then(|content| {
+        let of_block = |block: Json| block.member("text")?.text();
+        let texts = || content.elements().filter_map(of_block).collect::<Vec<_>>().join("\n");
+        match content.as_bytes().first()? {
+            b'"' => content.text(),
+            b'[' => Some(texts()),
+            _ => content.member("text")?.text(),
+        }
+    });
     let content = content.map_or_else(String::new, |content| {
         String::from_utf8_lossy(content.as_bytes()).into_owned()
     });

@@ -33,6 +33,11 @@ pub struct Resume {
     late_results: Bits,
     /// Lines of the conversation, up to its end.
     path: Option<Bits>,
+    /// The lines of the conversation in their order, and their messages, if one precedes its parent.
+    order: Option<Vec<u32>>,
+    messages: HashMap<u32, Spoken>,
+    /// Lines of the conversation that the next line of it precedes in the file.
+    overtaken: Bits,
     /// The line that the file gives as the end of the conversation.
     leaf: Option<u32>,
     /// The end of the conversation, if a line is added that names it.
@@ -70,7 +75,8 @@ impl AddedResult {
 struct Calls {
     /// Blocks of results are added behind the line of their place.
     pairing: Pairing<(), Vec<u8>>,
-    /// Whether a result of the answer came.
+    /// Whether a message came, and whether a result of the answer came.
+    begun: bool,
     answered: bool,
     /// The last line of the answer and its results; the answer's identifier.
     after: Option<u32>,
@@ -97,6 +103,9 @@ impl Resume {
             progress: Bits::default(),
             late_results: Bits::default(),
             path: None,
+            order: None,
+            messages: HashMap::new(),
+            overtaken: Bits::default(),
             leaf: None,
             marked_end: None,
             calls: Calls { pairing: Pairing::new(rules), ..Calls::default() },
@@ -129,33 +138,56 @@ impl Resume {
                 return;
             }
         };
-        let mut other = message.time.filter(|_| !message.side);
+        let other = message.time.filter(|_| !message.side);
         if self.late_results.contains(ordinal) {
             message.blocks.iter().for_each(|block| self.calls.found_elsewhere(block));
             self.calls.pairing.remove(ordinal, Code::ResultMoved);
+        } else if active && self.order.is_some() {
+            self.messages.insert(ordinal, message);
+            return;
         } else if active {
-            self.calls.look(ordinal, &message);
-            if !message.is_other_line {
-                let before = self.end.replace((ordinal, message.time));
-                other = before.and_then(|(_, time)| time);
-            }
+            return self.speak(ordinal, &message);
         } else if !message.side {
             self.calls.look_elsewhere(&message);
         }
         self.newest = self.newest.max(other);
     }
 
-    /// Ends the first showing: finds the conversation. Returns false if its lines are not in order.
+    /// Looks at the next message of the conversation.
+    fn speak(&mut self, ordinal: u32, message: &Spoken) {
+        self.calls.look(ordinal, message);
+        let mut other = message.time.filter(|_| !message.side);
+        if !message.is_other_line {
+            let before = self.end.replace((ordinal, message.time));
+            other = before.and_then(|(_, time)| time);
+        }
+        self.newest = self.newest.max(other);
+    }
+
+    /// Ends the first showing: finds the conversation. Returns false if there is none.
     pub fn find_path(&mut self, plan: &Plan) -> bool {
-        let Way { places, leaf, path, late_results, in_order } = self.conversation.way(plan);
+        let way = self.conversation.way(plan);
+        let Way { places, leaf, path, late_results, order, is_circular } = way;
         let links = std::mem::replace(&mut self.conversation, Conversation::new(false)).lines;
         let of_progress = (0..).zip(links.links()).filter(|(_, link)| link.sort == Sort::Progress);
         for (at, _) in of_progress {
             self.progress.insert(at);
         }
         (self.places, self.leaf, self.path) = (places, leaf, Some(path));
-        self.late_results = late_results;
-        in_order
+        for pair in order.iter().flat_map(|order| order.windows(2)) {
+            if let [at, next] = pair
+                && next < at
+            {
+                self.overtaken.insert(*at);
+            }
+        }
+        (self.late_results, self.order) = (late_results, order);
+        !is_circular
+    }
+
+    /// Returns the lines of the conversation, if one precedes its parent.
+    pub fn order(&self) -> &[u32] {
+        self.order.as_deref().unwrap_or_default()
     }
 
     fn parent_of(&self, at: u32) -> Option<u32> {
@@ -164,6 +196,9 @@ impl Resume {
 
     /// Ends the second showing: decides what is added and removed, and how lines are linked.
     pub fn close(&mut self, plan: &Plan) {
+        for at in self.order().to_vec() {
+            self.messages.remove(&at).into_iter().for_each(|message| self.speak(at, &message));
+        }
         self.calls.close();
         let Some(path) = &self.path else { return };
         let mut parents = HashMap::new();
@@ -266,8 +301,8 @@ impl Resume {
         self.calls.blocks.get(&ordinal).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the places of the calls and results of a provider's tools in a line that are not in
-    /// pairs.
+    /// Returns the places of the calls and results in a line that are not in pairs, and that texts
+    /// replace: those of a provider's tools, and results that come first of all.
     pub fn alone(&self, ordinal: u32) -> &[usize] {
         self.calls.alone.get(&ordinal).map(Vec::as_slice).unwrap_or_default()
     }
@@ -275,6 +310,16 @@ impl Resume {
     /// Returns the new identifiers of calls in a line, by the places of their blocks.
     pub fn renamed(&self, ordinal: u32) -> &[(usize, Json)] {
         self.calls.names.of(ordinal)
+    }
+
+    /// Whether the next line of the conversation precedes this one in the file.
+    pub fn is_overtaken(&self, ordinal: u32) -> bool {
+        self.overtaken.contains(ordinal)
+    }
+
+    /// Returns the results that are added, with the lines behind which they are.
+    pub fn all_added(&self) -> impl Iterator<Item = (u32, &AddedResult)> {
+        self.calls.pairing.all_added()
     }
 
     /// Returns the results that are added behind a line.
@@ -305,7 +350,12 @@ fn call_of(block: &Json, kind: &str, name: &str) -> Option<Json> {
 
 impl Calls {
     fn look(&mut self, ordinal: u32, message: &Spoken) {
-        if message.assistant { self.answer(ordinal, message) } else { self.user(ordinal, message) }
+        if message.assistant {
+            self.answer(ordinal, message)
+        } else {
+            self.user(ordinal, message)
+        }
+        self.begun = true;
     }
 
     fn answer(&mut self, ordinal: u32, message: &Spoken) {
@@ -374,6 +424,10 @@ impl Calls {
         let answers = results.iter().flatten().count();
         match orphans.len() {
             0 => {}
+            // The first message must be the user's.
+            all if all == results.len() && !self.begun => {
+                orphans.iter().for_each(|at| self.leave_alone((ordinal, *at)));
+            }
             all if all == results.len() => {
                 self.pairing.remove(ordinal, Code::OrphanResult);
                 return;

@@ -13,6 +13,7 @@ use jiff::Timestamp;
 pub struct Unusable;
 
 /// A message of a line.
+#[derive(Debug)]
 pub struct Spoken {
     pub assistant: bool,
     /// Whether the line has another type than messages have, so that no release takes it for the end.
