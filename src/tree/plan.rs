@@ -305,6 +305,15 @@ impl Plan {
         self.path.contains(ordinal)
     }
 
+    /// Returns the entries of the active branch from its root on.
+    pub fn active(&self) -> Vec<u32> {
+        let parent = |at: &u32| self.entry(*at).and_then(|entry| entry.parent());
+        let on_path = std::iter::successors(self.leaf, parent);
+        let mut found: Vec<u32> = on_path.take(self.entries.len()).collect();
+        found.reverse();
+        found
+    }
+
     /// Whether all parents come before their children.
     pub fn is_in_file_order(&self) -> bool {
         !self.entries.iter().any(|entry| entry.leads_forward())

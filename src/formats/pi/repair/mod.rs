@@ -196,7 +196,10 @@ impl LineRepair for EntryRepair<'_> {
         let Some(plan) = &self.plan else { return false };
         if let Some(resume) = &mut self.resume {
             resume.close(plan);
-            if resume.leaves() {
+            if resume.is_unordered() {
+                self.resume = None;
+                self.report_unordered();
+            } else if resume.leaves() {
                 let left = Diagnostic::of(Code::LeafLeft);
                 self.cx.report(left.at(self.header.at));
             }
@@ -282,6 +285,10 @@ impl EntryRepair<'_> {
             resume.count(&mut after);
         }
         (before, after)
+    }
+
+    fn report_unordered(&self) {
+        self.report(Code::Unordered, Code::Unordered.title(), self.header.at);
     }
 
     fn report(&self, code: Code, message: impl Into<String>, at: Position) {
@@ -408,11 +415,13 @@ impl EntryRepair<'_> {
             Some(at) => plan.first_kept_by(at),
             None => None,
         };
-        if self.wanted.resumable && !plan.is_in_file_order() {
-            let at = self.header.at;
-            self.report(Code::Unordered, Code::Unordered.title(), at);
+        let order = if plan.is_in_file_order() { Vec::new() } else { plan.active() };
+        // What a compaction keeps is found by the order of the file.
+        if self.wanted.resumable && !order.is_empty() && plan.compaction().is_some() {
+            self.report_unordered();
         } else if self.wanted.resumable {
-            self.resume = Some(Resume::new(list, self.first_kept, plan.compaction(), maker));
+            let kept = (self.first_kept, plan.compaction());
+            self.resume = Some(Resume::new(list, kept, order, maker));
         }
         if let Some((top, count)) = plan.old_branch().filter(|_| !list) {
             self.cx.report(self.tail.old_branch(top, count));

@@ -26,6 +26,9 @@ pub struct Resume {
     maker: Maker,
     /// Number of entries looked at.
     looked: u32,
+    /// The active branch from its root on, and its entries, if entries stand before their parents.
+    order: Vec<u32>,
+    entries: HashMap<u32, Vec<u8>>,
     /// Calls, and messages with results. A result is added behind the entry of its place.
     pairing: Pairing<Call, Vec<u8>>,
     /// The last entry that belongs to the last answer with calls.
@@ -89,14 +92,21 @@ impl Added<Call, Vec<u8>> {
 
 impl Resume {
     /// Creates the state for a session whose last compaction and the first entry that it keeps are
-    /// known.
-    pub fn new(list: bool, first_kept: Option<u32>, compaction: Option<u32>, maker: Maker) -> Self {
+    /// known. `order` is the active branch, if entries stand before their parents.
+    pub fn new(
+        list: bool,
+        (first_kept, compaction): (Option<u32>, Option<u32>),
+        order: Vec<u32>,
+        maker: Maker,
+    ) -> Self {
         Self {
             list,
             first_kept,
             compaction,
             maker,
             looked: 0,
+            order,
+            entries: HashMap::new(),
             pairing: Pairing::default(),
             after: 0,
             leaf_stays: false,
@@ -118,7 +128,14 @@ impl Resume {
         if plan.marks(ordinal) & marks::REMOVED != 0 {
             return;
         }
-        let bytes = record.bytes;
+        if plan.is_active(ordinal) && !self.order.is_empty() {
+            self.entries.insert(ordinal, record.bytes.to_vec());
+        } else {
+            self.look_at(plan, ordinal, record.bytes, scan);
+        }
+    }
+
+    fn look_at(&mut self, plan: &Plan, ordinal: u32, bytes: &[u8], scan: &Scan) {
         let message = scan.message.filter(|_| scan.is(bytes, "message"));
         let message = message.map_or(&b""[..], |message| message.of(bytes));
         let role = role_of(bytes, scan).unwrap_or_default();
@@ -147,7 +164,7 @@ impl Resume {
             self.nuls.insert(ordinal);
         }
         match role.as_str() {
-            "assistant" => self.answer(ordinal, message, record, scan),
+            "assistant" => self.answer(ordinal, message, bytes, scan),
             RESULT => self.result(ordinal, message),
             "system" => {}
             "bashExecution" if member(message, "excludeFromContext") == Some(b"true") => {}
@@ -159,14 +176,14 @@ impl Resume {
         }
     }
 
-    fn answer(&mut self, ordinal: u32, message: &[u8], record: &FoundRecord<'_>, scan: &Scan) {
+    fn answer(&mut self, ordinal: u32, message: &[u8], entry: &[u8], scan: &Scan) {
         self.pairing.settle(self.after);
         let why = member(message, "stopReason").unwrap_or_default();
         if text::is(why, "error") || text::is(why, "aborted") {
             return;
         }
         let content = member(message, "content").unwrap_or_default();
-        let time = scan.time.map_or(&b"null"[..], |time| time.value.of(record.bytes));
+        let time = scan.time.map_or(&b"null"[..], |time| time.value.of(entry));
         let message_time = member(message, "timestamp").unwrap_or(b"0");
         let mut number = 0;
         let mut says = text::decode(content).is_some_and(|text| !text.trim().is_empty());
@@ -224,6 +241,11 @@ impl Resume {
     /// Ends the look at the entries, and decides which entries are removed and what identifiers
     /// added results get.
     pub fn close(&mut self, plan: &Plan) {
+        for at in self.order.clone() {
+            let Some(entry) = self.entries.remove(&at) else { continue };
+            let scan = Scan::of(&entry).ok().flatten();
+            scan.iter().for_each(|scan| self.look_at(plan, at, &entry, scan));
+        }
         self.pairing.settle(self.after);
         if self.served.interface() != Some(Interface::ChatCompletions) {
             self.nuls.clear();
@@ -272,6 +294,11 @@ impl Resume {
     pub fn changes(&self) -> bool {
         let replaced = [&self.refused, &self.nuls].iter().any(|set| !set.is_empty());
         replaced || !self.renamed.is_empty() || self.pairing.changes()
+    }
+
+    /// Whether entries are added or removed on a branch on which entries stand before their parents.
+    pub fn is_unordered(&self) -> bool {
+        !self.order.is_empty() && self.pairing.changes()
     }
 
     /// Whether entries or images are set aside.
