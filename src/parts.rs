@@ -112,6 +112,12 @@ pub trait Parts {
         Ok(None)
     }
 
+    /// Looks for another session of the same software whose first line is `wanted`, in `folders` as
+    /// in [`find`](Self::find).
+    fn search(&mut self, _folders: &[&str], _wanted: &dyn Fn(&[u8]) -> bool) -> Searched {
+        Searched::Unknown
+    }
+
     /// Opens the file with further data of the session, where its format has such files and one
     /// exists. The returned name is the name of the main part's file without its ending, by which
     /// the file refers to the session.
@@ -139,6 +145,17 @@ pub trait Parts {
         let name = self.names().into_iter().next().unwrap_or_default();
         self.open(&name)
     }
+}
+
+/// Result of a search among the sessions beside a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Searched {
+    /// The file of this name is such a session.
+    Found(String),
+    /// None is.
+    Nothing,
+    /// The sessions cannot be looked at, or there are too many.
+    Unknown,
 }
 
 /// Copies parts unchanged, in this order. Returns how many bytes they have.

@@ -3,7 +3,7 @@
 
 use super::memo::Memo;
 use super::shown::Showing;
-use super::{Opener, Parts};
+use super::{Opener, Parts, Searched};
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
 use std::io::Read;
@@ -100,6 +100,10 @@ impl Parts for Watched<'_> {
             self.note(Further::Followed(name.to_owned()));
         }
         Ok(found)
+    }
+
+    fn search(&mut self, folders: &[&str], wanted: &dyn Fn(&[u8]) -> bool) -> Searched {
+        self.parts.search(folders, wanted)
     }
 
     fn find(&mut self, folders: &[&str], ending: &str) -> Result<Option<Box<dyn Read>>> {

@@ -3,6 +3,7 @@
 use super::quarantine::QUARANTINE;
 use crate::error::{Error, Result};
 use crate::format::{Change, Parts, Sink, no_room_for_parts};
+use crate::parts::Searched;
 use crate::parts::memo::Memo;
 use crate::parts::room::{Part, Room};
 use std::io::{self, Read, Write};
@@ -142,6 +143,10 @@ impl Parts for Again<'_> {
 
     fn follow(&mut self, name: &str) -> Result<Option<Box<dyn Read>>> {
         self.source.follow(name)
+    }
+
+    fn search(&mut self, folders: &[&str], wanted: &dyn Fn(&[u8]) -> bool) -> Searched {
+        self.source.search(folders, wanted)
     }
 
     fn find(&mut self, folders: &[&str], ending: &str) -> Result<Option<Box<dyn Read>>> {

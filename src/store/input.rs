@@ -16,13 +16,14 @@ use super::packed::{Packing, Tear, plain_name};
 use crate::error::{Error, Result, Torn};
 use crate::format::{Format, Head, Opener, Parts};
 use crate::lines::BOM;
+use crate::parts::Searched;
 use crate::parts::memo::Memo;
 use bytes::Bytes;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::{File, Metadata};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -56,6 +57,10 @@ pub struct Among {
     /// Copies of the files that the sessions share.
     pub copies: Copies,
 }
+
+/// Maximum number of sessions that are searched, and of bytes of their first lines.
+const MOST_SEARCHED: usize = 2000;
+const LONGEST_SEARCHED: u64 = 1 << 20;
 
 /// Maximum size of a file, in bytes, that is kept once it was read.
 const SMALL: u64 = 2 << 20;
@@ -445,6 +450,24 @@ impl Parts for Input {
         let reader = Part::new(String::new(), Source::file(found.into())?).read()?;
         let reach = self.followed.entry(ending.to_owned()).or_default();
         Ok(Some(Box::new(self.tally.reader(reach, reader))))
+    }
+
+    fn search(&mut self, folders: &[&str], wanted: &dyn Fn(&[u8]) -> bool) -> Searched {
+        let Some(Source::File(main, ..)) = self.parts.first().map(|part| &part.source) else {
+            return Searched::Unknown;
+        };
+        let Some(others) = family::others(main, folders, MOST_SEARCHED) else {
+            return Searched::Unknown;
+        };
+        let is_wanted = |path: &PathBuf| {
+            let source = Source::file(path.clone().into()).ok()?;
+            let part = Part::new(String::new(), source).read().ok()?;
+            let mut line = Vec::new();
+            BufReader::new(part.take(LONGEST_SEARCHED)).read_until(b'\n', &mut line).ok()?;
+            wanted(&line).then(|| path.file_name().map(|name| name.to_owned()))?
+        };
+        let found = others.iter().find_map(is_wanted);
+        found.map_or(Searched::Nothing, |name| Searched::Found(name.to_string_lossy().into()))
     }
 
     fn keep(&mut self) -> Result<()> {

@@ -131,6 +131,39 @@ fn the_history_of_a_fork_ends_at_the_byte_that_it_names() {
     assert!(code == 1 && text.contains("CY0317"), "{text}");
 }
 
+/// A repair in place moves the bytes that forks count.
+#[test]
+fn a_repaired_rollout_is_searched_for_forks() {
+    let dir = home();
+    let damage = |id: &str, name: &str| {
+        let text = rollout(id, 0, None, &[("user", "Hot?"), ("assistant", "Very.")]);
+        dir.write(name, text.replacen("\"ordinal\":2", "\"ordinal\":1", 1).as_bytes());
+    };
+    let repaired = |name: &str| {
+        let (code, text) = dir.said(&["repair", "--in-place", name]);
+        assert!(code == 0 && text.contains("CY0888"), "{code}: {text}");
+        let note = text.lines().find(|line| line.contains("CY0893"));
+        note.map(|line| line.split("CY0893]: ").nth(1).unwrap_or_default().to_owned())
+    };
+    damage(PARENT, &place(PARENT));
+    let fork = place(FORK).rsplit('/').next().expect("a name").to_owned();
+    let title = "forks of the session count its bytes";
+    assert_eq!(repaired(&place(PARENT)), Some(format!("{title}: {fork}")));
+    // The fork may be archived and compressed.
+    let packed = zstd::encode_all(read(&dir.path(&place(FORK))).as_slice(), 1).expect("memory");
+    std::fs::remove_file(dir.path(&place(FORK))).expect("the file");
+    dir.write(&format!("home/archived_sessions/{fork}.zst"), &packed);
+    damage(PARENT, &place(PARENT));
+    assert_eq!(repaired(&place(PARENT)), Some(format!("{title}: {fork}.zst")));
+    // The fork's fork is none of the parent's.
+    std::fs::remove_file(dir.path(&format!("home/archived_sessions/{fork}.zst"))).expect("a file");
+    damage(PARENT, &place(PARENT));
+    assert_eq!(repaired(&place(PARENT)), None);
+    // Outside of Codex's folders there is nothing to look at.
+    damage(PARENT, "s.jsonl");
+    assert_eq!(repaired("s.jsonl"), Some(format!("{title}, if there are any")));
+}
+
 /// Codex 0.169.0 knows `legacy` and `paginated`, and refuses every other mode.
 #[test]
 fn a_rollout_in_an_unknown_mode_is_invalid() {

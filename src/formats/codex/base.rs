@@ -10,6 +10,7 @@ use crate::format::Parts;
 use crate::ids::is_uuid;
 use crate::json::Json;
 use crate::lines::{Lines, OwnedLine};
+use crate::parts::Searched;
 use std::io::Read;
 
 /// Folders in which Codex keeps rollouts.
@@ -96,6 +97,17 @@ pub fn reference(meta: &Json) -> Option<Json> {
 /// Whether the payload about a session refers to a rollout that is not there.
 pub fn is_lost(meta: &Json, parts: &mut dyn Parts, max_line: usize) -> Result<bool> {
     Ok(matches!(Base::of(meta, parts, max_line)?, Some(None)))
+}
+
+/// Looks for a rollout that names this session as its base.
+pub fn fork_of(thread: &str, parts: &mut dyn Parts) -> Searched {
+    let is_fork = |line: &[u8]| {
+        let line = Json::read(&bytes::Bytes::copy_from_slice(line.trim_ascii())).ok();
+        let base = line.and_then(|line| reference(&line.member("payload")?));
+        let base = base.and_then(|base| base.member("thread_id"));
+        base.is_some_and(|named| named.text().as_deref() == Some(thread))
+    };
+    parts.search(FOLDERS, &is_fork)
 }
 
 /// Lines of the rollouts on which a session is based.

@@ -21,6 +21,7 @@ use crate::format::{
     Cx, FoundRecord, LineRepair, Reach, Reaches, Records, RepairIo, RepairOptions, Repaired,
 };
 use crate::json::{Json, Span, salvage};
+use crate::parts::Searched;
 use crate::position::Position;
 use crate::record::{Field, Kind};
 use crate::repair::{Fixes, Walk, mark, nothing_back};
@@ -80,12 +81,25 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     mend.decide();
     if walk.changes(&mend) && mend.is_numbered && bench.is_in_place() {
         cx.report(Diagnostic::of(Code::IndexBehind));
-        cx.report(Diagnostic::of(Code::ForksCount));
+        report_forks(&mend, bench, cx);
     }
     let changed = walk.settle(bench, &mut mend)?;
     let (records, rescued) = (mend.reaches.after.entries, found.rescued);
     Ok(Repaired { changed, records, rescued, ..Repaired::default() }
         .reaching(mend.reaches.before, mend.reaches.after))
+}
+
+/// Reports that forks of a rollout count its bytes, if there are any, or may be.
+fn report_forks(mend: &Rollout<'_>, bench: &mut dyn RepairIo, cx: &Cx<'_>) {
+    let thread = mend.first.payload().and_then(|meta| meta.member("id")?.text());
+    let found = thread.map(|thread| base::fork_of(&thread, bench.parts()));
+    let title = Code::ForksCount.title();
+    let message = match found.unwrap_or(Searched::Unknown) {
+        Searched::Nothing => return,
+        Searched::Found(name) => format!("{title}: {name}"),
+        Searched::Unknown => format!("{title}, if there are any"),
+    };
+    cx.report(Diagnostic::new(Code::ForksCount, message));
 }
 
 /// Facts about a rollout, and what is written of it.
