@@ -377,7 +377,7 @@ impl LineRepair for Lines<'_> {
         self.clock = Timestamp::UNIX_EPOCH;
         self.shown += 1;
         // A line before its parent needs a name that comes later.
-        if self.resume.as_ref().is_none_or(|resume| resume.order().is_empty()) {
+        if self.resume.as_ref().is_none_or(|resume| resume.ahead().is_empty()) {
             self.names.clear();
         }
         if self.shown == 1 {
@@ -394,7 +394,7 @@ impl LineRepair for Lines<'_> {
         let (Some(resume), Some(plan)) = (&mut self.resume, &mut self.plan) else { return false };
         if self.shown == 2 {
             if resume.find_path(plan) {
-                self.needed.extend(resume.order());
+                self.needed.extend(resume.ahead());
                 return true;
             }
             let found = Diagnostic::of(Code::Unordered);
@@ -404,7 +404,7 @@ impl LineRepair for Lines<'_> {
         }
         resume.close(plan);
         self.needed.extend(resume.new_parents());
-        let ahead = resume.all_added().filter(|_| !resume.order().is_empty());
+        let ahead = resume.all_added().filter(|_| !resume.ahead().is_empty());
         for (at, result) in ahead {
             let name = self.added.get(&at).or(self.names.get(&at));
             let name = name_of_result(name.map_or(b"", Vec::as_slice), &result.id);

@@ -36,8 +36,10 @@ pub struct Resume {
     /// The lines of the conversation in their order, and their messages, if one precedes its parent.
     order: Option<Vec<u32>>,
     messages: HashMap<u32, Spoken>,
-    /// Lines of the conversation that the next line of it precedes in the file.
+    /// Lines of the conversation that the next line of it precedes in the file; all of them, if one
+    /// needs the name of a later one.
     overtaken: Bits,
+    ahead: Vec<u32>,
     /// The line that the file gives as the end of the conversation.
     leaf: Option<u32>,
     /// The end of the conversation, if a line is added that names it.
@@ -106,6 +108,7 @@ impl Resume {
             order: None,
             messages: HashMap::new(),
             overtaken: Bits::default(),
+            ahead: Vec::new(),
             leaf: None,
             marked_end: None,
             calls: Calls { pairing: Pairing::new(rules), ..Calls::default() },
@@ -173,6 +176,10 @@ impl Resume {
         for (at, _) in of_progress {
             self.progress.insert(at);
         }
+        let on_path: Vec<u32> = (0..plan.len()).filter(|at| path.contains(*at)).collect();
+        if on_path.iter().any(|at| places.parent(*at).is_some_and(|parent| parent > *at)) {
+            self.ahead = on_path;
+        }
         (self.places, self.leaf, self.path) = (places, leaf, Some(path));
         for pair in order.iter().flat_map(|order| order.windows(2)) {
             if let [at, next] = pair
@@ -185,9 +192,9 @@ impl Resume {
         !is_circular
     }
 
-    /// Returns the lines of the conversation, if one precedes its parent.
-    pub fn order(&self) -> &[u32] {
-        self.order.as_deref().unwrap_or_default()
+    /// Returns the lines of the conversation, if one needs the name of a later one.
+    pub fn ahead(&self) -> &[u32] {
+        &self.ahead
     }
 
     fn parent_of(&self, at: u32) -> Option<u32> {
@@ -196,7 +203,7 @@ impl Resume {
 
     /// Ends the second showing: decides what is added and removed, and how lines are linked.
     pub fn close(&mut self, plan: &Plan) {
-        for at in self.order().to_vec() {
+        for at in self.order.take().unwrap_or_default() {
             self.messages.remove(&at).into_iter().for_each(|message| self.speak(at, &message));
         }
         self.calls.close();
