@@ -21,7 +21,13 @@ pub struct Rules {
     /// Returns an object of the members that the software needs and a document lacks; `None` if
     /// nothing shows which session it is.
     pub lacks: fn(&Json, &RepairOptions) -> Option<Json>,
+    /// Changes a whole document so that the software can continue the session; used where the user
+    /// wants that. `None` where it needs no change.
+    pub complete: Option<CompleteFn>,
 }
+
+/// Returns the text of a whole document with changes, and the fixes; `None` if there are none.
+pub type CompleteFn = fn(&[u8], &Cx<'_>) -> Option<(Vec<u8>, Vec<Code>)>;
 
 /// Repairs a session that is one document, which is in memory for that.
 ///
@@ -44,29 +50,34 @@ pub fn repair(
     let items =
         whole.and_then(|mut items| items.try_fold(0, |count, item| item.map(|_| count + 1)));
     let reach = |items| Reach { entries: items, messages: items };
+    let resumed = |text: &[u8]| rules.complete.filter(|_| wanted.resumable)?(text, cx);
+    let at = Position { line: 1, ..Position::default() };
     if let Ok(items) = items {
         bench.begin(false)?;
-        bench.keep("")?;
         let done = Repaired { records: items + 1, ..Repaired::default() };
-        return Ok(done.reaching(reach(items), reach(items)));
+        let done = done.reaching(reach(items), reach(items));
+        let Some((text, fixes)) = resumed(&text) else {
+            bench.keep("")?;
+            return Ok(done);
+        };
+        fixes.into_iter().for_each(|code| cx.report_at(code, at));
+        write(bench, &text)?;
+        return Ok(Repaired { changed: true, ..done });
     }
     let found = salvage(&text, rules.path, rules.recognise).ok_or_else(nothing_back)?;
     let lacks = (rules.lacks)(&Json::trusted(found.text.clone().into()), wanted);
-    let completed = complete(&text, &found, &lacks.ok_or_else(nothing_back)?);
+    let mut completed = complete(&text, &found, &lacks.ok_or_else(nothing_back)?);
+    if let Some((text, fixes)) = resumed(&completed.text) {
+        completed.text = text;
+        completed.fixes.extend(fixes);
+    }
     bench.begin(completed.aside.is_some())?;
     if let Some((place, at)) = completed.aside {
         bench.aside("", text.get(place).unwrap_or_default(), at, Code::StateRestored)?;
     }
-    let at = Position { line: 1, ..Position::default() };
-    for code in completed.fixes {
-        cx.report(Diagnostic::of(code).at(at));
-    }
-    let mut part = bench.create("")?;
-    let written = part
-        .write_all(&completed.text)
-        .and_then(|()| part.write_all(b"\n"))
-        .and_then(|()| part.flush());
-    written.map_err(|error| Error::io("cannot write", error))?;
+    completed.fixes.into_iter().for_each(|code| cx.report_at(code, at));
+    completed.text.push(b'\n');
+    write(bench, &completed.text)?;
     let done = Repaired {
         changed: true,
         records: found.items + 1,
@@ -74,6 +85,12 @@ pub fn repair(
         ..Repaired::default()
     };
     Ok(done.reaching(reach(0), reach(found.items)))
+}
+
+fn write(bench: &mut dyn RepairIo, text: &[u8]) -> Result<()> {
+    let mut part = bench.create("")?;
+    let written = part.write_all(text).and_then(|()| part.flush());
+    written.map_err(|error| Error::io("cannot write", error))
 }
 
 /// Repaired document.
