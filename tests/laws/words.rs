@@ -42,6 +42,18 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "a word of a summary, which a file of turns has as a question: refused with its place",
     ),
     (
+        "/opencode/v1/quay/in/quay.json to connectonion@3: barrels: the origin is not used",
+        "a word of a call without a result, which the file has: refused with its place",
+    ),
+    (
+        "/copilot-cli/v1/beehive/in/events.jsonl to opencode: ",
+        "OpenCode has results in the order of their calls, so the file is read alone",
+    ),
+    (
+        "/opencode/v1/harbour/in/harbour.json to copilot-cli: berths:",
+        "in two texts, which the file joins: an edit of both is one text",
+    ),
+    (
         "/opencode/v1/harbour/in/harbour.json to connectonion@1: berths:",
         "in two texts, which the file joins: an edit of both is one text",
     ),

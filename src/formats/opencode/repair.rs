@@ -79,9 +79,10 @@ const COMPLETED: &[Needed] = &[
 const FAILED: &[Needed] =
     &[("input", "{}"), ("error", "\"\""), ("time", "{\"start\":0,\"end\":0}")];
 
-/// Adds what an import demands and a document lacks, and dates messages of the future now: behind
-/// one, the program never ends a prompt. Returns the fixes; none if nothing is to be changed.
-fn complete(text: &[u8], cx: &Cx<'_>) -> Option<(Vec<u8>, Vec<Code>)> {
+/// Adds what an import demands and a document lacks, and dates messages of the future now, if the
+/// session is to be continued: behind one, the program never ends a prompt. Returns the fixes; none
+/// if nothing is to be changed.
+fn complete(text: &[u8], wanted: &RepairOptions, cx: &Cx<'_>) -> Option<(Vec<u8>, Vec<Code>)> {
     let document = Json::trusted(Bytes::copy_from_slice(text));
     let mut edits = Edits { document: &document, places: Vec::new(), dated: false };
     document.member("info").iter().for_each(|info| edits.add(info, INFO));
@@ -90,7 +91,7 @@ fn complete(text: &[u8], cx: &Cx<'_>) -> Option<(Vec<u8>, Vec<Code>)> {
             let user = is(info.member("role").as_ref(), "user");
             edits.add(&info, if user { USER } else { ASSISTANT });
             let created = info.member("time").and_then(|time| time.member("created"));
-            edits.date(created.as_ref(), cx.options.latest);
+            edits.date(created.as_ref(), cx.options.latest.filter(|_| wanted.resumable));
         }
         for part in item.member("parts").unwrap_or_default().elements() {
             if is(part.member("type").as_ref(), "reasoning") {
