@@ -89,15 +89,10 @@ pub static FORMAT: Format = Format {
     })
 };
 
-/// Detects a document by its beginning: the `info` of a session, or a message that begins the rest
-/// of a damaged one.
+/// Detects a document by the `info` of a session at its beginning. Release 2 has messages of another
+/// shape, and a `location`.
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
-    let text = head.bytes.trim_ascii_start();
-    let found = |confidence| Some(Sniffed { confidence, version: 1 });
-    let info = member(text, "info");
-    let id = info.and_then(|info| member(info, "id"));
-    if id.is_some_and(|id| id.starts_with(b"\"ses_")) {
-        return found(Confidence::Certain);
-    }
-    None
+    let info = member(head.bytes.trim_ascii_start(), "info")?;
+    let is_own = member(info, "id")?.starts_with(b"\"ses_") && member(info, "location").is_none();
+    is_own.then_some(Sniffed { confidence: Confidence::Certain, version: 1 })
 }

@@ -82,6 +82,8 @@ impl MessageList for Document<'_> {
         let node = &record.node;
         let is = |role| record.kind == Kind::Message && node.is(Field::Role, role);
         match record.kind {
+            // What the user took back and answers that failed are in a document, and nothing else.
+            _ if own && is_out(node) => Ok(is("tool") && self.results(node, own)),
             Kind::Opaque => {
                 let Some(data) = node.json(Field::Data) else { return Ok(false) };
                 self.flush()?;
@@ -214,6 +216,12 @@ fn info_of(node: &Node) -> Option<Json> {
     let mut own = parts.elements().map(|item| place_of(&item).flatten().unwrap_or(item));
     let info = extra.member("info").filter(|info| info.as_bytes().starts_with(b"{"));
     info.filter(|_| id.is_some_and(is_named) || !own.any(is_other))
+}
+
+/// Whether a message is kept out of the conversation, and not by the program.
+fn is_out(node: &Node) -> bool {
+    let is_step = node.json(Field::Layout) == Some(&STEP);
+    node.json(Field::Excluded).is_some() && !is_step && info_of(node).is_none()
 }
 
 /// Whether an identifier is one that the program makes.
