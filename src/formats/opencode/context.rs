@@ -64,7 +64,9 @@ impl Context for Messages {
             sent.put(Field::Summary, message.node.json(Field::Summary).cloned());
             return Some(sent);
         }
-        let is_full = |node: &Node| !node.is(Field::Text, "");
+        // An answer without words is sent.
+        let is_answer = message.node.is(Field::Role, "assistant");
+        let is_full = |node: &Node| is_answer || !node.is(Field::Text, "");
         match message.node.nodes(Field::Content) {
             Some(blocks) if !blocks.iter().any(is_full) => None,
             _ => Some(with_whole_characters(message.node.clone())),
@@ -150,7 +152,7 @@ impl Sending {
     fn answer(&mut self, node: &Node) -> Node {
         let of = |field| node.json(field).cloned();
         let is_same = (of(Field::Provider), of(Field::Model)) == self.last;
-        let (mut thoughts, mut text, mut rest) = (None, None, Vec::new());
+        let (mut thoughts, mut text, mut rest) = (None, of(Field::Content), Vec::new());
         let joined = |before: Option<Json>, behind: &Json| {
             Some(before.map_or_else(|| behind.clone(), |before| before.joined(behind)))
         };
@@ -221,13 +223,14 @@ impl Corrections for Sending {
             return out.push(message("assistant", Value::Json(summary.clone())));
         }
         let blocks = node.nodes(Field::Content).unwrap_or_default();
+        let has_text = node.json(Field::Content).is_some();
+        if node.is(Field::Role, "assistant") && (has_text || !blocks.is_empty()) {
+            return out.push(self.answer(&node));
+        }
         let full: Vec<Node> =
             blocks.iter().filter(|node| !node.is(Field::Text, "")).map(plain).collect();
-        if full.is_empty() && node.json(Field::Content).is_none() {
+        if full.is_empty() && !has_text {
             return;
-        }
-        if node.is(Field::Role, "assistant") {
-            return out.push(self.answer(&node));
         }
         let text = match full.as_slice() {
             [only] => only.json(Field::Text).cloned(),

@@ -57,6 +57,7 @@ pub static FORMAT: Format = Format {
         context: Some(context::open),
         command: Some(|_, path| ["opencode", "import", path].map(str::to_owned).to_vec()),
         whole_answers: true,
+        results_in_calls: true,
         mends: Mends::Calls,
         unanswered: context::UNANSWERED,
         inserted: Inserted {

@@ -212,13 +212,13 @@ pub struct Around<'a> {
 }
 
 impl Around<'_> {
-    /// Returns the members of a new part that is this one's `id`, and these others.
+    /// Returns a new part with these members, and with the identifiers behind them, as in an export.
     pub fn part(self, id: &str, kind: &str, others: &str) -> Json {
         let [id, session, message] = [id, self.session, self.message].map(Json::string);
         let text = |json: &Json| String::from_utf8_lossy(json.as_bytes()).into_owned();
         let [id, session, message] = [&id, &session, &message].map(text);
         let part = format!(
-            r#"{{"id":{id},"sessionID":{session},"messageID":{message},"type":"{kind}"{others}}}"#
+            r#"{{"type":"{kind}"{others},"id":{id},"sessionID":{session},"messageID":{message}}}"#
         );
         Json::trusted(part.into_bytes().into())
     }
@@ -233,8 +233,8 @@ impl Around<'_> {
                     let signature = String::from_utf8_lossy(signature.as_bytes());
                     format!(r#","metadata":{{"anthropic":{{"signature":{signature}}}}}"#)
                 });
-                let time = format!(r#","time":{{"start":{time},"end":{time}}}{signature}"#);
-                ("reasoning", format!(r#","text":0{time}"#))
+                let time = format!(r#","time":{{"start":{time},"end":{time}}}"#);
+                ("reasoning", format!(r#","text":0{signature}{time}"#))
             }
             block::TOOL_CALL => ("tool", r#","callID":0,"tool":0,"state":{}"#.to_owned()),
             block::IMAGE => ("file", r#","mime":0,"url":0"#.to_owned()),

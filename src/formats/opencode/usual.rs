@@ -174,7 +174,7 @@ pub fn complete(node: &mut Node, ids: &Ids, turn: &mut Turn) {
             node.take(field);
         }
         format!(
-            r#"{{"id":0,"sessionID":{session},"role":0,"time":{{"created":{time}}},"agent":"{AGENT}","model":{{"providerID":{},"modelID":{}}}}}"#,
+            r#"{{"role":0,"time":{{"created":{time}}},"agent":"{AGENT}","model":{{"providerID":{},"modelID":{}}},"id":0,"sessionID":{session}}}"#,
             text(&provider),
             text(&model),
         )
@@ -196,7 +196,7 @@ pub fn complete(node: &mut Node, ids: &Ids, turn: &mut Turn) {
         let folder = text(&turn.folder);
         let question = turn.question.clone().unwrap_or_else(|| format!("msg_{start}"));
         format!(
-            r#"{{"id":0,"sessionID":{session},"role":0,"time":{{"created":{time},"completed":{time}}},"parentID":{},"modelID":0,"providerID":0,"mode":"{AGENT}","agent":"{AGENT}","path":{{"cwd":{folder},"root":{folder}}},"cost":{},"tokens":{USUAL_TOKENS},"finish":0}}"#,
+            r#"{{"role":0,"time":{{"created":{time},"completed":{time}}},"parentID":{},"modelID":0,"providerID":0,"mode":"{AGENT}","agent":"{AGENT}","path":{{"cwd":{folder},"root":{folder}}},"cost":{},"tokens":{USUAL_TOKENS},"finish":0,"id":0,"sessionID":{session}}}"#,
             text(&question),
             String::from_utf8_lossy(cost.as_bytes()),
         )

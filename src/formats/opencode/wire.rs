@@ -39,7 +39,7 @@ const TOKENS: &[Row] = &[
 
 /// Template of the tokens of a usual message.
 pub const USUAL_TOKENS: &str =
-    r#"{"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}"#;
+    r#"{"total":0,"input":0,"output":0,"reasoning":0,"cache":{"read":0,"write":0}}"#;
 
 /// Times of a session, and their fields.
 pub const SESSION_TIMES: &[(&str, Field)] =
