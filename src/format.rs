@@ -19,7 +19,8 @@ mod totals;
 mod version;
 
 pub use agent::{
-    AdditionFn, Agent, CommandFn, ContextFn, PlainFn, PromptFn, RenameFn, Rewind, TotalsFn, TurnsFn,
+    AdditionFn, Agent, CommandFn, ContextFn, PlainFn, PromptFn, RenameFn, Rewind, Spare, TotalsFn,
+    TurnsFn,
 };
 pub use append::{AppendFn, Appender};
 pub use at::At;

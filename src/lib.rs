@@ -64,10 +64,10 @@
 //!
 //! Each module imports only modules that this list names before it: `position`, `json`, `times`,
 //! `ids`, `alignment`, `threads`, `record`, `redact`, `diagnostic`, `error`, `lines`, `members`,
-//! `yaml`, `mapping`, `parts`, `sqlite`, `format`, `framing`, `memory`, `stage`, `edit`, `named`,
+//! `yaml`, `mapping`, `cuts`, `parts`, `sqlite`, `format`, `framing`, `memory`, `stage`, `edit`, `named`,
 //! `tree`, `context_rules`, `dialect`, `foreign`, `repair`, `document`, `formats`, `usage`,
 //! `detect`, `session`, `context`, `origin`, `turns`, the operations (`migrate`, `diff`, `convert`,
-//! `join`, `validate`, `inspect`, `show`), and then the modules that access the system: `store`,
+//! `join`, `validate`, `inspect`, `show`, `trim`), and then the modules that access the system: `store`,
 //! `batch`, `home`, `manager`, `cli`. All modules before `store` take bytes and return records.
 //! They use no paths, clock or terminal, and no threads but those that [`migrate`] borrows for a
 //! large input.
@@ -95,6 +95,8 @@ pub mod times;
 pub mod diagnostic;
 pub mod error;
 
+#[cfg_attr(doc, doc(hidden))]
+pub mod cuts;
 #[cfg_attr(doc, doc(hidden))]
 pub mod lines;
 #[cfg_attr(doc, doc(hidden))]
@@ -152,6 +154,8 @@ pub mod inspect;
 pub mod join;
 pub mod migrate;
 pub mod show;
+#[cfg_attr(doc, doc(hidden))]
+pub mod trim;
 pub mod validate;
 
 #[cfg_attr(doc, doc(hidden))]

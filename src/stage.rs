@@ -2,7 +2,7 @@
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::format::{Change, Parts, Same, Sink, Spool};
+use crate::format::{Change, Opener, Parts, ReadSeek, Same, Sink, Spool};
 use crate::memory::Bytes;
 use crate::parts::room::{Part, Room};
 use crate::parts::watched::Further;
@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use std::rc::Rc;
 
 /// Keeps the parts of a session outside of memory until their use is decided.
 pub struct Stage<'s> {
@@ -269,6 +270,8 @@ pub struct Staged {
     file_name: Option<String>,
     /// Identifier of the session, where the parts contain several sessions.
     session: Option<String>,
+    /// The origin beside the session.
+    origin: Option<Part>,
 }
 
 impl Staged {
@@ -292,6 +295,19 @@ impl Staged {
     /// Sets the name of the main part's file, and the identifier of the session.
     pub fn name(&mut self, file_name: Option<String>, session: Option<String>) {
         (self.file_name, self.session) = (file_name, session);
+    }
+
+    /// Sets the origin beside the session.
+    pub fn come_from(&mut self, origin: Part) {
+        self.origin = Some(origin);
+    }
+
+    /// Sets a part, instead of the one of this name if there is one.
+    pub fn set(&mut self, name: &str, part: Part) {
+        match self.places.get(name).and_then(|place| self.parts.get_mut(*place)) {
+            Some((_, known)) => *known = part,
+            None => self.add(name.to_owned(), part),
+        }
     }
 
     fn referred(&self, file: &Further) -> Option<Box<dyn Read>> {
@@ -354,6 +370,13 @@ impl Parts for Staged {
     fn size(&mut self, name: &str) -> Result<u64> {
         let part = self.places.get(name).and_then(|place| self.parts.get(*place));
         Ok(part.map_or(0, |(_, part)| part.length()))
+    }
+
+    fn origin(&mut self) -> Result<Option<Opener>> {
+        let opener = |origin: Part| -> Opener {
+            Rc::new(move || Ok(Box::new(origin.reading(0)) as Box<dyn ReadSeek>))
+        };
+        Ok(self.origin.clone().map(opener))
     }
 
     fn copies(&mut self, names: &[&str]) -> Result<Box<dyn AsRef<Path>>> {

@@ -155,6 +155,7 @@ impl Args {
             ids: self.writing.ids(),
             // A conversion reads what it finds; only a migration promises to know the new version.
             force_version: true,
+            whole: true,
             map_paths: self.map_path,
             folder: self.cwd,
             compare: self.telling.report.is_some(),

@@ -51,6 +51,14 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
         ],
     ),
     (
+        "trim",
+        &[
+            ("trim -n latest", "what weighs how much in the newest session"),
+            ("trim --to 120k --in-place 1a2b3c4d", "until a model gets 120,000 tokens"),
+            ("trim --drop images -o small.jsonl big.jsonl", "without old images"),
+        ],
+    ),
+    (
         "pack",
         &[
             ("pack latest -o session.pack", "the newest session, for another machine"),

@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// Commands by task, in the order of the help.
 const COMMANDS: &[(&str, &[&str])] = &[
     ("Find and read", &["list", "show", "inspect", "context", "diff", "usage", "export"]),
-    ("Go on elsewhere", &["continue", "move", "pack", "unpack", "append", "fork", "label"]),
+    ("Go on elsewhere", &["continue", "trim", "move", "pack", "unpack", "append", "fork", "label"]),
     ("Change files", &["migrate", "convert", "repair", "undo", "clean"]),
     ("Check", &["validate", "detect", "status", "result"]),
     ("Look up", &["formats", "schema", "explain", "config", "completions", "man"]),

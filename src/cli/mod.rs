@@ -55,6 +55,7 @@ mod status;
 mod style;
 mod telling;
 mod text;
+mod trim;
 mod turn_changes;
 mod turn_table;
 mod undo;
@@ -105,6 +106,7 @@ enum Command {
     Result(result::Args),
     List(list::Args),
     Continue(go_on::Args),
+    Trim(trim::Args),
     Move(relocate::Args),
     Pack(pack::Args),
     Unpack(unpack::Args),
@@ -251,6 +253,7 @@ pub fn run(args: Vec<OsString>) -> u8 {
         Command::Continue(args) => args.run(),
         Command::Move(args) => args.run(),
         Command::Pack(args) => args.run(),
+        Command::Trim(args) => args.run(),
         Command::Unpack(args) => args.run(),
         Command::Usage(args) => args.run(),
         Command::Export(args) => args.run(),

@@ -11,6 +11,7 @@ mod plain;
 mod prompt;
 mod refused;
 mod route;
+mod size;
 mod turn;
 
 pub use crate::diagnostic::{Code, Log};
@@ -34,6 +35,7 @@ use list::List;
 pub use plain::{Thoughts, as_message, is_plain, plain};
 pub use refused::check;
 use route::{Route, Walk};
+pub use size::{Size, size, size_of};
 use std::io::Write;
 use std::ops::ControlFlow;
 

@@ -18,7 +18,9 @@ use crate::error::Result;
 use crate::format::{Cx, Format, Map, NativeFn, Options, Parts, Reader, Sink, Target};
 use crate::formats::{FORMATS, Spec, canonical};
 use crate::migrate::{self, Outcome};
-use crate::origin::{self, Header, Restored, Trace, Unlost, Unpacked, rejected_for};
+use crate::origin::{
+    self, Header, Restored, Trace, Unlost, Unpacked, is_trimmed_from, rejected_for, trimmed,
+};
 use crate::parts;
 use crate::record::{Field, Kind};
 use crate::stage::{Like, Stage};
@@ -49,6 +51,9 @@ pub fn run(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<Outcome> {
+    if let Some(done) = untrimmed(from, to, parts, sink, cx)? {
+        return Ok(done);
+    }
     if copies(from, version, to) {
         return plainly(from, version, to, parts, sink, cx);
     }
@@ -73,6 +78,29 @@ pub fn run(
             plainly(from, version, to, parts, sink, &Cx { options: &options, log: cx.log })
         }
     }
+}
+
+/// Converts the whole of a trimmed session: into the format from which it was made, and, where the
+/// user wants that, into its own. `None` for any other session, and in other formats, which get the
+/// trimmed one.
+fn untrimmed(
+    from: &'static Format,
+    to: Spec,
+    parts: &mut dyn Parts,
+    sink: &mut dyn Sink,
+    cx: &Cx<'_>,
+) -> Result<Option<Outcome>> {
+    let options = cx.options;
+    let Some(trimmed) = trimmed(parts)?.filter(|_| !options.ignore_origin) else { return Ok(None) };
+    let own = from.name == to.format.name && options.whole;
+    if !own && !is_trimmed_from(&trimmed, to.format) {
+        return Ok(None);
+    }
+    let Some(mut whole) = origin::whole(parts, sink)? else { return Ok(None) };
+    let to =
+        if own { Spec { version: to.version.or(from.version(whole.version)), ..to } } else { to };
+    let done = run(from, whole.version, to, &mut whole.parts, sink, cx)?;
+    Ok(Some(Outcome { changed: true, restored: true, ..done }))
 }
 
 fn is_stream(format: &Format) -> bool {
@@ -207,7 +235,11 @@ fn written_as(
 ) -> Result<Outcome> {
     let same = from.name == to.format.name;
     let target = to.version().number;
-    let moves = !cx.options.map_paths.is_empty() || cx.options.plain || cx.options.redact.is_some();
+    let options = cx.options;
+    let moves = !options.map_paths.is_empty()
+        || options.plain
+        || options.redact.is_some()
+        || options.cuts.is_some();
     if same && from.plane.is_some() && version <= target && !moves {
         let input = parts.main()?;
         let target = Target::Version(target);

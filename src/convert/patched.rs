@@ -144,8 +144,13 @@ fn finish(
 /// Returns a session as its format's writer writes it, damaged lines included.
 fn written(own: Spec, parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<Staged> {
     let (log, map_paths) = (Log::default(), Vec::new());
-    let options =
-        Options { map_paths, plain: false, on_error: OnError::Keep, ..cx.options.clone() };
+    let options = Options {
+        map_paths,
+        cuts: None,
+        plain: false,
+        on_error: OnError::Keep,
+        ..cx.options.clone()
+    };
     let quiet = Cx { options: &options, log: &log };
     let mut stage = Stage::trial(sink);
     Work::of(own.format, own, parts, &quiet)?.all(parts, &mut stage)?;

@@ -420,5 +420,14 @@ fn read<'a>(
         Some(plain) => plain(reader),
         None => reader,
     };
-    Ok(moved(reader, native, cx))
+    Ok(moved(trimmed(reader, cx), native, cx))
+}
+
+/// Returns the records without what is cut out of them.
+fn trimmed<'a>(reader: Reader<'a>, cx: &'a Cx<'a>) -> Reader<'a> {
+    let Some(cuts) = cx.options.cuts.as_deref() else { return reader };
+    Box::new((0..).zip(reader).filter_map(move |(place, mut item)| {
+        let stays = item.as_mut().is_ok_and(|located| cuts.record(place, &mut located.value));
+        (stays || item.is_err()).then_some(item)
+    }))
 }

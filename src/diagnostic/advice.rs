@@ -121,6 +121,10 @@ impl Code {
                 "make the edit wherever the file repeats the text, or read the file alone with \
                  `--ignore-origin`",
             ),
+            Self::TrimmedChanged => Some(
+                "name the origin as the input to get the session as it was before, or read the file \
+                 alone with `--ignore-origin`",
+            ),
             Self::ParentUnknown => Some("`--relink ID=PARENT` links it"),
             Self::NoId => Some("`copyist repair` gives it one"),
             Self::Unreached => Some("`copyist repair` links it"),

@@ -1,6 +1,7 @@
 //! Description of how the software of a format uses a session.
 
 use super::{Context, Inserted, Interface, Marks, Mends, Prompt, Reader, Totals, Turns};
+use crate::json::Json;
 use crate::record::{Field, Node, Record, turns};
 
 /// Facts about the use of a session by its software: what the software sends, changes and adds.
@@ -48,6 +49,18 @@ pub struct Agent {
     pub window: Option<fn(&Record) -> Option<u64>>,
     /// Texts that the software writes in the name of the user.
     pub inserted: Inserted,
+    /// Records without which the software continues a session as before.
+    pub spare: Spare,
+}
+
+/// Records without which the software continues a session as before: they show progress, save files
+/// for going back, or repeat the output of a tool.
+#[derive(Clone, Copy, Debug)]
+pub struct Spare {
+    /// Types of records that can be left out.
+    pub records: &'static [&'static str],
+    /// Whether the data of an event repeat the output of a tool.
+    pub repeats: fn(&Json) -> bool,
 }
 
 impl Agent {
@@ -73,6 +86,7 @@ impl Agent {
         totals: None,
         window: None,
         inserted: Inserted::NOTHING,
+        spare: Spare { records: &[], repeats: |_| false },
     };
 }
 

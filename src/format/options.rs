@@ -1,6 +1,7 @@
 //! Options of the user, and the context of the work on one session.
 
 use super::Map;
+use crate::cuts::Cuts;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::ids;
@@ -74,6 +75,10 @@ pub struct Options {
     /// Rules by which secrets are masked in outputs; a session is then always written record by
     /// record.
     pub redact: Option<Arc<Rules>>,
+    /// Contents that are cut out of the session; it then stays in its format.
+    pub cuts: Option<Arc<Cuts>>,
+    /// Whether the whole of a trimmed session is meant where it stays in its format.
+    pub whole: bool,
     /// Threads that the work on a large input may borrow.
     pub thread_budget: ThreadBudget,
 }
@@ -101,6 +106,8 @@ impl Default for Options {
             question: None,
             plain: false,
             redact: None,
+            cuts: None,
+            whole: false,
             thread_budget: ThreadBudget::default(),
         }
     }

@@ -1,11 +1,14 @@
 //! Sessions that are written again into a folder, before their files get their places.
 
-use crate::batch::{self, Action, Done, FileReport, Job, Name, Outcome, OutputPlace, Task};
+use crate::batch::{
+    self, Action, Done, FileReport, Job, JobSource, Name, Outcome, OutputPlace, Task,
+};
 use crate::error::Error;
 use crate::format::Options;
 use crate::formats::Spec;
 use crate::store::{plain_name, put};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use walkdir::WalkDir;
 
 /// Reason why a session cannot be written.
@@ -46,6 +49,13 @@ pub fn converted(
         }
     }
     Ok(report)
+}
+
+/// Returns the input of a file that is named.
+pub fn named(path: &Path) -> Job {
+    let relative = PathBuf::from(path.file_name().unwrap_or_default());
+    let source = JobSource::File(Arc::from(path));
+    Job { source, relative, named: true, passed_over: None }
 }
 
 /// Returns the files below a folder, in the order of their paths.

@@ -15,6 +15,7 @@ mod spelled;
 mod spending;
 mod summary;
 mod survey;
+mod trimming;
 
 pub use cache::Cache;
 pub use converting::Failed;
@@ -29,3 +30,4 @@ pub use selection::{Selection, Sort, since};
 pub use spending::{By, Days, Group, Price, Prices, spending};
 pub use summary::{State, Summary};
 pub use survey::{Listed, survey, survey_projects};
+pub use trimming::{Limits, Size, TrimmedPlace, Trimming, trim};

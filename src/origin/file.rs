@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `origin.json` | the [`Header`]: what shaped the reading and the target |
 //! | `source/…` | each part as it was read, byte for byte |
+//! | `whole.origin` | the origin that a session had beside it before it was trimmed |
 //! | `shared/…` | files that the session only refers to, and that are never written back |
 //! | `target.json` | the [`Trailer`]: digests of the target as it was written |
 //!
@@ -34,6 +35,8 @@ const VERSION: u64 = 2;
 pub const HEADER: &str = "origin.json";
 /// Name of the last member.
 pub const TRAILER: &str = "target.json";
+/// Name of the member with the origin of a whole session that was trimmed.
+pub const CHAIN: &str = "whole.origin";
 
 /// Header of an origin: the settings that shaped the reading of the source, and the target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +75,9 @@ pub struct Header {
     /// what a writer makes of the source, and its later bytes are what is new in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_turns: bool,
+    /// States that the target is the source itself, cut to a smaller size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trimmed: Option<Trimmed>,
     /// Name of the source's main file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_name: Option<String>,
@@ -80,6 +86,14 @@ pub struct Header {
     pub session: Option<String>,
     /// Names of the parts, the main part's first, and their members.
     pub parts: Vec<(String, String)>,
+}
+
+/// Description of a session that was cut to a smaller size.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trimmed {
+    /// Header of the origin that the whole session had beside it, which is in the archive, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chain: Option<Box<Header>>,
 }
 
 impl Header {
@@ -101,6 +115,7 @@ impl Header {
             on_error: named(cx.options.on_error).map(str::to_owned),
             folder: cx.options.folder.clone(),
             by_turns: false,
+            trimmed: None,
             file_name: None,
             session: None,
             parts: Vec::new(),
@@ -259,6 +274,9 @@ impl Origin {
             }
         }
         staged.name(self.header.file_name.clone(), self.header.session.clone());
+        if let Some(chain) = parts.get(CHAIN).filter(|_| self.header.trimmed.is_some()) {
+            staged.come_from(chain.clone());
+        }
         let (format, version) = (spec.format, spec.version().number);
         Ok(Ok(Source { format, version, parts: staged }))
     }

@@ -3,21 +3,23 @@
 
 use super::archive::{Measuring, Writing};
 use super::digest::{Digest, Measure};
-use super::file::{HEADER, Header, TRAILER, Trailer, source_of};
+use super::file::{CHAIN, HEADER, Header, TRAILER, Trailer, source_of};
 use crate::error::{Error, Result};
-use crate::format::{Change, Cx, Format, Parts, ReadSeek, Sink, Spool};
+use crate::format::{Change, Cx, Format, Opener, Parts, ReadSeek, Sink, Spool};
 use crate::formats::Spec;
 use crate::parts::watched::Further;
 use crate::stage::{Like, Stage, Staged};
 use serde::Serialize;
 use std::cell::RefCell;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::rc::Rc;
 
 /// Place of an origin, which is written when the session is.
 pub struct Keep {
     pub(super) file: Box<dyn Write>,
     pub(super) header: Header,
+    /// The origin that the source has beside it, for a source that is trimmed.
+    pub(super) chain: Option<Opener>,
 }
 
 /// The source of a session that was written.
@@ -33,7 +35,7 @@ pub struct Kept<'a> {
 impl Keep {
     /// Begins an origin; `None` where the sink has no place for one.
     pub fn begin(sink: &mut dyn Sink, header: Header) -> Result<Option<Self>> {
-        Ok(sink.origin()?.map(|file| Self { file, header }))
+        Ok(sink.origin()?.map(|file| Self { file, header, chain: None }))
     }
 
     /// Writes the origin of a session whose target's parts `sink` has measured, and places it.
@@ -63,7 +65,7 @@ impl Keep {
         sink: &mut dyn Sink,
         cx: &Cx<'_>,
     ) -> Result<Digest> {
-        let Self { file, mut header } = self;
+        let Self { file, mut header, chain } = self;
         let Kept { format, parts, further } = source;
         parts.keep()?;
         let mut share = share_of((format, &header.read), parts, sink, cx)?;
@@ -84,6 +86,11 @@ impl Keep {
             header.parts.push((name.clone(), archive.free_name("source", &wanted)));
         }
         json(&mut archive, HEADER, &header)?;
+        if let Some(mut chain) = chain.map(|open| open()).transpose()? {
+            let size = chain.seek(SeekFrom::End(0)).and_then(|end| chain.rewind().map(|()| end));
+            let size = size.map_err(|error| Error::io("cannot read the origin", error))?;
+            archive.member(CHAIN, size, chain)?;
+        }
         let mut measure = Measure::default();
         for ((name, is_shared), (_, member)) in names.iter().zip(&header.parts) {
             let parts: &mut dyn Parts = if *is_shared { &mut share } else { parts };

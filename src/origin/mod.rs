@@ -26,6 +26,7 @@ mod record_key;
 mod record_store;
 mod restore;
 mod stream_edits;
+mod trimmed;
 mod unlost;
 
 pub use archive::{Measuring, Writing as Archive, contents, digest_of, read as read_archive};
@@ -37,4 +38,5 @@ pub use keep::{Keep, Kept, Measured};
 pub use pair::{Before, Since, header_of, pair, source_before, target_before};
 pub use record_store::RecordStore;
 pub use restore::{Edit, Restored, look, rejected_for, restore, stream_of};
+pub use trimmed::{is_trimmed_from, keep_whole, trimmed, whole};
 pub use unlost::{Unlost, unlost};

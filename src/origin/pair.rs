@@ -24,14 +24,23 @@ pub fn pair(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<()> {
+    let mut header = header(source, target, cx);
+    header.by_turns = true;
+    let source = Kept { format: source.format, parts, further: Vec::new() };
+    Keep { file, header, chain: None }.write(source, as_it_is(made)?, sink, cx).map(drop)
+}
+
+/// Returns the header of an origin of two files.
+pub(super) fn header(source: Spec, target: Spec, cx: &Cx<'_>) -> Header {
     let named = |spec: Spec| spec.format.at(spec.version().number);
     let place = Like { stem: None, takes_parts: true, is_native: true };
-    let mut header = Header::new(named(source), named(source), named(target), place, cx);
-    header.by_turns = true;
-    let digests = made.names().into_iter().map(|name| digest_of(made.open(&name)?));
-    let made = Made { parts: digests.collect::<Result<_>>()?, shares: false };
-    let source = Kept { format: source.format, parts, further: Vec::new() };
-    Keep { file, header }.write(source, made, sink, cx).map(drop)
+    Header::new(named(source), named(source), named(target), place, cx)
+}
+
+/// Describes a target as it is now.
+pub(super) fn as_it_is(target: &mut dyn Parts) -> Result<Made> {
+    let digests = target.names().into_iter().map(|name| digest_of(target.open(&name)?));
+    Ok(Made { parts: digests.collect::<Result<_>>()?, shares: false })
 }
 
 /// Reads the header of an origin of this size in bytes, without the rest of it. `None` for another
@@ -118,9 +127,26 @@ pub fn as_it_was(
     parts: &mut dyn Parts,
     sink: &mut dyn Sink,
 ) -> Result<Option<Staged>> {
-    let mut unmatched: Vec<&Digest> = trailer.parts.iter().collect();
+    let Some(lengths) = lengths(trailer, parts)? else { return Ok(None) };
     let room = Room::of(sink.spool()?);
     let mut was = Vec::new();
+    for (name, length) in lengths {
+        let mut part = room.part();
+        let copied = io::copy(&mut parts.open(&name)?.take(length), &mut part);
+        copied.map_err(|error| Error::io("cannot copy", error))?;
+        was.push((name, part));
+    }
+    Ok(Some(Staged::of(was)))
+}
+
+/// Returns the parts that a session had when its origin was written, and the length of each of them
+/// then. `None` if the session does not begin with these bytes.
+pub(super) fn lengths(
+    trailer: &Trailer,
+    parts: &mut dyn Parts,
+) -> Result<Option<Vec<(String, u64)>>> {
+    let mut unmatched: Vec<&Digest> = trailer.parts.iter().collect();
+    let mut lengths = Vec::new();
     for name in parts.names() {
         let size = parts.size(&name)?;
         let mut fitting = None;
@@ -133,12 +159,7 @@ pub fn as_it_was(
             }
         }
         let Some(place) = fitting else { continue };
-        let digest = unmatched.remove(place);
-        let mut part = room.part();
-        let mut from = parts.open(&name)?.take(digest.length);
-        let copied = io::copy(&mut from, &mut part);
-        copied.map_err(|error| Error::io("cannot copy", error))?;
-        was.push((name, part));
+        lengths.push((name, unmatched.remove(place).length));
     }
-    Ok(unmatched.is_empty().then(|| Staged::of(was)))
+    Ok(unmatched.is_empty().then_some(lengths))
 }

@@ -152,6 +152,10 @@ pub fn opened(
         Ok(origin) => origin,
         Err(why) => return unusable(why),
     };
+    if origin.header.trimmed.is_some() {
+        // The whole session is another one for a model.
+        return Ok(None);
+    }
     match Spec::parse(&origin.header.target) {
         Ok(target) if target.format.name == from.name => Ok(Some((origin, target, digests))),
         Ok(_) => unusable(&format!("it was written for a file of {}", origin.header.target)),

@@ -4,7 +4,7 @@
 use super::{Sink, Spool};
 use crate::error::Result;
 use std::cell::RefCell;
-use std::io::{self, Read, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::rc::Rc;
 
 /// Shared room for parts.
@@ -139,6 +139,18 @@ impl Read for Reading {
         let read = store.spool.read(into.get_mut(..wanted).unwrap_or_default())?;
         self.at += read as u64;
         Ok(read)
+    }
+}
+
+impl Seek for Reading {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let place = match to {
+            SeekFrom::Start(place) => Some(place),
+            SeekFrom::End(offset) => self.part.length().checked_add_signed(offset),
+            SeekFrom::Current(offset) => self.at.checked_add_signed(offset),
+        };
+        self.at = place.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
     }
 }
 

@@ -113,6 +113,11 @@ impl Writes {
         self.lock = lock;
     }
 
+    /// Returns the writes, to be changed.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Write> {
+        self.all.iter_mut()
+    }
+
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()

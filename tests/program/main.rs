@@ -46,5 +46,6 @@ mod sarif;
 mod scarce;
 mod shares;
 mod sweep;
+mod trim;
 mod turns;
 mod usage;

@@ -188,6 +188,38 @@ fn packs_are_masked_on_request_and_private_like_their_sessions() {
 }
 
 #[test]
+fn a_session_of_windows_is_installed_here_and_back() {
+    let home = Dir::new();
+    let (id, there) = ("a0f64c72-64f3-4718-b05d-d70748d1efb1", "--C--Users-oskar-pebble--");
+    let name = format!("2026-02-20T12-00-31-207Z_{id}.jsonl");
+    let windows = home.write(
+        &format!("there/{there}/{name}"),
+        &common::read(&common::testdata().join(format!("pi/v3/bom/in/{name}"))),
+    );
+    done(&home, 0, &["pack", windows.to_str().expect("UTF-8"), "-o", "windows.pack"]);
+    assert!(
+        done(&home, 2, &["unpack", "windows.pack"])
+            .contains("--map-path C:\\Users\\oskar\\pebble=")
+    );
+    fs::create_dir_all(home.path("pebble")).expect("a folder");
+    let here = home.path("pebble").canonicalize().expect("a folder");
+    let here = here.to_str().expect("UTF-8");
+    done(
+        &home,
+        0,
+        &["unpack", "--map-path", &format!("C:\\Users\\oskar\\pebble={here}"), "windows.pack"],
+    );
+    let slug = format!("-{}--", here.replace('/', "-"));
+    let installed = home.path(&format!(".pi/agent/sessions/{slug}/{name}"));
+    let text = fs::read_to_string(&installed).expect("text");
+    assert!(text.contains(&format!("\"cwd\":\"{here}\"")), "{text}");
+    // Back: the same map from the other side gives the first file byte for byte.
+    done(&home, 0, &["move", here, "C:\\Users\\oskar\\pebble"]);
+    let back = home.path(&format!(".pi/agent/sessions/{there}/{name}"));
+    assert!(common::read(&back) == common::read(&windows));
+}
+
+#[test]
 fn wrong_use_of_packs_is_refused() {
     let (home, _) = machine();
     assert!(done(&home, 2, &["pack", "-o", "a.pack"]).contains("name the sessions"));

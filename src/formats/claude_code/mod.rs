@@ -55,7 +55,8 @@ mod wire;
 mod write;
 
 use crate::format::{
-    Agent, Counts, Files, Format, Interface, List, Mends, Named, Required, Step, Totals, Version,
+    Agent, Counts, Files, Format, Interface, List, Mends, Named, Required, Spare, Step, Totals,
+    Version,
 };
 use crate::ids;
 use crate::json::Json;
@@ -103,6 +104,7 @@ pub static FORMAT: Format = Format {
         rename: Some(additions::title),
         fills: additions::FILLS,
         inserted: inserted::INSERTED,
+        spare: Spare { records: &["file-history-snapshot", "progress"], ..Agent::UNKNOWN.spare },
         ..Agent::UNKNOWN
     },
     ..Format::new(Required {

@@ -46,7 +46,7 @@ mod write;
 
 use crate::format::{
     Agent, Confidence, Files, Format, Head, Interface, Mends, Named, Required, Rewind, Sniffed,
-    Step, Version,
+    Spare, Step, Version,
 };
 use crate::json::{Json, text};
 use crate::record::{Field, Kind};
@@ -95,6 +95,7 @@ pub static FORMAT: Format = Format {
         totals: Some(usage::totals),
         window: Some(usage::window),
         inserted: inserted::INSERTED,
+        spare: Spare { repeats: repeats_output, ..Agent::UNKNOWN.spare },
         ..Agent::UNKNOWN
     },
     ..Format::new(Required {
@@ -174,6 +175,17 @@ fn native(named: &Named<'_>) -> String {
     let (date, clock) = spelled.trim_end_matches('Z').split_once('T').unwrap_or_default();
     let id = foreign::uuid(named.session, named.question);
     format!("/{}/rollout-{date}T{}-{id}", date.replace('-', "/"), clock.replace(':', "-"))
+}
+
+/// Whether an event repeats the output of a tool, which is in the result as well.
+fn repeats_output(event: &Json) -> bool {
+    let kind = |of: &Json| of.member("type").and_then(|kind| kind.text()).unwrap_or_default();
+    let item = || event.member("item").map(|item| kind(&item)).unwrap_or_default();
+    match kind(event).as_str() {
+        "exec_command_end" | "patch_apply_end" | "mcp_tool_call_end" => true,
+        "item_completed" => matches!(&*item(), "CommandExecution" | "FileChange" | "McpToolCall"),
+        _ => false,
+    }
 }
 
 /// Maximum number of lines that detection looks at.

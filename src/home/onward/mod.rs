@@ -10,8 +10,9 @@ mod compare;
 mod made;
 mod other;
 mod size;
+mod whole;
 
-use super::converting::Failed;
+use super::converting::{Failed, named};
 use super::places::{SessionPlace, contains};
 use super::summary::{self, Summary};
 use super::survey::Listed;
@@ -30,7 +31,7 @@ pub use size::{largest_of, tokens_of};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use whole::Whole;
 
 /// The agent that continues a session.
 pub struct Recipient<'w> {
@@ -94,13 +95,20 @@ pub fn onward(session: &Listed, recipient: &Recipient<'_>) -> std::result::Resul
     // A session is converted alike, whether the user named its file or it was found by a name.
     let job = whole.or_else(|| session.job.path().map(|path| named(path)));
     let job = job.unwrap_or_else(|| session.job.clone());
+    // Behind a session that was trimmed on the way is the whole one.
+    let whole = Whole::of(&job, recipient.to.format, work.path())?;
+    let job = whole.as_ref().map_or(job, |whole| whole.job.clone());
     let agent = format_of(&job)?;
     let made = Made { job: &job, format: agent, recipient, work: work.path() };
     let is_own = agent == recipient.to.format;
     // A session of a store is known by the document from which its software took it.
     let is_copy =
         matches!(session.job.source, JobSource::Whole(_)) && origin_of(&session.path).is_file();
-    let path = session.job.path().map(|path| &**path);
+    let path = match &whole {
+        Some(whole) => whole.job.path(),
+        None => session.job.path(),
+    };
+    let path = path.map(|path| &**path);
     let path = path.or_else(|| is_copy.then_some(&*session.path)).filter(|_| !is_own);
     let others = path.map(|path| other::find(path, agent, recipient));
     let stays = is_own && contains(recipient.places, &session.path);
@@ -123,6 +131,9 @@ pub fn onward(session: &Listed, recipient: &Recipient<'_>) -> std::result::Resul
         let torn = "the last line is not complete, and is left out";
         let note = onward.note.map_or_else(|| torn.to_owned(), |note| format!("{note}; {torn}"));
         onward.note = Some(note);
+    }
+    if let Some(whole) = whole {
+        whole.redirect(&mut onward.writes, work.path())?;
     }
     onward.writes.keep(work);
     Ok(onward)
@@ -226,13 +237,6 @@ fn complete(path: &Path) -> Result<Option<u64>> {
         }
     }
     Ok(None)
-}
-
-/// Returns the input of a file that is named.
-fn named(path: &Path) -> Job {
-    let relative = PathBuf::from(path.file_name().unwrap_or_default());
-    let source = JobSource::File(Arc::from(path));
-    Job { source, relative, named: true, passed_over: None }
 }
 
 fn opened(job: &Job) -> Result<Opened<'_>> {

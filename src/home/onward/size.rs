@@ -9,7 +9,7 @@ use crate::format::Cx;
 use crate::formats;
 use crate::home::summary;
 use crate::json::Json;
-use crate::record::{Field, Node, Value};
+use crate::record::Field;
 use crate::usage::Usage;
 use std::collections::HashMap;
 
@@ -18,23 +18,7 @@ pub fn tokens_of(job: &Job) -> Result<u64> {
     let Opened { found, mut input, .. } = opened(job)?;
     let (options, log) = (summary::options(), Log::default());
     let cx = Cx { options: &options, log: &log };
-    let mut bytes = 0;
-    for message in context::sent(found.format, &mut input, &cx, &cx)? {
-        bytes += size_of(&message?.value.node);
-    }
-    Ok(bytes / 4)
-}
-
-/// Returns the size of a node in bytes; an image counts as much text as it costs tokens.
-fn size_of(node: &Node) -> u64 {
-    const IMAGE: u64 = 6000;
-    let sizes = node.iter().map(|(field, value)| match value {
-        Value::Json(json) if field == Field::Data => IMAGE.min(json.as_bytes().len() as u64),
-        Value::Json(json) => json.as_bytes().len() as u64,
-        Value::Node(node) => size_of(node),
-        Value::Nodes(nodes) => nodes.iter().map(size_of).sum(),
-    });
-    sizes.sum()
+    Ok(context::size(found.format, &mut input, &cx)?.bytes / 4)
 }
 
 /// Returns the last model of a session and the largest number of tokens that the session records for

@@ -1,5 +1,6 @@
 //! Folders of projects, in which some agents keep sessions.
 
+use super::text::without_mark;
 use crate::convert::{Native, moved_path};
 use crate::format::{Format, Map};
 use crate::formats::Spec;
@@ -88,7 +89,7 @@ pub fn is_of(file: &Path, main: &Path) -> bool {
 fn folder_named(main: &Path) -> Option<String> {
     let lines = BufReader::new(File::open(main).ok()?).split(b'\n').map_while(Result::ok);
     lines.take(HEAD).find_map(|line| {
-        let line = Bytes::from(line);
+        let line = without_mark(&Bytes::from(line));
         let span = Cursor::new(&line).skip_value().ok()?;
         Json::trusted(line.slice(span.start..span.end)).member("cwd")?.text()
     })

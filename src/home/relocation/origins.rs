@@ -3,13 +3,14 @@
 
 use super::text::Paths;
 use super::{Edited, Found, main_of, redo};
-use crate::batch::{Job, JobSource, Opened, ReadOptions};
+use crate::batch::{Job, Opened, ReadOptions};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Options, Parts};
 use crate::formats::Spec;
-use crate::origin::{Origin, pair};
-use crate::store::{Destination, Edit, Fingerprint, Output, Policy};
+use crate::home::converting::named;
+use crate::origin::{Origin, keep_whole, pair, whole};
+use crate::store::{Destination, Edit, Fingerprint, Output, Policy, origin_of};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -50,7 +51,17 @@ impl Found<'_> {
         };
         let mut sink =
             Output::prepare(Destination::Nowhere, Vec::new(), Policy::default(), Arc::default())?;
-        let mut source = opened.source(&mut sink)?.map_err(unusable)?;
+        let is_trimmed = opened.header.trimmed.is_some();
+        let mut source = match is_trimmed {
+            // What is new in a trimmed session belongs to the whole one.
+            true => {
+                let job = named(main);
+                let now = read(&job)?;
+                let mut input = now.input.with_origin(now.found.format, None);
+                whole(&mut input, &mut sink)?.ok_or_else(|| unusable("it is of another session"))?
+            }
+            false => opened.source(&mut sink)?.map_err(unusable)?,
+        };
         let name = source.parts.file_name().unwrap_or_else(|| "session.jsonl".to_owned());
         let folder = work.join("source");
         std::fs::create_dir_all(&folder).map_err(failed)?;
@@ -72,6 +83,10 @@ impl Found<'_> {
         if paths == 0 && !self.edits.contains_key(main) {
             return Ok(None);
         }
+        if let Some(open) = source.parts.origin()? {
+            let mut to = File::create(origin_of(&folder.join(&name))).map_err(failed)?;
+            io::copy(&mut open()?, &mut to).map_err(failed)?;
+        }
         let target = self.after(main, &work)?;
         let (source, target) = (named(&folder.join(&name)), named(&target));
         let (mut source, mut target) = (read(&source)?, read(&target)?);
@@ -85,7 +100,12 @@ impl Found<'_> {
         let (options, log) = (Options::default(), Log::default());
         let cx = Cx { options: &options, log: &log };
         let file = Box::new(io::BufWriter::new(file));
-        pair((from, &mut source.input), (to, &mut target.input), file, &mut sink, &cx)?;
+        if is_trimmed {
+            let mut source = source.input.with_origin(from.format, None);
+            keep_whole((from, &mut source), &mut target.input, file, &mut sink, &cx)?;
+        } else {
+            pair((from, &mut source.input), (to, &mut target.input), file, &mut sink, &cx)?;
+        }
         Ok(Some((contents, paths)))
     }
 
@@ -109,11 +129,6 @@ impl Found<'_> {
 
 fn unusable(why: &str) -> Error {
     Error::request(Code::OriginUnreadable, format!("the origin cannot be used: {why}"))
-}
-
-fn named(path: &Path) -> Job {
-    let relative = PathBuf::from(path.file_name().unwrap_or_default());
-    Job { source: JobSource::File(Arc::from(path)), relative, named: true, passed_over: None }
 }
 
 fn read(job: &Job) -> Result<Opened<'_>> {

@@ -6,6 +6,14 @@ use crate::json::{Json, Span, text};
 use bytes::Bytes;
 use std::io::{self, BufRead, Write};
 
+/// Byte order mark, with which editors of Windows begin a file.
+const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// Returns a line without a byte order mark at its beginning.
+pub fn without_mark(line: &Bytes) -> Bytes {
+    line.slice(if line.starts_with(BOM) { BOM.len() } else { 0 }..)
+}
+
 /// Maximum depth at which paths are looked for.
 const DEEPEST: usize = 32;
 
@@ -48,7 +56,7 @@ impl Paths {
     /// moved.
     pub fn copy(&self, text: &Bytes, to: &mut dyn Write) -> io::Result<u64> {
         let (mut edits, mut at) = (Vec::new(), 0);
-        if let Ok(value) = Json::read(text) {
+        if let Ok(value) = Json::read(&without_mark(text)) {
             self.look(&value, &value, Meaning::Plain, 0, &mut edits);
             let start = value.as_bytes().as_ptr().addr().saturating_sub(text.as_ptr().addr());
             for (span, new) in &edits {
