@@ -316,6 +316,49 @@ fn a_session_of_a_store_goes_back_to_its_original() {
     assert_eq!(read(&home.path(&path)), back);
 }
 
+/// A session of another format in a home folder, as a document.
+fn converted(home: &Dir, case: &str) -> Vec<u8> {
+    let source = read(&common::testdata().join(case));
+    home.write("own.jsonl", &source);
+    let (code, said) = run(home, &["convert", "-t", FORMAT.name, "-o", "away.json", "own.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    source
+}
+
+#[test]
+fn a_session_goes_on_whose_results_came_in_another_order() {
+    let home = Dir::new();
+    let source = converted(&home, "copilot-cli/v1/beehive/in/events.jsonl");
+    let (code, id) = run(&home, &["append", "--text", "And the bees?", "away.json"]);
+    assert!(code == 0 && id.starts_with("msg_"), "{id}");
+    assert_eq!(run(&home, &["validate", "away.json"]).0, 0);
+    let back = ["convert", "-t", "copilot-cli", "-o", "back.jsonl", "away.json"];
+    let (code, said) = run(&home, &back);
+    assert_eq!(code, 0, "{said}");
+    let back = read(&home.path("back.jsonl"));
+    assert!(back.starts_with(&source), "{said}");
+    assert!(String::from_utf8_lossy(&back[source.len()..]).contains("And the bees?"));
+}
+
+#[test]
+fn what_was_taken_back_and_is_in_the_conversation_again_stays_in_it() {
+    let file = common::testdata().join("opencode/v1/quay/in/quay.json");
+    let stream = to_canonical(&read(&file), &keep());
+    let again = String::from_utf8_lossy(&stream).replace(",\"excluded\":true", "");
+    let written = from_canonical(again.as_bytes(), FORMAT.name, &keep());
+    let document: Value = serde_json::from_slice(&written).expect("JSON");
+    assert!(document["info"].get("revert").is_none());
+    let said = serde_json::to_string(&sent(&written)).expect("JSON");
+    assert!(said.contains("Throw them away."), "{said}");
+}
+
+#[test]
+fn a_document_of_release_2_is_not_recognised() {
+    let document = json!({"info": {"id": "ses_1", "location": {"directory": "/w"}}, "messages": [
+        {"id": "msg_1", "type": "user", "text": "Hi.", "time": {"created": 1}}]});
+    assert!(recognise(document.to_string().as_bytes()).is_none());
+}
+
 fn name_ends(file: &Path, ending: &str) -> bool {
     name(file).ends_with(ending)
 }

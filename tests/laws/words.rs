@@ -31,7 +31,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     (": summarized: ", "a word that Copilot CLI puts before a summary itself"),
     (
         "/claude-code/v2/parallel/in/c4a7e910-5d3b-4f86-b1c2-90e8d7a6f534.jsonl to opencode: ",
-        "OpenCode has results in the order of their calls, so the file is read alone",
+        "OpenCode has results in the order of their calls, and the source in another one",
     ),
     (
         "/connectonion/v3/checks/in/lamps.yaml to opencode: lamps: name: ",
@@ -47,7 +47,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ),
     (
         "/copilot-cli/v1/beehive/in/events.jsonl to opencode: ",
-        "OpenCode has results in the order of their calls, so the file is read alone",
+        "OpenCode has results in the order of their calls, and the source in another one",
     ),
     (
         "/opencode/v1/harbour/in/harbour.json to copilot-cli: berths:",

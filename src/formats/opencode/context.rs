@@ -7,7 +7,7 @@
 //! Source: `message-v2.ts` of opencode 1.18.33, and its requests.
 
 use super::item::CLEARED;
-use crate::context_rules::{self, Chosen};
+use crate::context_rules::{self, Chosen, Paired};
 use crate::dialect::chat_completions;
 use crate::error::Result;
 use crate::format::{Context, Corrections};
@@ -69,7 +69,7 @@ impl Context for Messages {
         let is_full = |node: &Node| is_answer || !node.is(Field::Text, "");
         match message.node.nodes(Field::Content) {
             Some(blocks) if !blocks.iter().any(is_full) => None,
-            _ => Some(with_whole_characters(message.node.clone())),
+            _ => Some(message.node.clone()),
         }
     }
 
@@ -79,7 +79,8 @@ impl Context for Messages {
 
     fn corrections(&self) -> Option<Box<dyn Corrections>> {
         let last = self.chosen.model().cloned().unwrap_or_default();
-        Some(Box::new(Sending { last, calls: Vec::new(), images: Vec::new() }))
+        let paired = Paired::new([UNANSWERED, UNANSWERED]);
+        Some(Box::new(Sending { last, paired, images: Vec::new() }))
     }
 }
 
@@ -126,22 +127,14 @@ fn cleared(mut record: Record) -> Record {
 struct Sending {
     /// Provider and model that get the messages.
     last: (Option<Json>, Option<Json>),
-    /// Calls that wait for their results.
-    calls: Vec<Json>,
+    paired: Paired,
     /// Images in results.
     images: Vec<Node>,
 }
 
 impl Sending {
-    /// Ends the results: adds those that are missing, and the images behind them.
-    fn end(&mut self, out: &mut Vec<Node>) {
-        for call in std::mem::take(&mut self.calls) {
-            let mut result = Node::default();
-            result.set(Field::Type, block::type_of(block::TOOL_RESULT));
-            result.set(Field::Call, call);
-            result.set(Field::Content, Json::string(UNANSWERED));
-            out.push(message("tool", Value::Nodes(vec![result])));
-        }
+    /// Adds the images in the results behind them.
+    fn show_images(&mut self, out: &mut Vec<Node>) {
         if !self.images.is_empty() {
             let mut blocks = vec![block::text(Json::string(ATTACHED))];
             blocks.append(&mut self.images);
@@ -149,7 +142,35 @@ impl Sending {
         }
     }
 
-    fn answer(&mut self, node: &Node) -> Node {
+    /// Adds a message as it is sent.
+    fn shape(&mut self, node: Node, out: &mut Vec<Node>) {
+        if node.is(Field::Role, "tool") {
+            return out.push(self.result(&node));
+        }
+        self.show_images(out);
+        if let Some(summary) = node.json(Field::Summary) {
+            out.push(message("user", Value::Json(Json::string(SUMMED_UP))));
+            return out.push(message("assistant", Value::Json(summary.clone())));
+        }
+        let blocks = node.nodes(Field::Content).unwrap_or_default();
+        let has_text = node.json(Field::Content).is_some();
+        if node.is(Field::Role, "assistant") && (has_text || !blocks.is_empty()) {
+            return out.push(self.answer(&node));
+        }
+        let full: Vec<Node> =
+            blocks.iter().filter(|node| !node.is(Field::Text, "")).map(plain).collect();
+        if full.is_empty() && !has_text {
+            return;
+        }
+        let text = match full.as_slice() {
+            [only] => only.json(Field::Text).cloned(),
+            _ => node.json(Field::Content).cloned(),
+        };
+        let content = text.map_or(Value::Nodes(full), Value::Json);
+        out.push(message("user", content));
+    }
+
+    fn answer(&self, node: &Node) -> Node {
         let of = |field| node.json(field).cloned();
         let is_same = (of(Field::Provider), of(Field::Model)) == self.last;
         let (mut thoughts, mut text, mut rest) = (None, of(Field::Content), Vec::new());
@@ -163,16 +184,12 @@ impl Sending {
                 _ => rest.push(plain(node)),
             }
         }
-        self.calls.extend(rest.iter().filter_map(|call| call.json(Field::Id).cloned()));
-        rest.insert(0, block::text(text.unwrap_or(Json::constant("\"\""))));
-        let is_text = rest.len() == 1;
-        let mut sent = message("assistant", Value::Nodes(rest));
-        if let Some(Value::Nodes(blocks)) = sent.get(Field::Content)
-            && is_text
-        {
-            let text = blocks.first().and_then(|block| block.json(Field::Text)).cloned();
-            sent.put(Field::Content, text);
+        let text = text.unwrap_or(Json::constant("\"\""));
+        if !rest.is_empty() {
+            rest.insert(0, block::text(text.clone()));
         }
+        let content = if rest.is_empty() { Value::Json(text) } else { Value::Nodes(rest) };
+        let mut sent = message("assistant", content);
         if let Some(thoughts) = thoughts.filter(|thoughts| !text::is(thoughts.as_bytes(), "")) {
             let mut extra = Extra::default();
             extra.add(b"\"reasoning_content\"", thoughts.as_bytes());
@@ -185,7 +202,6 @@ impl Sending {
     fn result(&mut self, node: &Node) -> Node {
         let blocks = node.nodes(Field::Content).unwrap_or_default();
         let results = blocks.iter().map(|result| {
-            self.calls.retain(|call| result.json(Field::Call) != Some(call));
             let mut result = result.clone();
             let content = result.json(Field::Content).cloned();
             if let Some(Value::Nodes(inner)) = result.take(Field::Content) {
@@ -213,35 +229,16 @@ fn message(role: &str, content: Value) -> Node {
 
 impl Corrections for Sending {
     fn message(&mut self, node: Node, out: &mut Vec<Node>) {
-        let node = with_whole_characters(node);
-        if node.is(Field::Role, "tool") {
-            return out.push(self.result(&node));
-        }
-        self.end(out);
-        if let Some(summary) = node.json(Field::Summary) {
-            out.push(message("user", Value::Json(Json::string(SUMMED_UP))));
-            return out.push(message("assistant", Value::Json(summary.clone())));
-        }
-        let blocks = node.nodes(Field::Content).unwrap_or_default();
-        let has_text = node.json(Field::Content).is_some();
-        if node.is(Field::Role, "assistant") && (has_text || !blocks.is_empty()) {
-            return out.push(self.answer(&node));
-        }
-        let full: Vec<Node> =
-            blocks.iter().filter(|node| !node.is(Field::Text, "")).map(plain).collect();
-        if full.is_empty() && !has_text {
-            return;
-        }
-        let text = match full.as_slice() {
-            [only] => only.json(Field::Text).cloned(),
-            _ => node.json(Field::Content).cloned(),
-        };
-        let content = text.map_or(Value::Nodes(full), Value::Json);
-        out.push(message("user", content));
+        let mut paired = Vec::new();
+        self.paired.message(with_whole_characters(node), &mut paired);
+        paired.into_iter().for_each(|node| self.shape(node, out));
     }
 
     fn finish(&mut self, out: &mut Vec<Node>) {
-        self.end(out);
+        let mut paired = Vec::new();
+        self.paired.finish(&mut paired);
+        paired.into_iter().for_each(|node| self.shape(node, out));
+        self.show_images(out);
     }
 }
 
