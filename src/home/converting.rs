@@ -1,12 +1,17 @@
 //! Sessions that are written again into a folder, before their files get their places.
 
 use crate::batch::{
-    self, Action, Done, FileReport, Job, JobSource, Name, Outcome, OutputPlace, Task,
+    self, Action, Done, FileReport, Job, JobSource, Name, Opened, Outcome, OutputPlace,
+    ReadOptions, Task,
 };
-use crate::error::Error;
+use crate::diagnostic::Code;
+use crate::error::{Error, Result};
 use crate::format::Options;
 use crate::formats::Spec;
-use crate::store::{plain_name, put};
+use crate::origin::digest_of;
+use crate::store::{Destination, Output, Policy, plain_name, put};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use walkdir::WalkDir;
@@ -33,7 +38,7 @@ pub fn converted(
     place: OutputPlace,
     options: Options,
     origin: Option<PathBuf>,
-) -> Result<FileReport, Failed> {
+) -> std::result::Result<FileReport, Failed> {
     let options = Options { require_origin: origin.is_some(), ..options };
     let mut task = Task::looking(Action::Convert(to), options, &None);
     (task.place, task.origin) = (place, origin);
@@ -56,6 +61,36 @@ pub fn named(path: &Path) -> Job {
     let relative = PathBuf::from(path.file_name().unwrap_or_default());
     let source = JobSource::File(Arc::from(path));
     Job { source, relative, named: true, passed_over: None }
+}
+
+/// Opens a session.
+///
+/// # Errors
+/// If it cannot be read, or is no session.
+pub fn opened(job: &Job) -> Result<Opened<'_>> {
+    let nothing = || Error::request(Code::UnknownFormat, Code::UnknownFormat.title());
+    Opened::new(&job.source, ReadOptions::default(), true)?.ok_or_else(nothing)
+}
+
+/// Returns a sink that only lends room.
+pub fn spool() -> Result<Output> {
+    Output::prepare(Destination::Nowhere, Vec::new(), Policy::default(), Arc::default())
+}
+
+/// Whether two files have the same contents.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    let size = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
+    size(one) == size(other) && begins_alike(one, other, size(one)).unwrap_or(false)
+}
+
+/// Whether two files have the same first bytes.
+pub fn begins_alike(one: &Path, other: &Path, length: u64) -> Result<bool> {
+    let digest = |path: &Path| {
+        let file = File::open(path).map_err(|error| Error::io("cannot read", error))?;
+        digest_of(file.take(length))
+    };
+    let (one, other) = (digest(one)?, digest(other)?);
+    Ok(one.length == length && one == other)
 }
 
 /// Returns the files below a folder, in the order of their paths.

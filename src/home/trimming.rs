@@ -1,8 +1,8 @@
 //! Sessions that are made smaller for their own agent.
 
-use super::converting::{Failed, converted, files, named, stem};
+use super::converting::{Failed, converted, files, is_same, named, opened, spool, stem};
 use super::survey::Listed;
-use crate::batch::{Job, Kind, Namer, Opened, OutputPlace, ReadOptions};
+use crate::batch::{Job, Kind, Namer, OutputPlace};
 use crate::context;
 use crate::cuts::Cuts;
 use crate::diagnostic::{Code, Log};
@@ -10,9 +10,7 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts};
 use crate::formats::Spec;
 use crate::origin::{keep_whole, whole};
-use crate::store::{
-    Destination, Edit, Fingerprint, Output, Policy, Write, Writes, is_origin, origin_of,
-};
+use crate::store::{Edit, Fingerprint, Held, Write, Writes, is_origin, origin_of};
 use crate::trim::{Step, Weight, Weights, weigh};
 use std::collections::HashMap;
 use std::fs::File;
@@ -120,7 +118,13 @@ pub fn trim(
         TrimmedPlace::Nowhere => return Ok(trimming),
         _ if !fits => return Ok(trimming),
         TrimmedPlace::InPlace if out.is_none() => return Ok(trimming),
-        TrimmedPlace::InPlace => main.clone(),
+        TrimmedPlace::InPlace => {
+            let held = Held::among(read.keys().map(PathBuf::as_path));
+            if let Some(why) = read.keys().find_map(|file| held.why(file)) {
+                return Err(Error::request(Code::Changed, why).into());
+            }
+            main.clone()
+        }
         TrimmedPlace::File(file, force) => {
             if !force && file.symlink_metadata().is_ok() {
                 let why =
@@ -300,8 +304,7 @@ fn written(
 /// origin.
 pub fn keep(job: &Job, own: Spec, target: &Job, path: &Path) -> Result<()> {
     let failed = |error| Error::io("cannot write the origin", error);
-    let mut sink =
-        Output::prepare(Destination::Nowhere, Vec::new(), Policy::default(), Arc::default())?;
+    let mut sink = spool()?;
     let mut input = opened(job)?.input.with_origin(own.format, None);
     let mut before = whole(&mut input, &mut sink)?;
     let source: &mut dyn Parts = match &mut before {
@@ -318,23 +321,9 @@ fn options() -> Options {
     Options { on_error: OnError::Keep, force_version: true, ..Options::default() }
 }
 
-fn opened(job: &Job) -> Result<Opened<'_>> {
-    let nothing = || Error::request(Code::UnknownFormat, Code::UnknownFormat.title());
-    Opened::new(&job.source, ReadOptions::default(), true)?.ok_or_else(nothing)
-}
-
 /// Returns the size of a session's files.
 fn bytes_of(parts: &mut dyn Parts) -> Result<u64> {
     parts.keep()?;
     let sizes = parts.names().into_iter().map(|name| parts.size(&name));
     sizes.sum()
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    let bytes = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
-    let digest =
-        |path: &Path| File::open(path).ok().and_then(|file| crate::origin::digest_of(file).ok());
-    other.is_file()
-        && bytes(one) == bytes(other)
-        && digest(one).is_some_and(|one| digest(other) == Some(one))
 }

@@ -159,6 +159,28 @@ fn new_turns_of_a_trimmed_session_come_behind_the_whole_one() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_that_its_agent_has_open_stays_as_it_is() {
+    let (dir, _) = three();
+    let before = fs::read(dir.path("codex.jsonl")).expect("a file");
+    let mut agent = Command::new("sh");
+    agent.args(["-c", "exec 3>>codex.jsonl; echo open; read line"]).current_dir(dir.root());
+    let mut agent = agent
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .expect("a shell");
+    let mut said = [0; 5];
+    std::io::Read::read_exact(agent.stdout.as_mut().expect("a pipe"), &mut said).expect("open");
+    let text = done(&dir, 3, &["trim", "--in-place", "codex.jsonl"]);
+    assert!(text.contains("has it open; quit that program"), "{text}");
+    assert!(fs::read(dir.path("codex.jsonl")).expect("a file") == before);
+    drop(agent.stdin.take());
+    agent.wait().expect("the shell ends");
+    done(&dir, 0, &["trim", "--in-place", "codex.jsonl"]);
+}
+
 #[test]
 fn a_trimmed_session_is_undone_byte_for_byte() {
     let (dir, all) = three();

@@ -5,13 +5,13 @@ use super::{messages_in, named, opened};
 use crate::batch::Job;
 use crate::error::{Error, Result};
 use crate::format::{Format, Parts};
+use crate::home::converting::spool;
 use crate::origin::{Before, Origin, Since, source_before, target_before};
 use crate::stage::Staged;
-use crate::store::{Destination, Input, Output, Policy};
+use crate::store::Input;
 use std::fs::File;
 use std::path::Path;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// New messages of both files.
 pub struct Sides {
@@ -86,9 +86,4 @@ impl Sides {
 
 fn size(path: &Path) -> u64 {
     path.metadata().map_or(0, |meta| meta.len())
-}
-
-/// Returns a sink that only lends room.
-pub fn spool() -> Result<Output> {
-    Output::prepare(Destination::Nowhere, Vec::new(), Policy::default(), Arc::default())
 }

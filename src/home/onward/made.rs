@@ -1,6 +1,6 @@
 //! Conversion of a session for another agent.
 
-use super::compare::{Sides, spool};
+use super::compare::Sides;
 use super::other::Other;
 use super::{Failed, Onward, Recipient, Way, named, opened, options, summary_at};
 use crate::batch::{Job, Kind, Namer, OutputPlace};
@@ -8,10 +8,10 @@ use crate::diagnostic::{Code, Log, Severity};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Map, Options, Parts};
 use crate::formats::Spec;
-use crate::home::converting::{converted, files, stem};
+use crate::home::converting::{begins_alike, converted, files, is_same, spool, stem};
 use crate::home::survey::Listed;
 use crate::ids;
-use crate::origin::{digest_of, pair};
+use crate::origin::pair;
 use crate::store::{Edit, Fingerprint, Write, Writes, is_origin, origin_of};
 use std::fs::File;
 use std::io;
@@ -313,20 +313,4 @@ fn behind(file: &Path, to: &Path, (size, known): (u64, Option<u64>)) -> Result<O
         Some(known) if begins_alike(file, to, known)? => Ok(Some(known)),
         _ => Ok(None),
     }
-}
-
-/// Whether two files have the same contents.
-fn is_same(one: &Path, other: &Path) -> bool {
-    let size = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
-    size(one) == size(other) && begins_alike(one, other, size(one)).unwrap_or(false)
-}
-
-/// Whether two files have the same first bytes.
-fn begins_alike(one: &Path, other: &Path, length: u64) -> Result<bool> {
-    let digest = |path: &Path| {
-        let file = File::open(path).map_err(|error| Error::io("cannot read", error))?;
-        digest_of(io::Read::take(file, length))
-    };
-    let (one, other) = (digest(one)?, digest(other)?);
-    Ok(one.length == length && one == other)
 }

@@ -12,12 +12,12 @@ mod other;
 mod size;
 mod whole;
 
-use super::converting::{Failed, named};
+use super::converting::{Failed, named, opened};
 use super::places::{SessionPlace, contains};
 use super::summary::{self, Summary};
 use super::survey::Listed;
-use crate::batch::{FileReport, Job, JobSource, Opened, ReadOptions};
-use crate::diagnostic::{Code, Log};
+use crate::batch::{FileReport, Job, JobSource};
+use crate::diagnostic::Log;
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, OnError, Options, Parts};
 use crate::formats::{self, Spec};
@@ -237,11 +237,6 @@ fn complete(path: &Path) -> Result<Option<u64>> {
         }
     }
     Ok(None)
-}
-
-fn opened(job: &Job) -> Result<Opened<'_>> {
-    let nothing = || Error::request(Code::UnknownFormat, Code::UnknownFormat.title());
-    Opened::new(&job.source, ReadOptions::default(), true)?.ok_or_else(nothing)
 }
 
 fn format_of(job: &Job) -> Result<&'static Format> {

@@ -1,12 +1,10 @@
 //! The whole of a trimmed session that goes back to the agent from which it came.
 
-use super::opened;
 use crate::batch::Job;
 use crate::error::{Error, Result};
 use crate::format::{Format, Parts};
 use crate::formats::Spec;
-use crate::home::converting::{named, stem};
-use crate::home::onward::compare::spool;
+use crate::home::converting::{named, opened, spool, stem};
 use crate::home::trimming::keep;
 use crate::origin::{is_trimmed_from, trimmed, whole};
 use crate::store::{Edit, Fingerprint, Write, Writes, origin_of};

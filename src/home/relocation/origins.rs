@@ -3,19 +3,18 @@
 
 use super::text::Paths;
 use super::{Edited, Found, main_of, redo};
-use crate::batch::{Job, Opened, ReadOptions};
+use crate::batch::Opened;
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Options, Parts};
 use crate::formats::Spec;
-use crate::home::converting::named;
+use crate::home::converting::{named, opened, spool};
 use crate::origin::{Origin, keep_whole, pair, whole};
-use crate::store::{Destination, Edit, Fingerprint, Output, Policy, origin_of};
+use crate::store::{Edit, Fingerprint, origin_of};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::Arc;
 
 impl Found<'_> {
     /// Writes the origins again of which the source or the target changes.
@@ -40,7 +39,7 @@ impl Found<'_> {
     fn origin(&self, origin: &Path, main: &Path) -> Result<Option<(PathBuf, u64)>> {
         let failed = |error| Error::io("cannot write the origin", error);
         let work = self.fresh("origin");
-        let opened = {
+        let kept = {
             let file = origin.to_owned();
             let size = main.metadata().map_or(0, |meta| meta.len());
             let opener = Rc::new(move || {
@@ -49,18 +48,17 @@ impl Found<'_> {
             });
             Origin::open(opener, size)?.map_err(unusable)?
         };
-        let mut sink =
-            Output::prepare(Destination::Nowhere, Vec::new(), Policy::default(), Arc::default())?;
-        let is_trimmed = opened.header.trimmed.is_some();
+        let mut sink = spool()?;
+        let is_trimmed = kept.header.trimmed.is_some();
         let mut source = match is_trimmed {
             // What is new in a trimmed session belongs to the whole one.
             true => {
                 let job = named(main);
-                let now = read(&job)?;
+                let now = opened(&job)?;
                 let mut input = now.input.with_origin(now.found.format, None);
                 whole(&mut input, &mut sink)?.ok_or_else(|| unusable("it is of another session"))?
             }
-            false => opened.source(&mut sink)?.map_err(unusable)?,
+            false => kept.source(&mut sink)?.map_err(unusable)?,
         };
         let name = source.parts.file_name().unwrap_or_else(|| "session.jsonl".to_owned());
         let folder = work.join("source");
@@ -89,7 +87,7 @@ impl Found<'_> {
         }
         let target = self.after(main, &work)?;
         let (source, target) = (named(&folder.join(&name)), named(&target));
-        let (mut source, mut target) = (read(&source)?, read(&target)?);
+        let (mut source, mut target) = (opened(&source)?, opened(&target)?);
         let spec = |opened: &Opened<'_>| {
             let format = opened.found.format;
             Spec { format, version: format.version(opened.found.sniffed.version) }
@@ -129,9 +127,4 @@ impl Found<'_> {
 
 fn unusable(why: &str) -> Error {
     Error::request(Code::OriginUnreadable, format!("the origin cannot be used: {why}"))
-}
-
-fn read(job: &Job) -> Result<Opened<'_>> {
-    let nothing = || Error::request(Code::UnknownFormat, Code::UnknownFormat.title());
-    Opened::new(&job.source, ReadOptions::default(), true)?.ok_or_else(nothing)
 }
