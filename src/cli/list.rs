@@ -22,8 +22,8 @@ use std::path::PathBuf;
 
 /// List the sessions of all agents, or those in files and folders
 ///
-/// Without PATH, the sessions of Claude Code, Codex, pi and Codelia in the agents' own folders are
-/// listed, and those of ConnectOnion and claude-agent-orchestrator in the current folder, the folders
+/// Without PATH, the sessions of Claude Code, Codex, pi, Codelia and OpenCode in the agents' own folders
+/// are listed, and those of ConnectOnion and claude-agent-orchestrator in the current folder, the folders
 /// above it, and the folders of the listed sessions. Files of sub-agents are parts of their sessions. The newest session is first.
 /// A damaged session is listed with its state.
 ///

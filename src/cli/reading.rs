@@ -7,6 +7,7 @@ use crate::format::{OnError, Options};
 use crate::formats::Spec;
 use crate::yaml::encoding::{self, Encoding};
 use clap::{Args, ValueEnum};
+use jiff::Timestamp;
 
 /// Parses the name of an encoding.
 fn encoding(name: &str) -> Result<&'static Encoding, String> {
@@ -49,7 +50,8 @@ impl Source {
     /// Returns the options for the library.
     pub fn options(&self) -> Options {
         let version = self.from.and_then(|from| from.version).map(|version| version.number);
-        Options { encoding: self.encoding, version, ..Options::default() }
+        let latest = Some(Timestamp::now().as_millisecond());
+        Options { encoding: self.encoding, version, latest, ..Options::default() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod anthropic;
+mod counted;
 mod form;
 mod joined;
 mod list;
@@ -27,6 +28,7 @@ use crate::position::Position;
 use crate::record::{Field, Kind, Node, Record};
 use crate::session::Session;
 pub use ahead::Opened;
+use counted::Counted;
 pub use form::Form;
 use form::{Forming, Sending};
 use joined::{Joined, Whole};
@@ -124,7 +126,8 @@ pub fn run(
     Ok(entries)
 }
 
-/// Returns how many messages the context of a session has, and a hash of the compaction among them.
+/// Returns how many messages [`run`] prints of a session in the form of its software, and a hash of
+/// the compaction among them.
 ///
 /// # Errors
 /// The errors of [`run`].
@@ -136,15 +139,15 @@ pub fn count(
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
     let mut messages = Opened::of(format, parts, cx, &mut |_| {})?.messages(&quiet)?;
-    let (mut count, mut compaction) = (0, None);
+    let (mut counted, mut compaction) = (Counted::of(messages.context.as_ref()), None);
     while let Some(message) = messages.next() {
         let message = message?.value;
         if message.kind == Kind::Compaction {
             compaction = message.node.json(Field::Summary).map(|text| hash(text.as_bytes()));
         }
-        count += messages.context.count(&message);
+        counted.message(messages.context.as_ref(), &message);
     }
-    Ok((count, compaction))
+    Ok((counted.finish(), compaction))
 }
 
 /// Returns the messages that a model would get, each with the place that it comes from, in the form

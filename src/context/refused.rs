@@ -5,6 +5,7 @@
 
 use super::Messages;
 use super::ahead::Opened;
+use super::counted::Counted;
 use super::form::Sending;
 use super::joined::Whole;
 use super::omitted::Omitted;
@@ -53,11 +54,11 @@ pub fn check(
     let mut checking = Checking::new(cx, format.agent.mends, interface);
     let omits = messages.context.corrections().is_some();
     checking.question = messages.context.begins_with_question();
-    let (mut ready, mut count) = (Vec::new(), 0);
+    let (mut ready, mut counted) = (Vec::new(), Counted::of(messages.context.as_ref()));
     while let Some(message) = messages.next() {
         let message = message?;
         let at = message.at;
-        count += messages.context.count(&message.value);
+        counted.message(messages.context.as_ref(), &message.value);
         if omits {
             checking.omitted.look(&message.value.node, at, cx);
         }
@@ -68,7 +69,7 @@ pub fn check(
     sending.finish(&mut ready);
     ready.drain(..).for_each(|whole| checking.pairs(&whole));
     checking.finish();
-    Ok(Some(count))
+    Ok(Some(counted.finish()))
 }
 
 /// Images in a request from which on they must be smaller, and their larger side in pixels then.

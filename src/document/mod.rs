@@ -20,7 +20,7 @@ mod salvage;
 
 pub use items::{Frame, Items, frame};
 pub use pen::{ListPen, Style, around};
-pub use repair::{Completed, Rules, complete, repair};
+pub use repair::{CompleteFn, Completed, Rules, complete, repair};
 pub use salvage::{Salvaged, salvage};
 
 use crate::json::EscapeStyle;

@@ -21,7 +21,14 @@ pub struct Rules {
     /// Returns an object of the members that the software needs and a document lacks; `None` if
     /// nothing shows which session it is.
     pub lacks: fn(&Json, &RepairOptions) -> Option<Json>,
+    /// Adds what the software demands to a document that was put together, and to a whole one where
+    /// the user wants to continue the session. `None` where it needs no change.
+    pub complete: Option<CompleteFn>,
 }
+
+/// Returns the text of a document with changes, and the fixes; `None` if there are none. The options
+/// are those of the repair.
+pub type CompleteFn = fn(&[u8], &RepairOptions, &Cx<'_>) -> Option<(Vec<u8>, Vec<Code>)>;
 
 /// Repairs a session that is one document, which is in memory for that.
 ///
@@ -44,29 +51,39 @@ pub fn repair(
     let items =
         whole.and_then(|mut items| items.try_fold(0, |count, item| item.map(|_| count + 1)));
     let reach = |items| Reach { entries: items, messages: items };
+    let resumed = |text: &[u8]| {
+        let (mut text, fixes) = rules.complete?(text, wanted, cx)?;
+        note(&mut text, &fixes);
+        Some((text, fixes))
+    };
+    let at = Position { line: 1, ..Position::default() };
     if let Ok(items) = items {
         bench.begin(false)?;
-        bench.keep("")?;
         let done = Repaired { records: items + 1, ..Repaired::default() };
-        return Ok(done.reaching(reach(items), reach(items)));
+        let done = done.reaching(reach(items), reach(items));
+        let Some((text, fixes)) = Some(&text).filter(|_| wanted.resumable).and_then(|t| resumed(t))
+        else {
+            bench.keep("")?;
+            return Ok(done);
+        };
+        fixes.into_iter().for_each(|code| cx.report_at(code, at));
+        write(bench, &text)?;
+        return Ok(Repaired { changed: true, ..done });
     }
     let found = salvage(&text, rules.path, rules.recognise).ok_or_else(nothing_back)?;
     let lacks = (rules.lacks)(&Json::trusted(found.text.clone().into()), wanted);
-    let completed = complete(&text, &found, &lacks.ok_or_else(nothing_back)?);
+    let mut completed = complete(&text, &found, &lacks.ok_or_else(nothing_back)?);
+    if let Some((text, fixes)) = resumed(&completed.text) {
+        completed.text = text;
+        completed.fixes.extend(fixes);
+    }
     bench.begin(completed.aside.is_some())?;
     if let Some((place, at)) = completed.aside {
         bench.aside("", text.get(place).unwrap_or_default(), at, Code::StateRestored)?;
     }
-    let at = Position { line: 1, ..Position::default() };
-    for code in completed.fixes {
-        cx.report(Diagnostic::of(code).at(at));
-    }
-    let mut part = bench.create("")?;
-    let written = part
-        .write_all(&completed.text)
-        .and_then(|()| part.write_all(b"\n"))
-        .and_then(|()| part.flush());
-    written.map_err(|error| Error::io("cannot write", error))?;
+    completed.fixes.into_iter().for_each(|code| cx.report_at(code, at));
+    completed.text.push(b'\n');
+    write(bench, &completed.text)?;
     let done = Repaired {
         changed: true,
         records: found.items + 1,
@@ -74,6 +91,17 @@ pub fn repair(
         ..Repaired::default()
     };
     Ok(done.reaching(reach(0), reach(found.items)))
+}
+
+/// Notes fixes in a document.
+fn note(text: &mut Vec<u8>, fixes: &[Code]) {
+    fixes.iter().for_each(|code| mark(&std::mem::take(text), *code, text));
+}
+
+fn write(bench: &mut dyn RepairIo, text: &[u8]) -> Result<()> {
+    let mut part = bench.create("")?;
+    let written = part.write_all(text).and_then(|()| part.flush());
+    written.map_err(|error| Error::io("cannot write", error))
 }
 
 /// Repaired document.
@@ -101,13 +129,18 @@ pub fn complete(source: &[u8], found: &Salvaged, lacks: &Json) -> Completed {
     edits.apply(&found.text, close, empty, &mut whole);
     let mut fixes = vec![Code::StateRestored];
     fixes.extend(found.replaced.then_some(Code::Utf8Replaced));
-    for code in &fixes {
-        mark(&std::mem::take(&mut whole), *code, &mut whole);
+    note(&mut whole, &fixes);
+    let mut same = source.iter().zip(&whole).take_while(|(a, b)| a == b).count();
+    let is_whole = same >= source.trim_ascii_end().len();
+    if !is_whole {
+        // What a broken piece and the one in its place begin with is a piece of neither.
+        let before = source.get(..same).unwrap_or_default();
+        let end = before.iter().rposition(|byte| b"{}[],\n".contains(byte));
+        same = end.map_or(0, |end| end + 1);
     }
-    let same = source.iter().zip(&whole).take_while(|(a, b)| a == b).count();
     let before = source.get(..same).unwrap_or_default();
     let line = 1 + memchr::memchr_iter(b'\n', before).count() as u64;
     let at = Position { line, byte: same as u64, ..Position::default() };
-    let aside = (same < source.trim_ascii_end().len()).then_some((same..source.len(), at));
+    let aside = (!is_whole).then_some((same..source.len(), at));
     Completed { text: whole, aside, fixes }
 }

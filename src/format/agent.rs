@@ -21,6 +21,8 @@ pub struct Agent {
     pub unresumable: &'static str,
     /// Whether an answer is one message, however many tools it calls.
     pub whole_answers: bool,
+    /// Whether a result is in one place with its call, so that results have the order of their calls.
+    pub results_in_calls: bool,
     /// Turns the records of a relative's file into those that the software itself reads.
     pub plain: Option<PlainFn>,
     /// Whether the software continues a session at the last entry of its file.
@@ -70,6 +72,7 @@ impl Agent {
         command: None,
         unresumable: "no command is known",
         whole_answers: false,
+        results_in_calls: false,
         plain: None,
         ends_at_last: false,
         reorders: false,

@@ -64,6 +64,8 @@ pub struct Options {
     pub folder: Option<String>,
     /// The identifier that a session gets in another format, instead of its own.
     pub id: Option<String>,
+    /// The present, in milliseconds since 1970, if it is known: software may bear no later time.
+    pub latest: Option<i64>,
     /// The user's first question, for a session without an identifier. Where the target makes an
     /// identifier, it distinguishes sessions of one agent, folder and second.
     pub question: Option<String>,
@@ -100,6 +102,7 @@ impl Default for Options {
             map_paths: Vec::new(),
             folder: None,
             id: None,
+            latest: None,
             question: None,
             plain: false,
             redact: None,

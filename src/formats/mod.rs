@@ -10,6 +10,7 @@ pub mod codelia;
 pub mod codex;
 pub mod connectonion;
 pub mod copilot_cli;
+pub mod opencode;
 pub mod pi;
 
 use crate::error::Result;
@@ -26,6 +27,7 @@ pub static FORMATS: &[&Format] = &[
     &connectonion::FORMAT,
     &agent_orchestrator::FORMAT,
     &codelia::FORMAT,
+    &opencode::FORMAT,
     &canonical::FORMAT,
 ];
 
@@ -92,7 +94,7 @@ impl Spec {
     /// use copyist::formats::Spec;
     /// assert_eq!(Spec::parse("pi@2").unwrap().version.unwrap().number, 2);
     /// assert!(Spec::parse("pi").unwrap().version.is_none());
-    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, claude-code, codex, copilot-cli, connectonion, agent-orchestrator, codelia, canonical"));
+    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, claude-code, codex, copilot-cli, connectonion, agent-orchestrator, codelia, opencode, canonical"));
     /// ```
     pub fn parse(text: &str) -> std::result::Result<Self, String> {
         let (name, number) = match text.split_once('@') {

@@ -6,16 +6,25 @@ use crate::context;
 use crate::diagnostic::Log;
 use crate::error::Result;
 use crate::format::{Cx, Format, Parts};
-use crate::json::text;
+use crate::json::{Json, text};
 use crate::position::Located;
 use crate::record::{Field, Record, block};
+use std::collections::VecDeque;
 
-/// Describes the first message that differs; `None` if no difference is found.
-pub fn differing(merged: Source<'_>, plain: Source<'_>, cx: &Cx<'_>) -> Option<String> {
+/// Describes the first message that differs; `None` if no difference is found. The order of the
+/// results of an answer counts as in [`is_confirmed`].
+pub fn differing(
+    merged: Source<'_>,
+    plain: Source<'_>,
+    in_calls: bool,
+    cx: &Cx<'_>,
+) -> Option<String> {
     let log = Log::default();
     let quiet = Cx { options: cx.options, log: &log };
-    let mut with = model_messages(context::sent(merged.0, merged.1, &quiet, &quiet).ok()?);
-    let mut without = model_messages(context::sent(plain.0, plain.1, &quiet, &quiet).ok()?);
+    let with = context::sent(merged.0, merged.1, &quiet, &quiet).ok()?;
+    let without = context::sent(plain.0, plain.1, &quiet, &quiet).ok()?;
+    let mut with = model_messages(by_calls(with, in_calls));
+    let mut without = model_messages(by_calls(without, in_calls));
     for number in 1_u64.. {
         let (with, without) = match (with.next(), without.next()) {
             (None, None) => break,
@@ -66,22 +75,68 @@ fn excerpt(message: Option<&str>, behind: usize) -> String {
 ///
 /// A session whose leaf has no identifier, or that has no leaf, may show nothing by the rules of
 /// its source. In that case the path to the last entry with an identifier was written.
-pub fn is_confirmed(merged: Source<'_>, plain: Source<'_>, cx: &Cx<'_>) -> Result<bool> {
+///
+/// `in_calls` means that the file has each result [with its call](crate::format::Agent::results_in_calls): their
+/// order in the merged session does not count then.
+pub fn is_confirmed(
+    merged: Source<'_>,
+    plain: Source<'_>,
+    in_calls: bool,
+    cx: &Cx<'_>,
+) -> Result<bool> {
     let (log, other) = (Log::default(), Log::default());
     let quiet = Cx { options: cx.options, log: &log };
     let other = Cx { options: cx.options, log: &other };
     let Ok(shows) = context::sent(plain.0, plain.1, &other, &quiet) else { return Ok(false) };
-    let mut shows = shows.filter(is_compared).peekable();
+    let mut shows = by_calls(shows.filter(is_compared), in_calls).peekable();
     let (format, merged) = merged;
     {
         let Ok(says) = context::sent(format, merged, &other, &quiet) else { return Ok(false) };
-        let mut says = says.filter(is_compared).peekable();
+        let mut says = by_calls(says.filter(is_compared), in_calls).peekable();
         if says.peek().is_some() || shows.peek().is_none() {
             return Ok(are_same(says, shows));
         }
     }
     let says = context::sent_to_last_named(format, merged, &other, &quiet);
-    Ok(says.is_ok_and(|says| are_same(says.filter(is_compared), shows)))
+    let says = says.map(|says| by_calls(says.filter(is_compared), in_calls));
+    Ok(says.is_ok_and(|says| are_same(says, shows)))
+}
+
+/// Puts the results behind an answer into the order of its calls, if that is asked for.
+fn by_calls(
+    sent: impl Iterator<Item = Result<Located<Record>>>,
+    in_calls: bool,
+) -> impl Iterator<Item = Result<Located<Record>>> {
+    let (mut sent, mut calls, mut results) = (sent.peekable(), Vec::new(), VecDeque::new());
+    std::iter::from_fn(move || {
+        let is_result = |item: &Result<Located<Record>>| {
+            in_calls
+                && item.as_ref().is_ok_and(|message| message.value.node.is(Field::Role, "tool"))
+        };
+        if results.is_empty() {
+            results.extend(std::iter::from_fn(|| sent.next_if(is_result)));
+            let place = |item: &Result<Located<Record>>| {
+                let call = item.as_ref().ok().and_then(|result| ids(result, Field::Call).next());
+                calls.iter().position(|own| Some(own) == call.as_ref())
+            };
+            results.make_contiguous().sort_by_cached_key(place);
+        }
+        if !results.is_empty() {
+            return results.pop_front();
+        }
+        let message = sent.next();
+        calls.clear();
+        if let Some(Ok(message)) = &message {
+            calls.extend(ids(message, Field::Id));
+        }
+        message
+    })
+}
+
+/// Returns the values that the blocks of a message have in this field.
+fn ids(message: &Located<Record>, field: Field) -> impl Iterator<Item = Json> + '_ {
+    let blocks = message.value.node.nodes(Field::Content).unwrap_or_default();
+    blocks.iter().filter_map(move |block| block.json(field).cloned())
 }
 
 /// Whether two sessions show the same to a model, system messages apart.

@@ -202,7 +202,8 @@ fn reproduces(
     }
     let options = header.reading(cx.options);
     let quiet = Cx { options: &options, log: &log };
-    guard::is_confirmed((source.format, &mut source.parts), (from, parts), &quiet)
+    let in_calls = from.agent.results_in_calls;
+    guard::is_confirmed((source.format, &mut source.parts), (from, parts), in_calls, &quiet)
 }
 
 /// The digests of a session's parts, sorted, and their size.
@@ -417,6 +418,8 @@ fn merged(
     }
     summed.open_calls = abandoned.open_calls;
     let store = RecordStore::new(sink.spool()?);
+    let file_format = parent_links.file_format;
+    let in_calls = file_format.is_some_and(|spec| spec.format.agent.results_in_calls);
     let mut back =
         Merger::new((&mut *now, base), parent_links, (outcomes, added), summed, store, cx);
     back.taken_back = TakenBack::of(abandoned.taken_back, turns);
@@ -425,18 +428,19 @@ fn merged(
         return Ok(None);
     }
     let merged = stream.parts()?;
-    check_shown(&mut stream, now, &summed, sink, cx)?;
+    check_shown((&mut stream, now), &summed, in_calls, sink, cx)?;
     Ok(Some(merged))
 }
 
-/// Checks that a merged stream shows to a model what the file shows.
+/// Checks that a merged stream shows to a model what the file shows. `in_calls` is as in
+/// [`guard::is_confirmed`].
 ///
 /// # Errors
 /// If it shows anything else, or cannot be read.
 fn check_shown(
-    stream: &mut RecordStore,
-    now: &mut FileRecords,
+    (stream, now): (&mut RecordStore, &mut FileRecords),
     summed: &Summed,
+    in_calls: bool,
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<()> {
@@ -453,9 +457,9 @@ fn check_shown(
         }
     };
     let format = &canonical::FORMAT;
-    if !guard::is_confirmed((format, &mut says), (format, &mut shown), cx)? {
+    if !guard::is_confirmed((format, &mut says), (format, &mut shown), in_calls, cx)? {
         let why = "the session that it restores would differ from the file";
-        let differs = guard::differing((format, &mut says), (format, &mut shown), cx);
+        let differs = guard::differing((format, &mut says), (format, &mut shown), in_calls, cx);
         return Err(rejected(&differs.map_or(why.to_owned(), |it| format!("{why}: {it}"))));
     }
     Ok(())

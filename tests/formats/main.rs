@@ -18,6 +18,7 @@ mod copilot_real;
 mod corpus;
 mod golden;
 mod json;
+mod opencode;
 mod parsed_ahead;
 mod pi;
 mod rules;

@@ -19,6 +19,16 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     // moved into the last turn stands there a second time and counts, so that the answer is empty.
     ("c0ffee00-1234-4abc-8def-001122334455.jsonl to connectonion@1, line 13", "an empty result"),
     ("aec098c54003.jsonl to connectonion@1, line 35 moved", "an empty result"),
+    // The source has results in another order than that of their calls, which is that of OpenCode.
+    (
+        "/parallel/in/c4a7e910-5d3b-4f86-b1c2-90e8d7a6f534.jsonl to opencode, line",
+        "results in order",
+    ),
+    ("/copilot-cli/v1/beehive/in/events.jsonl to opencode, line", "results in order"),
+    (
+        "/opencode/v1/quay/in/quay.json to pi@3, line 13 cut behind",
+        "only the line that names the leaf is gone, which is reported as a missing end",
+    ),
 ];
 
 /// Something that is done to lines at one place.

@@ -29,6 +29,38 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("orchard.jsonl to copilot-cli: trees: ", "the signature of an edited thought is left out"),
     (": flowers: ", "a question that Copilot CLI sends again before a summary"),
     (": summarized: ", "a word that Copilot CLI puts before a summary itself"),
+    (
+        "/claude-code/v2/parallel/in/c4a7e910-5d3b-4f86-b1c2-90e8d7a6f534.jsonl to opencode: ",
+        "OpenCode has results in the order of their calls, and the source in another one",
+    ),
+    (
+        "/connectonion/v3/checks/in/lamps.yaml to opencode: lamps: name: ",
+        "the first question is the title, too, and an edited title is the name of the session",
+    ),
+    (
+        "/opencode/v1/quay/in/quay.json to connectonion@2: barrels: the origin is not used",
+        "a word of a summary, which a file of turns has as a question: refused with its place",
+    ),
+    (
+        "/opencode/v1/quay/in/quay.json to connectonion@3: barrels: the origin is not used",
+        "a word of a call without a result, which the file has: refused with its place",
+    ),
+    (
+        "/copilot-cli/v1/beehive/in/events.jsonl to opencode: ",
+        "OpenCode has results in the order of their calls, and the source in another one",
+    ),
+    (
+        "/opencode/v1/harbour/in/harbour.json to copilot-cli: berths:",
+        "in two texts, which the file joins: an edit of both is one text",
+    ),
+    (
+        "/opencode/v1/harbour/in/harbour.json to connectonion@1: berths:",
+        "in two texts, which the file joins: an edit of both is one text",
+    ),
+    (
+        "/opencode/v1/harbour/in/harbour.json to connectonion@3: berths:",
+        "in two texts, which the file joins: an edit of both is one text",
+    ),
 ];
 
 /// Words that a file has of its format's own.

@@ -10,7 +10,7 @@ use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
 /// Formats whose main file is a document, which changes where a message comes into it.
-const DOCUMENTS: [&str; 2] = ["connectonion", "codelia"];
+const DOCUMENTS: [&str; 3] = ["connectonion", "codelia", "opencode"];
 
 /// A copy of all files of the case of an input; returns the path of the input's copy.
 fn copied(input: &Path, dir: &Dir) -> PathBuf {

@@ -410,6 +410,9 @@ fn a_document_is_there(left: &[u8], own: &[u8], new: &[u8], what: &str) {
         let inside = there.iter().any(|new| {
             // What stands on one line gets its new members there, too.
             let open = line.strip_suffix(b"}").filter(|open| !open.is_empty());
+            // What is open at the damage is closed there.
+            let torn = line.ends_with(b"{") || line.ends_with(b"[");
+            let open = open.or_else(|| torn.then_some(line.as_slice()));
             *new == line || open.is_some_and(|open| new.starts_with(open))
         });
         assert!(inside, "{what}: {} is lost", line.escape_ascii());

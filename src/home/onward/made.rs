@@ -4,7 +4,7 @@ use super::compare::Sides;
 use super::other::Other;
 use super::{Failed, Onward, Recipient, Way, named, opened, options, summary_at};
 use crate::batch::{Job, Kind, Namer, OutputPlace};
-use crate::diagnostic::{Code, Log};
+use crate::diagnostic::{Code, Log, Severity};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Map, Options, Parts};
 use crate::formats::Spec;
@@ -150,7 +150,9 @@ impl Made<'_> {
         let report = match done {
             Ok(report) => report,
             Err(Failed::Report(report)) => {
-                let first = report.findings.diagnostics.first().map(|found| found.message.clone());
+                let all = || report.findings.diagnostics.iter();
+                let first = all().find(|found| found.severity() == Severity::Error);
+                let first = first.or_else(|| all().next()).map(|found| found.message.clone());
                 let first = first.unwrap_or_default();
                 return Ok(Err(format!("{first}; so this is a session of its own")));
             }

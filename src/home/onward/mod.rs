@@ -101,11 +101,15 @@ pub fn onward(session: &Listed, recipient: &Recipient<'_>) -> std::result::Resul
     let agent = format_of(&job)?;
     let made = Made { job: &job, format: agent, recipient, work: work.path() };
     let is_own = agent == recipient.to.format;
+    // A session of a store is known by the document from which its software took it.
+    let is_copy =
+        matches!(session.job.source, JobSource::Whole(_)) && origin_of(&session.path).is_file();
     let path = match &whole {
         Some(whole) => whole.job.path(),
         None => session.job.path(),
     };
-    let path = path.filter(|_| !is_own);
+    let path = path.map(|path| &**path);
+    let path = path.or_else(|| is_copy.then_some(&*session.path)).filter(|_| !is_own);
     let others = path.map(|path| other::find(path, agent, recipient));
     let stays = is_own && contains(recipient.places, &session.path);
     let apart = "the agent keeps the session in its own folder, so this is a session of its own";

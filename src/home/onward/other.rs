@@ -1,6 +1,6 @@
 //! The other file of a session with which two agents go on by turns.
 
-use super::{Recipient, summary_at};
+use super::{Recipient, format_of, named, summary_at};
 use crate::format::Format;
 use crate::formats::Spec;
 use crate::origin::{self, Header};
@@ -41,7 +41,12 @@ fn original(path: &Path, format: &'static Format, recipient: &Recipient<'_>) -> 
     if all.len() > 1 {
         all.sort_by_cached_key(|file| std::cmp::Reverse(spoken(file)));
     }
-    let main = all.into_iter().next()?;
+    // A file of a store is no session by itself, and only its software writes it.
+    let is_alone = |file: &PathBuf| {
+        let found = || format_of(&named(file)).is_ok_and(|found| found == recipient.to.format);
+        recipient.to.format.files.shared.is_none() || found()
+    };
+    let main = all.into_iter().find(is_alone)?;
     Some(Other { main, format: recipient.to.format, origin, is_original: true })
 }
 
