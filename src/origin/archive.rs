@@ -6,16 +6,15 @@
 
 use crate::error::{Error, Result};
 use crate::origin::digest::{Digest, Measure};
+use crate::origin::frame::Frame;
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 use tar::{Builder, EntryType, Header};
-use zstd::stream::{read::Decoder, write::Encoder};
+use zstd::stream::read::Decoder;
 
-/// Fast, and within a few per cent of the higher levels for this kind of text.
-const LEVEL: i32 = 2;
 /// The largest window that is unpacked: 8 MiB.
 const WINDOW_LOG: u32 = 23;
 /// Maximum length of a member that is read into memory.
@@ -30,7 +29,7 @@ const EXPANSION: (u64, u64) = (200, 1 << 30);
 
 /// Archive that is being written.
 pub struct Writing {
-    tar: Builder<Encoder<'static, Box<dyn Write>>>,
+    tar: Builder<Frame>,
     names: HashSet<String>,
     /// Beginning of the messages of errors.
     failure: &'static str,
@@ -39,10 +38,7 @@ pub struct Writing {
 impl Writing {
     /// Begins an archive; `failure` is the beginning of its errors, such as `cannot write the pack`.
     pub fn new(to: Box<dyn Write>, failure: &'static str) -> Result<Self> {
-        let failed = |error| Error::io(failure, error);
-        let mut frame = Encoder::new(to, LEVEL).map_err(failed)?;
-        frame.include_checksum(true).map_err(failed)?;
-        Ok(Self { tar: Builder::new(frame), names: HashSet::new(), failure })
+        Ok(Self { tar: Builder::new(Frame::begin(to)), names: HashSet::new(), failure })
     }
 
     /// Adds a member of exactly this size.
@@ -80,8 +76,7 @@ impl Writing {
     /// Ends the archive.
     pub fn finish(self) -> Result<()> {
         let failed = |error| Error::io(self.failure, error);
-        let frame = self.tar.into_inner().map_err(failed)?;
-        frame.finish().and_then(|mut to| to.flush()).map_err(failed)
+        self.tar.into_inner().and_then(Frame::finish).map_err(failed)
     }
 }
 

@@ -16,6 +16,7 @@ mod damage;
 mod digest;
 mod file;
 mod file_records;
+mod frame;
 mod guard;
 mod keep;
 mod matching;
