@@ -29,16 +29,18 @@ pub struct Args {
     /// A file, an identifier, six or more characters of one, or `latest`
     #[arg(value_name = "SESSION")]
     session: PathBuf,
-    /// Cut until a model gets at most so many tokens, such as 120k
+    /// Cut until a model gets at most so many tokens: 120k
     #[arg(long, value_name = "TOKENS", value_parser = amount)]
     to: Option<u64>,
-    /// Cut until the files have at most so many bytes, such as 20M
+    /// Cut until the files have at most so many bytes: 20M
     #[arg(long, value_name = "SIZE", value_parser = amount)]
     bytes: Option<u64>,
-    /// Leave so many of the newest turns as they are
+    /// Leave so many of the newest turns alone
     #[arg(long, value_name = "N", default_value_t = 10)]
     keep_turns: usize,
-    /// Cut only these kinds: progress, branches, copies, images, thinking, results
+    /// Cut only these kinds, such as images,results
+    ///
+    /// The kinds are progress, branches, copies, images, thinking and results.
     #[arg(
         long,
         value_name = "KINDS",

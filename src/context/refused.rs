@@ -52,7 +52,7 @@ pub fn check(
     let api = if interface == Interface::AnthropicMessages { Api::Anthropic } else { Api::OpenAi };
     let mut sending = Sending::new(Some(api), messages.context.as_ref(), format);
     let mut checking = Checking::new(cx, format.agent.mends, interface);
-    let omits = messages.context.corrections().is_some();
+    let omits = messages.context.corrections().is_some_and(|it| it.omits());
     checking.question = messages.context.begins_with_question();
     let (mut ready, mut counted) = (Vec::new(), Counted::of(messages.context.as_ref()));
     while let Some(message) = messages.next() {

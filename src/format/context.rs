@@ -166,6 +166,12 @@ pub trait Corrections {
 
     /// Adds what is sent behind the last message.
     fn finish(&mut self, out: &mut Vec<Node>);
+
+    /// Whether a call is left out if an earlier one has its identifier, and an answer if none of its
+    /// calls has a result.
+    fn omits(&self) -> bool {
+        false
+    }
 }
 
 /// Builds the messages that one request showed to a model, from the records before it. The records

@@ -102,6 +102,10 @@ struct Pairs {
 }
 
 impl Corrections for Pairs {
+    fn omits(&self) -> bool {
+        true
+    }
+
     fn message(&mut self, node: Node, out: &mut Vec<Node>) {
         if is_answer(&node) {
             self.answer(node, out);
