@@ -123,6 +123,18 @@ fn branches_at_a_call(entries: &[Entry], call: u8) -> bool {
     (0..=entries.len()).any(|at| branches(at) && is_below_a_call(at))
 }
 
+/// Whether a result comes behind anything but its call or another result. OpenCode has a result in
+/// its call, and no place for such a one, so that the answers before it and behind it meet there.
+fn is_apart(to: &str, entries: &[Entry], [call, result]: [u8; 2]) -> bool {
+    let late = |(n, entry): (usize, &Entry)| {
+        let parent = (n - entry.back.min(n)).checked_sub(1);
+        let before = parent.and_then(|parent| entries.get(parent)).map(|before| before.kind);
+        let own = before == Some(call) && entry.back == 1;
+        entry.kind == result && !own && before != Some(result)
+    };
+    to == "opencode" && (1..).zip(entries).any(late)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
@@ -138,7 +150,9 @@ proptest! {
             let back = String::from_utf8(back.expect("converted back")).expect("UTF-8");
             let lines = String::from_utf8(source.clone()).expect("UTF-8");
             prop_assert_eq!(back, lines, "{} {:?}", to, found.counts);
-            prop_assert_eq!(said(&source), said(&target), "{}", to);
+            if !is_apart(to, &entries, [5, 6]) {
+                prop_assert_eq!(said(&source), said(&target), "{}", to);
+            }
         }
     }
 }
@@ -212,7 +226,9 @@ proptest! {
                 prop_assert_eq!(said(&source), Some(Vec::new()), "{}", to);
                 continue;
             };
-            prop_assert_eq!(said(&source), said(&target), "{}", to);
+            if !is_apart(to, &entries, [13, 14]) {
+                prop_assert_eq!(said(&source), said(&target), "{}", to);
+            }
             prop_assert!(!told.counts.contains_key(&Code::Dropped), "{}", to);
             let (back, found) = converted(&target, format, version, "canonical", &keep);
             let back = back.expect("converted back");
