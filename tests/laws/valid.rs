@@ -28,6 +28,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "",
         "pi sends it without half of a character; Anthropic accepts U+0000, others do not",
     ),
+    ("/codex/0.142.0/huge/", "", "OpenAI's Responses accept U+0000, others do not"),
 ];
 
 fn keep() -> Options {
