@@ -47,7 +47,7 @@ impl Cuts {
     /// use copyist::record::{Field, Kind, Node, Record, block};
     /// let mut result = Node::default();
     /// result.set(Field::Type, block::type_of(block::TOOL_RESULT));
-    /// result.set(Field::Content, Json::string("x".repeat(300)));
+    /// result.set(Field::Content, Json::string(&"x".repeat(300)));
     /// let mut record = Record::new(Kind::Message);
     /// record.node.set(Field::Content, vec![result]);
     /// let mut cuts = Cuts::default();

@@ -101,7 +101,9 @@ fn append_behind(step: usize) {
         let sent = String::from_utf8_lossy(&sent.stdout).into_owned();
         let tail = sent.rfind(texts[0]).map(|place| &sent[place..]).unwrap_or_default();
         assert!(tail.contains(texts[1]) && tail.len() < 150, "{whole}: {tail}");
-        assert_eq!(verdict(&dir, &file), before.1, "{whole}");
+        // Claude Code leaves out an answer without results if the conversation goes on behind it.
+        let is_left_out = dir.said(&["validate", &file]).1.contains("CY0421");
+        assert!(verdict(&dir, &file) == before.1 || is_left_out, "{whole}");
         assert!(read(&dir.path(&file)).starts_with(before.0.trim_ascii_end()), "{whole}");
         appended += 1;
     }
