@@ -185,6 +185,19 @@ fn put_back(object: &mut serde_json::Map<String, Value>) {
         if let (Some(content), Some(message)) = (note.get("content"), object.get_mut("message")) {
             message["content"] = content.clone();
         }
+        // A result without its call is a text at the beginning of a conversation.
+        let blocks =
+            object.get_mut("message").and_then(|message| message["content"].as_array_mut());
+        if let (Some(old), Some(blocks), true) =
+            (note.get("block"), blocks, note["code"] == "CY0832")
+        {
+            let is_text = |block: &&mut Value| {
+                block["text"]
+                    .as_str()
+                    .is_some_and(|text| text.starts_with("[A tool answered here:"))
+            };
+            blocks.iter_mut().find(is_text).into_iter().for_each(|block| *block = old.clone());
+        }
         // An event of Copilot CLI has its members in its data.
         if let (Some(Value::Object(data)), Some(note)) = (object.get_mut("data"), note.as_object())
         {
