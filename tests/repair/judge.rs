@@ -186,8 +186,9 @@ fn put_back(object: &mut serde_json::Map<String, Value>) {
             message["content"] = content.clone();
         }
         // A result without its call is a text at the beginning of a conversation.
-        let blocks =
-            object.get_mut("message").and_then(|message| message["content"].as_array_mut());
+        let blocks = object
+            .get_mut("message")
+            .and_then(|message| message.get_mut("content")?.as_array_mut());
         if let (Some(old), Some(blocks), true) =
             (note.get("block"), blocks, note["code"] == "CY0832")
         {
