@@ -1,13 +1,14 @@
 //! Sessions that are made smaller for their own agent.
 
 use super::converting::{Failed, converted, files, is_same, named, opened, spool, stem};
+use super::summary::options;
 use super::survey::Listed;
 use crate::batch::{Job, Kind, Namer, OutputPlace};
 use crate::context;
 use crate::cuts::Cuts;
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, OnError, Options, Parts};
+use crate::format::{Cx, Format, Options, Parts};
 use crate::formats::Spec;
 use crate::origin::{keep_whole, whole};
 use crate::store::{Edit, Fingerprint, Held, Write, Writes, is_origin, origin_of};
@@ -73,6 +74,9 @@ pub struct Trimming {
     pub writes: Writes,
 }
 
+/// Files of a session, and the states in which they were read.
+type Read = HashMap<PathBuf, Fingerprint>;
+
 /// Maximum number of attempts to come within a limit: sizes are weighed record by record, and the
 /// limit is for the whole.
 const ATTEMPTS: usize = 6;
@@ -93,7 +97,7 @@ pub fn trim(
     check(format)?;
     let own = Spec { format, version: format.version(opened.found.sniffed.version) };
     let read = opened.files.iter().map(|file| Ok((file.to_path_buf(), Fingerprint::of(file)?)));
-    let read: HashMap<_, _> = read.collect::<Result<_>>()?;
+    let read: Read = read.collect::<Result<_>>()?;
     let main = job.path().ok_or_else(|| refused("the session has no file"))?.to_path_buf();
     let mut input = opened.input;
     let (options, log) = (options(), Log::default());
@@ -101,12 +105,12 @@ pub fn trim(
     let weights = weigh(format, &mut input, limits.keep_turns, &cx)?;
     let before =
         Size { bytes: bytes_of(&mut input)?, text: weights.text, messages: weights.messages };
-    let mut made = Made { job: &job, own, limits, weights, work: work.path(), before };
-    let (out, cut, after) = made.fitting()?;
-    let fits = made.fits(after);
+    let mut attempts = Attempts { job: &job, own, limits, weights, work: work.path(), before };
+    let (out, cut, after) = attempts.fitting()?;
+    let fits = attempts.fits(after);
     let mut trimming = Trimming {
         format,
-        weights: made.weights,
+        weights: attempts.weights,
         cut,
         before,
         after,
@@ -118,54 +122,67 @@ pub fn trim(
         TrimmedPlace::Nowhere => return Ok(trimming),
         _ if !fits => return Ok(trimming),
         TrimmedPlace::InPlace if out.is_none() => return Ok(trimming),
-        TrimmedPlace::InPlace => {
-            let held = Held::among(read.keys().map(PathBuf::as_path));
-            if let Some(why) = read.keys().find_map(|file| held.why(file)) {
-                return Err(Error::request(Code::Changed, why).into());
-            }
-            main.clone()
-        }
-        TrimmedPlace::File(file, force) => {
-            if !force && file.symlink_metadata().is_ok() {
-                let why =
-                    format!("{}: {}", file.display(), "the file exists; `--force` replaces it");
-                return Err(Error::request(Code::Exists, why).into());
-            }
-            file.clone()
-        }
+        TrimmedPlace::InPlace => not_held(&main, &read)?,
+        TrimmedPlace::File(file, force) => free(file, *force)?,
     };
     let out = match out {
         Some(out) => out,
         None => written(&job, own, Cuts::default(), &work.path().join("same"))?,
     };
-    let own_stem = stem(&out.join(main.file_name().unwrap_or_default()));
-    let all = files(&out);
-    let placed = |file: &Path| {
-        let rest = file.to_string_lossy();
-        let rest = rest.strip_prefix(&*own_stem.to_string_lossy()).unwrap_or_default().to_owned();
-        match all.len() == 1 || rest == ending_of(&main) {
-            true => target.clone(),
-            false => PathBuf::from(format!("{}{rest}", stem(&target).display())),
-        }
-    };
-    let mut writes = Vec::new();
-    let origin = work.path().join("new.origin");
-    let main_out = all.iter().find(|file| placed(file) == target);
-    let main_out = main_out.ok_or_else(|| refused("the session gave no file"))?;
-    keep(&job, own, &named(main_out), &origin)?;
-    writes.push(write(&origin, origin_of(&target), None, &main)?);
-    for file in all.iter().filter(|file| !is_origin(file)) {
-        let to = placed(file);
-        let read = read.get(&to).copied();
-        if is_same(file, &to) {
-            continue;
-        }
-        writes.push(write(file, to, read, &main)?);
-    }
-    trimming.path = target;
+    let writes = placed((&job, own, &main), (&out, target), &read, work.path())?;
+    trimming.path = target.to_owned();
     trimming.writes = Writes::of(writes);
     trimming.writes.keep(work);
     Ok(trimming)
+}
+
+/// Returns a main file, unless another program has it or a file beside it open.
+fn not_held<'m>(main: &'m Path, read: &Read) -> Result<&'m Path> {
+    let held = Held::among(read.keys().map(PathBuf::as_path));
+    let why = read.keys().find_map(|file| held.why(file));
+    why.map_or(Ok(main), |why| Err(Error::request(Code::Changed, why)))
+}
+
+/// Returns a path that no file has, or any path with `force`.
+fn free(file: &Path, force: bool) -> Result<&Path> {
+    if force || file.symlink_metadata().is_err() {
+        return Ok(file);
+    }
+    let why = format!("{}: the file exists; `--force` replaces it", file.display());
+    Err(Error::request(Code::Exists, why))
+}
+
+/// Returns the writes that give the files of a trimmed session in the folder `out`, and its origin,
+/// their places, the main file's at `target`.
+fn placed(
+    (job, own, main): (&Job, Spec, &Path),
+    (out, target): (&Path, &Path),
+    read: &Read,
+    work: &Path,
+) -> Result<Vec<Write>> {
+    let own_stem = stem(&out.join(main.file_name().unwrap_or_default()));
+    let all = files(out);
+    let place = |file: &Path| {
+        let rest = file.to_string_lossy();
+        let rest = rest.strip_prefix(&*own_stem.to_string_lossy()).unwrap_or_default().to_owned();
+        match all.len() == 1 || rest == ending_of(main) {
+            true => target.to_owned(),
+            false => PathBuf::from(format!("{}{rest}", stem(target).display())),
+        }
+    };
+    let origin = work.join("new.origin");
+    let new_main = all.iter().find(|file| place(file) == target);
+    let new_main = new_main.ok_or_else(|| refused("the session gave no file"))?;
+    keep(job, own, &named(new_main), &origin)?;
+    let mut writes = vec![write(&origin, origin_of(target), None, main)?];
+    for file in all.iter().filter(|file| !is_origin(file)) {
+        let to = place(file);
+        if !is_same(file, &to) {
+            let known = read.get(&to).copied();
+            writes.push(write(file, to, known, main)?);
+        }
+    }
+    Ok(writes)
 }
 
 /// Refuses a format whose sessions are not files of lines to which its agent only adds.
@@ -198,8 +215,8 @@ fn ending_of(main: &Path) -> String {
     name.strip_prefix(&*stem(main).to_string_lossy()).unwrap_or_default().to_owned()
 }
 
-/// Session that is being trimmed.
-struct Made<'m> {
+/// Attempts to bring a session within its limits.
+struct Attempts<'m> {
     job: &'m Job,
     own: Spec,
     limits: &'m Limits,
@@ -208,7 +225,7 @@ struct Made<'m> {
     before: Size,
 }
 
-impl Made<'_> {
+impl Attempts<'_> {
     /// Cuts as much as the limits need. Returns the folder with the result, unless nothing is cut.
     fn fitting(&mut self) -> std::result::Result<(Option<PathBuf>, [Weight; 6], Size), Failed> {
         let mut goal = self.missing(self.before);
@@ -315,10 +332,6 @@ pub fn keep(job: &Job, own: Spec, target: &Job, path: &Path) -> Result<()> {
     let cx = Cx { options: &options, log: &log };
     let file = Box::new(io::BufWriter::new(File::create(path).map_err(failed)?));
     keep_whole((own, source), &mut opened(target)?.input, file, &mut sink, &cx)
-}
-
-fn options() -> Options {
-    Options { on_error: OnError::Keep, force_version: true, ..Options::default() }
 }
 
 /// Returns the size of a session's files.

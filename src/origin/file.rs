@@ -163,9 +163,18 @@ pub struct Trailer {
     pub further: Vec<(Further, String)>,
 }
 
+/// Returns the size of an origin file in bytes, and goes to its beginning.
+///
+/// # Errors
+/// If the file cannot be read.
+pub fn size_of(file: &mut dyn ReadSeek) -> Result<u64> {
+    let size = file.seek(SeekFrom::End(0)).and_then(|end| file.rewind().map(|()| end));
+    size.map_err(|error| Error::io("cannot read the origin", error))
+}
+
 /// Returns the digest of the source that an origin file contains, if the file is whole.
 pub fn source_of(file: &mut dyn ReadSeek) -> Option<Digest> {
-    let length = file.seek(SeekFrom::End(0)).and_then(|end| file.rewind().map(|()| end)).ok()?;
+    let length = size_of(file).ok()?;
     let mut trailer = None;
     let read = archive::read(file, (length, 0), &mut |name, from| {
         if name == TRAILER {
@@ -204,10 +213,8 @@ impl Origin {
     /// # Errors
     /// If the system refuses to read it; `Err` inside is the reason why it cannot be used.
     pub fn open(opener: Opener, size: u64) -> Result<std::result::Result<Self, Unreadable>> {
-        let failed = |error| Error::io("cannot read the origin", error);
         let mut file = opener()?;
-        let packed = file.seek(SeekFrom::End(0)).map_err(failed)?;
-        file.rewind().map_err(failed)?;
+        let packed = size_of(&mut *file)?;
         let (mut header, mut trailer, mut members) = (None, None, Vec::new());
         let read = archive::read(file, (packed, size), &mut |name, from| {
             match name {

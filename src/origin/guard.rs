@@ -126,7 +126,7 @@ fn by_calls(
         }
         let message = sent.next();
         calls.clear();
-        if let Some(Ok(message)) = &message {
+        if let (true, Some(Ok(message))) = (in_calls, &message) {
             calls.extend(ids(message, Field::Id));
         }
         message

@@ -3,7 +3,7 @@
 
 use super::archive::{Measuring, Writing};
 use super::digest::{Digest, Measure};
-use super::file::{CHAIN, HEADER, Header, TRAILER, Trailer, source_of};
+use super::file::{CHAIN, HEADER, Header, TRAILER, Trailer, size_of, source_of};
 use crate::error::{Error, Result};
 use crate::format::{Change, Cx, Format, Opener, Parts, ReadSeek, Sink, Spool};
 use crate::formats::Spec;
@@ -11,7 +11,7 @@ use crate::parts::watched::Further;
 use crate::stage::{Like, Stage, Staged};
 use serde::Serialize;
 use std::cell::RefCell;
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Write};
 use std::rc::Rc;
 
 /// Place of an origin, which is written when the session is.
@@ -87,8 +87,7 @@ impl Keep {
         }
         json(&mut archive, HEADER, &header)?;
         if let Some(mut chain) = chain.map(|open| open()).transpose()? {
-            let size = chain.seek(SeekFrom::End(0)).and_then(|end| chain.rewind().map(|()| end));
-            let size = size.map_err(|error| Error::io("cannot read the origin", error))?;
+            let size = size_of(&mut *chain)?;
             archive.member(CHAIN, size, chain)?;
         }
         let mut measure = Measure::default();

@@ -5,7 +5,7 @@
 //! these lines behind it, byte for byte. Everything else reads a trimmed session alone: the whole one
 //! is what is too big for a model.
 
-use super::file::{Origin, Source, Trimmed};
+use super::file::{Header, Origin, Source, Trimmed, size_of};
 use super::keep::{Keep, Kept};
 use super::pair::{as_it_is, header, header_of, lengths};
 use crate::diagnostic::Code;
@@ -13,18 +13,22 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts, Sink};
 use crate::formats::Spec;
 use crate::parts::room::Room;
-use std::io::{self, Read, SeekFrom, Write};
+use std::io::{self, Read, Write};
+
+/// Returns the header of the origin beside a session, if it can be read.
+fn header_beside(parts: &mut dyn Parts) -> Result<Option<Header>> {
+    let Some(open) = parts.origin()? else { return Ok(None) };
+    let mut file = open()?;
+    let size = size_of(&mut *file)?;
+    Ok(header_of(file, size))
+}
 
 /// Returns the description of a trimmed session; `None` for any other session.
 ///
 /// # Errors
 /// If the origin beside the session cannot be read.
 pub fn trimmed(parts: &mut dyn Parts) -> Result<Option<Trimmed>> {
-    let Some(opener) = parts.origin()? else { return Ok(None) };
-    let mut file = opener()?;
-    let size = file.seek(SeekFrom::End(0)).and_then(|end| file.rewind().map(|()| end));
-    let size = size.map_err(|error| Error::io("cannot read the origin", error))?;
-    Ok(header_of(file, size).and_then(|header| header.trimmed))
+    Ok(header_beside(parts)?.and_then(|header| header.trimmed))
 }
 
 /// Whether the whole of a trimmed session was made from one of this format.
@@ -89,15 +93,7 @@ pub fn keep_whole(
     sink: &mut dyn Sink,
     cx: &Cx<'_>,
 ) -> Result<()> {
-    let chain = parts.origin()?;
-    let before = match &chain {
-        Some(open) => {
-            let mut file = open()?;
-            let size = file.seek(SeekFrom::End(0)).and_then(|end| file.rewind().map(|()| end));
-            header_of(file, size.map_err(|error| Error::io("cannot read the origin", error))?)
-        }
-        None => None,
-    };
+    let (chain, before) = (parts.origin()?, header_beside(parts)?);
     let mut header = header(own, own, cx);
     header.trimmed = Some(Trimmed { chain: before.map(Box::new) });
     let source = Kept { format: own.format, parts, further: Vec::new() };

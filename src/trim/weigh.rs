@@ -68,8 +68,8 @@ struct Scale {
     sent: HashSet<(u32, u64)>,
     user_words: UserWords,
     tally: Tally,
-    /// Places in `items` of the last results with these outputs.
-    outputs: HashMap<u64, Vec<usize>>,
+    /// Items of the last results with these outputs.
+    outputs: HashMap<u64, Item>,
     /// Whether the lines of an answer have more than thoughts, by the name of the answer.
     spoken: HashMap<Json, bool>,
     /// Identifiers to which other entries refer.
@@ -225,15 +225,11 @@ impl Scale {
             node.json(Field::Details).map_or(0, |details| details.as_bytes().len() as u64);
         let context = if is_sent { (long.len() as u64).saturating_sub(LINE) } else { 0 };
         let bytes = long.len() as u64 + details;
-        let earlier = self.outputs.entry(hash(&long)).or_default();
-        for place in std::mem::replace(earlier, vec![self.items.len()]) {
-            if let Some(first) = self.items.get(place).copied() {
-                self.items.push(Item { step: Step::Copies, ..first });
-                // The list grew by the copy.
-                *earlier = vec![self.items.len()];
-            }
+        let result = item(Step::Results, bytes, context, false);
+        if let Some(earlier) = self.outputs.insert(hash(&long), result) {
+            self.items.push(Item { step: Step::Copies, ..earlier });
         }
-        self.items.push(item(Step::Results, bytes, context, false));
+        self.items.push(result);
     }
 
     /// Returns what may be cut, and the sums of everything.

@@ -14,12 +14,12 @@ mod whole;
 
 use super::converting::{Failed, named, opened};
 use super::places::{SessionPlace, contains};
-use super::summary::{self, Summary};
+use super::summary::{self, Summary, options};
 use super::survey::Listed;
 use crate::batch::{FileReport, Job, JobSource};
 use crate::diagnostic::Log;
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, OnError, Options, Parts};
+use crate::format::{Cx, Format, Parts};
 use crate::formats::{self, Spec};
 use crate::record::Kind;
 use crate::store::{Fingerprint, Writes, lock, origin_of};
@@ -264,9 +264,4 @@ fn messages_in(format: &'static Format, parts: &mut dyn Parts) -> Result<u64> {
         record.kind == Kind::Message && !record.is_aside()
     });
     Ok(messages.count() as u64)
-}
-
-/// Options with which sessions are converted: as far as possible.
-fn options() -> Options {
-    Options { on_error: OnError::Keep, force_version: true, ..Options::default() }
 }

@@ -4,14 +4,12 @@ use super::{Manifest, PackedFile, folder};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::origin::{contents, digest_of, read_archive};
+use crate::store::Packing;
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek};
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use tempfile::TempDir;
-
-/// First bytes of a Zstandard stream.
-const ZSTANDARD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 
 /// A pack whose files were written into a temporary folder of the user's own.
 pub struct Packed {
@@ -28,14 +26,11 @@ impl Packed {
     pub fn open(path: &Path) -> Result<Self> {
         let unfit = |why: &str| Error::request(Code::BadPack, format!("{}: {why}", path.display()));
         let unreadable = |error| Error::io(format!("cannot read {}", path.display()), error);
-        let mut file = File::open(path).map_err(unreadable)?;
+        let file = File::open(path).map_err(unreadable)?;
         let packed = file.metadata().map_err(unreadable)?.len();
-        let mut begins = Vec::new();
-        (&mut file).take(ZSTANDARD.len() as u64).read_to_end(&mut begins).map_err(unreadable)?;
-        if begins != ZSTANDARD {
+        if Packing::of_file(path) != Some(Packing::Zstd) {
             return Err(unfit("it is no pack of copyist, but another file"));
         }
-        file.rewind().map_err(unreadable)?;
         let work = tempfile::tempdir().map_err(|error| Error::io("cannot work", error))?;
         let (mut manifest, mut names, mut failed) = (None, BTreeSet::new(), None);
         let read = read_archive(file, (packed, 0), &mut |name, from| {
@@ -103,7 +98,7 @@ impl Packed {
 }
 
 /// Writes a file that only the user may read.
-fn write(path: &Path, from: &mut dyn Read) -> io::Result<()> {
+fn write(path: &Path, from: &mut dyn io::Read) -> io::Result<()> {
     fs::create_dir_all(path.parent().unwrap_or(Path::new("")))?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -3,13 +3,12 @@
 use crate::convert::moved_path;
 use crate::format::{Format, List, Map};
 use crate::json::{Json, Span, text};
+use crate::lines::BOM;
 use bytes::Bytes;
 use std::io::{self, BufRead, Write};
 
-/// Byte order mark, with which editors of Windows begin a file.
-const BOM: &[u8] = b"\xef\xbb\xbf";
-
-/// Returns a line without a byte order mark at its beginning.
+/// Returns a line without a byte order mark at its beginning, with which editors of Windows begin a
+/// file.
 pub fn without_mark(line: &Bytes) -> Bytes {
     line.slice(if line.starts_with(BOM) { BOM.len() } else { 0 }..)
 }
