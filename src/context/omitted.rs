@@ -16,8 +16,10 @@ pub struct Omitted {
     results: u64,
     /// Calls with a result anywhere.
     answered: HashSet<u64>,
-    /// Answers with words and calls, none of which had a result so far.
+    /// Answers with words and calls, but for those that got a result at once.
     waiting: Vec<Waiting>,
+    /// Number of these behind which the conversation goes on.
+    passed: usize,
     /// The answer of the last message, if that is one.
     group: Option<Json>,
 }
@@ -25,8 +27,6 @@ pub struct Omitted {
 struct Waiting {
     at: Position,
     calls: Vec<u64>,
-    /// Whether the conversation goes on behind the answer.
-    is_passed: bool,
 }
 
 impl Omitted {
@@ -42,7 +42,9 @@ impl Omitted {
                 is_result = true;
                 let call = hash(call.as_bytes());
                 self.answered.insert(call);
-                self.waiting.retain(|answer| !answer.calls.contains(&call));
+                if self.waiting.len() > self.passed {
+                    self.waiting.pop_if(|answer| answer.calls.contains(&call));
+                }
             }
             has_words |= block.json(Field::Text).is_some_and(has_word);
             let id = block.json(Field::Id).filter(|_| block.is(Field::Type, block::TOOL_CALL));
@@ -59,18 +61,20 @@ impl Omitted {
         let is_answer = message.is(Field::Role, "assistant");
         let group = message.json(Field::Group).filter(|_| is_answer).cloned();
         if group.is_none() || group != self.group {
-            self.waiting.iter_mut().for_each(|answer| answer.is_passed = true);
+            self.passed = self.waiting.len();
         }
         self.group = group;
-        let is_open = !calls.iter().any(|call| self.answered.contains(call));
-        if is_answer && has_words && is_open && !calls.is_empty() {
-            self.waiting.push(Waiting { at, calls, is_passed: false });
+        if is_answer && has_words && !calls.is_empty() {
+            self.waiting.push(Waiting { at, calls });
         }
     }
 
     /// Reports the answers that are left out.
-    pub fn finish(&mut self, cx: &Cx<'_>) {
-        for answer in self.waiting.drain(..).filter(|answer| answer.is_passed) {
+    pub fn finish(&self, cx: &Cx<'_>) {
+        let Self { waiting, passed, answered, .. } = self;
+        let is_open = |answer: &&Waiting| !answer.calls.iter().any(|call| answered.contains(call));
+        // Some of those that were passed may have got a result since.
+        for answer in waiting.iter().take(*passed).filter(is_open) {
             cx.report(Diagnostic::of(Code::AnswerOmitted).at(answer.at));
         }
     }

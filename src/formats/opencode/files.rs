@@ -110,27 +110,26 @@ fn value(parts: &mut dyn Parts, name: &str, at: Position, cx: &Cx<'_>) -> Result
 pub struct Files<'a> {
     parts: &'a mut dyn Parts,
     cx: &'a Cx<'a>,
+    /// Names of all files, sorted.
     names: Vec<String>,
-    messages: std::vec::IntoIter<String>,
+    /// Names of the files of messages, sorted, and their places among the parts.
+    messages: std::vec::IntoIter<(String, u32)>,
 }
 
 impl<'a> Files<'a> {
     /// Begins with the first message.
     pub fn of(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Self {
         let mut names = parts.names();
+        let messages = names.iter().cloned().zip(0..);
+        let mut messages: Vec<(String, u32)> =
+            messages.filter(|(name, _)| name.starts_with("/storage/message/")).collect();
+        messages.sort_unstable();
         names.sort_unstable();
-        let messages = names.iter().filter(|name| name.starts_with("/storage/message/")).cloned();
-        let messages = messages.collect::<Vec<_>>().into_iter();
-        Self { parts, cx, names, messages }
+        Self { parts, cx, names, messages: messages.into_iter() }
     }
 
-    fn message(&mut self, name: &str) -> Result<Located<Json>> {
-        let place = self.parts.names().iter().position(|own| own == name).unwrap_or_default();
-        let at = Position {
-            part: u32::try_from(place).unwrap_or_default(),
-            line: 1,
-            ..Position::default()
-        };
+    fn message(&mut self, name: &str, part: u32) -> Result<Located<Json>> {
+        let at = Position { part, line: 1, ..Position::default() };
         let info = value(self.parts, name, at, self.cx)?;
         let id = name.rsplit_once('/').and_then(|(_, file)| file.strip_suffix(".json"));
         let folder = format!("/storage/part/{}/", id.unwrap_or_default());
@@ -156,7 +155,7 @@ impl Iterator for Files<'_> {
     type Item = Result<Located<Json>>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let name = self.messages.next()?;
-        Some(self.message(&name))
+        let (name, part) = self.messages.next()?;
+        Some(self.message(&name, part))
     }
 }
