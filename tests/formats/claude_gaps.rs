@@ -156,7 +156,7 @@ fn words_that_waited_are_the_users() {
     }
 }
 
-/// What release 2.1.332 sends of such lines between the parts of an answer.
+/// Release 2.1.332 sends such lines between the parts of an answer as given here.
 #[test]
 fn words_that_waited_do_not_divide_an_answer() {
     for (lines, sent) in [

@@ -17,7 +17,7 @@ fn result(id: &str) -> Value {
     json!([{"type": "tool_result", "tool_use_id": id, "content": "six threads"}])
 }
 
-/// What is sent of a session: texts, calls, and results with the calls' names.
+/// Pieces that are sent of a session: texts, calls, and results with the calls' names.
 fn sent(dir: &Dir, name: &str) -> Vec<String> {
     let done = dir.run(&["context", "-q", "--as", "anthropic", name]);
     let context: Value = serde_json::from_slice(&done.stdout).expect("a context");
