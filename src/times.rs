@@ -53,6 +53,11 @@ pub fn after(time: Timestamp) -> Timestamp {
     time.checked_add(SignedDuration::from_millis(1)).unwrap_or(time)
 }
 
+/// Returns the time one millisecond before.
+pub fn before(time: Timestamp) -> Timestamp {
+    time.checked_sub(SignedDuration::from_millis(1)).unwrap_or(time)
+}
+
 /// Spells a time as JavaScript's `toISOString` does.
 pub fn with_millis(time: Timestamp) -> String {
     format!("{time:.3}")

@@ -30,6 +30,10 @@ fn sent(dir: &Dir, name: &str) -> Vec<String> {
     blocks.filter_map(word).collect()
 }
 
+fn file(dir: &Dir, name: &str) -> String {
+    std::fs::read_to_string(dir.path(name)).expect("a file")
+}
+
 #[test]
 fn an_answer_whose_calls_have_no_result_is_not_sent() {
     let dir = Dir::new();
@@ -186,5 +190,55 @@ fn a_summary_without_its_line_before_is_the_beginning() {
     for flags in [&["repair", "-n", "s.jsonl"][..], &["repair", "--resumable", "-n", "s.jsonl"]] {
         let (code, told) = dir.said(flags);
         assert!(code == 0 && told.contains("healthy"), "{flags:?}: {told}");
+    }
+}
+
+#[test]
+fn words_of_an_interrupted_answer_are_sent_after_a_conversion() {
+    let entry = |id: &str, parent: Value, message: Value| {
+        json!({"type": "message", "id": id, "parentId": parent,
+            "timestamp": "2026-03-01T09:00:02.000Z", "message": message})
+    };
+    let look = json!([text("Look."), {"type": "toolCall", "id": "t1", "name": "bash",
+        "arguments": {"command": "ls"}}]);
+    let answer = |content: Value, stop: &str| {
+        json!({"role": "assistant", "content": content, "api": "anthropic-messages",
+            "provider": "anthropic", "model": "claude-sonnet-4-5", "stopReason": stop})
+    };
+    let lines = [
+        json!({"type": "session", "version": 3, "id": "7f000000-0000-4000-8000-0000000000f1",
+            "timestamp": "2026-03-01T09:00:00.000Z", "cwd": "/weave"}),
+        entry("a1", Value::Null, json!({"role": "user", "content": [text("Which twill?")]})),
+        entry("a2", json!("a1"), answer(look, "toolUse")),
+        entry("a3", json!("a2"), json!({"role": "user", "content": [text("So?")]})),
+        entry("a4", json!("a3"), answer(json!([text("2/2.")]), "stop")),
+    ];
+    // The session goes on behind the calls, ends with them, or has the result.
+    let result = json!({"role": "toolResult", "toolCallId": "t1", "toolName": "bash",
+        "content": [text("six threads")], "isError": false});
+    let answered = entry("a3", json!("a2"), result);
+    let cases = [
+        (lines.to_vec(), vec!["So?", "2/2."], 5),
+        (lines[..3].to_vec(), vec![], 3),
+        ([&lines[..3], &[answered]].concat(), vec![], 3),
+    ];
+    for (lines, behind, written) in cases {
+        let dir = Dir::new();
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        dir.write("s.jsonl", text.as_bytes());
+        let all = ["convert", "-q", "-f", "pi", "-t", "claude-code", "s.jsonl", "-o"];
+        assert_eq!(dir.exit(&[&all[..], &["c.jsonl"]].concat()).0, 0);
+        valid(&dir, "c.jsonl");
+        assert_eq!(file(&dir, "c.jsonl").lines().count(), written);
+        let sent = sent(&dir, "c.jsonl");
+        assert_eq!(&sent[..2], ["Which twill?", "Look."], "{sent:?}");
+        assert!(sent.ends_with(&behind.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()));
+        // An edit of the words comes back into the source's answer.
+        let edited = file(&dir, "c.jsonl").replace("Look.", "See.");
+        dir.write("c.jsonl", edited.as_bytes());
+        let (code, told) = dir.said(&["convert", "-t", "pi", "c.jsonl", "-o", "b.jsonl"]);
+        assert_eq!((code, file(&dir, "b.jsonl")), (0, text.replace("Look.", "See.")), "{told}");
+        assert_eq!(dir.exit(&["append", "--text", "Well?", "c.jsonl"]).0, 0);
+        valid(&dir, "c.jsonl");
     }
 }

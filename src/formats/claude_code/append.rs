@@ -69,6 +69,7 @@ impl Appender for Transcript {
         let (options, log) = (Options::default(), Log::default());
         let mut lines = Vec::new();
         self.foreign.record(record, &mut lines, &Cx { options: &options, log: &log });
+        self.foreign.flush(&mut lines);
         let mut added = self.read(&lines)?;
         // The first of several results has the parent of their line.
         let first = added.first_mut().filter(|first| first.node.json(Field::Parent).is_none());

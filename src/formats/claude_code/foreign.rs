@@ -7,7 +7,8 @@
 //! strictly, for releases before 2.1.33 take the line with the newest time for the leaf. What has
 //! no line, such as system prompts and the thinking of other providers, stays in the origin.
 
-use super::{line, wire};
+use super::held::Held;
+use super::wire;
 use crate::context_rules;
 use crate::diagnostic::FieldOutcome;
 use crate::format::Cx;
@@ -52,6 +53,7 @@ pub struct Foreign {
     answered: Option<(Json, Json)>,
     /// Last question.
     question: Option<Json>,
+    held: Held,
 }
 
 /// Further fields of a message that its line has a place for.
@@ -119,7 +121,8 @@ impl Foreign {
         Self { own: true, id: own.unwrap_or(new.id), ..new }
     }
 
-    /// Appends the line of a record, with its line feed, if the record has one.
+    /// Appends the lines that a record and those before it have, each with its line feed. The last
+    /// one may wait for the next record.
     pub fn record(&mut self, record: &Record, out: &mut Vec<u8>, cx: &Cx<'_>) {
         let named = (record.kind.is_named() && !record.is_node()).then(|| self.named(record));
         let record = named.as_ref().unwrap_or(record);
@@ -159,8 +162,12 @@ impl Foreign {
         self.question = question(&message).or(self.question.take());
         self.written = node.json(Field::Id).cloned();
         self.lines.extend(self.written.as_ref().map(|id| hash(id.as_bytes())));
-        line::write(&[message], out);
-        out.push(b'\n');
+        self.held.put(message.node, out);
+    }
+
+    /// Appends the line that waited for a further record.
+    pub fn flush(&mut self, out: &mut Vec<u8>) {
+        self.held.finish(out);
     }
 
     /// Returns a record that has no identifier with one, behind the last line.

@@ -37,6 +37,7 @@ mod context;
 mod files;
 mod foreign;
 mod gaps;
+mod held;
 mod inserted;
 mod line;
 mod lineage;

@@ -98,7 +98,7 @@ impl Writer for Transcript<'_> {
             (Some(Session::Own(_)), _) => return self.own(located),
             (Some(Session::Foreign(foreign)), _) => {
                 foreign.record(record, &mut self.line, self.cx);
-                return self.foreign_line();
+                return self.foreign_lines();
             }
         }
         Ok(())
@@ -106,6 +106,7 @@ impl Writer for Transcript<'_> {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.flush_group()?;
+        self.flush_foreign()?;
         self.end_part()?;
         match self.session.take() {
             None => return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record"))),
@@ -154,6 +155,10 @@ impl Transcript<'_> {
     /// Takes a record of a transcript.
     fn own(&mut self, located: &Located<Record>) -> Result<()> {
         let record = &located.value;
+        let added = record.kind != Kind::Opaque && record.node.json(Field::Extra).is_none();
+        if !added {
+            self.flush_foreign()?;
+        }
         if let Some(part) = files::begun(record) {
             self.flush_group()?;
             return self.begin_part(part);
@@ -182,11 +187,10 @@ impl Transcript<'_> {
         if kept {
             return Ok(());
         }
-        let added = record.kind != Kind::Opaque && record.node.json(Field::Extra).is_none();
         match &mut self.session {
             Some(Session::Own(foreign)) if added => {
                 foreign.record(record, &mut self.line, self.cx);
-                self.foreign_line()
+                self.foreign_lines()
             }
             _ => {
                 self.group.push(located.clone());
@@ -249,13 +253,23 @@ impl Transcript<'_> {
         Ok(())
     }
 
-    /// Writes the line of a foreign record, if it has one.
-    fn foreign_line(&mut self) -> Result<()> {
-        if let Some(line) = self.line.strip_suffix(b"\n") {
-            self.pen.line()?.extend_from_slice(line);
+    /// Writes the lines of foreign records.
+    fn foreign_lines(&mut self) -> Result<()> {
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', &self.line) {
+            self.pen.line()?.extend_from_slice(self.line.get(start..end).unwrap_or_default());
+            start = end + 1;
         }
         self.line.clear();
         Ok(())
+    }
+
+    /// Writes the line of a foreign record that waited for the next one.
+    fn flush_foreign(&mut self) -> Result<()> {
+        if let Some(Session::Own(foreign) | Session::Foreign(foreign)) = &mut self.session {
+            foreign.flush(&mut self.line);
+        }
+        self.foreign_lines()
     }
 
     /// Writes the line of the records that waited.
