@@ -253,7 +253,8 @@ fn written_as(
         let name = native(to, named, &mut stage, cx)?;
         return stage.finish(name).map(|()| done);
     }
-    let is_placed = !sink.is_native() || !shares(from, parts);
+    let is_placed =
+        !from.is_only_read(&parts.names()) && (!sink.is_native() || !shares(from, parts));
     if same && version == target && is_placed && !moves {
         if !sink.is_native() {
             let done = copy(from, version, parts, sink, cx)?;

@@ -78,6 +78,9 @@ pub struct Shared {
     pub main: MainFn,
     /// The layout of files that hold one run, where the next one is another file.
     pub one_run: &'static str,
+    /// Whether a part is of a store that is only read: its sessions are written as files of their
+    /// own.
+    pub is_only_read: fn(&str) -> bool,
 }
 
 /// Finds a file's place in the folder of all sessions from its path, with `/` before and between

@@ -20,4 +20,11 @@ impl Format {
         let member = self.files.shared.and_then(|shared| (shared.member)(name, &mut Vec::new));
         member.is_some_and(|member| member.session.is_none())
     }
+
+    /// Whether a session with these parts is in a store that is only read.
+    #[must_use]
+    pub fn is_only_read(&self, parts: &[String]) -> bool {
+        let is_only_read = self.files.shared.map(|shared| shared.is_only_read);
+        is_only_read.is_some_and(|is_only_read| parts.iter().any(|name| is_only_read(name)))
+    }
 }

@@ -189,9 +189,12 @@ fn home_with(document: &Value) -> (Dir, PathBuf) {
     (home, path)
 }
 
+fn harbour_file() -> PathBuf {
+    common::testdata().join("opencode/v1/harbour/in/harbour.json")
+}
+
 fn harbour() -> Value {
-    let file = common::testdata().join("opencode/v1/harbour/in/harbour.json");
-    serde_json::from_slice(&read(&file)).expect("JSON")
+    serde_json::from_slice(&read(&harbour_file())).expect("JSON")
 }
 
 #[test]
@@ -361,4 +364,59 @@ fn a_document_of_release_2_is_not_recognised() {
 
 fn name_ends(file: &Path, ending: &str) -> bool {
     name(file).ends_with(ending)
+}
+
+#[test]
+fn sessions_of_a_store_become_documents_that_can_be_imported() {
+    let document = harbour();
+    // Sessions of 1.0 lack these members, and 1.18.33 refuses a document without them.
+    let mut old = document.clone();
+    old["info"] = without(&old["info"], &["slug"]);
+    for message in old["messages"].as_array_mut().expect("messages") {
+        message["info"] = without(&message["info"], &["agent"]);
+    }
+    let (rows, tree) = (Dir::new(), Dir::new());
+    std::fs::create_dir(rows.path("opencode")).expect("a folder");
+    store_rows(&document, &rows.path("opencode/opencode.db"));
+    store_files(&old, &tree);
+    for home in [rows, tree] {
+        let args = ["convert", "--to", "opencode", "--out-dir", "out", "opencode"];
+        let (code, said) = run(&home, &args);
+        assert_eq!(code, 0, "{said}");
+        let written: Vec<_> = files(&home.path("out"));
+        let [written] = &written[..] else { panic!("{written:?}") };
+        let id = document["info"]["id"].as_str().expect("an identifier");
+        assert_eq!(name(written), format!("{id}.json"));
+        assert_eq!(sent(&read(written)), sent(&read(&harbour_file())));
+        let (code, said) = run(&home, &["validate", "out"]);
+        assert_eq!(code, 0, "{said}");
+    }
+}
+
+#[test]
+fn stores_of_the_program_become_documents_that_can_be_imported() {
+    let Some(corpus) = corpus("opencode") else { return };
+    let old = corpus.join("opencode/1.0.152");
+    let home = Dir::new();
+    let storage = old.join("storage");
+    let storage = storage.to_str().expect("UTF-8");
+    let args = ["convert", "-q", "--to", "opencode", "--out-dir", "out", storage];
+    assert_eq!(run(&home, &args).0, 0);
+    let mut count = 0;
+    for file in files(&home.path("out")) {
+        let (written, name) = (read(&file), name(&file));
+        let (_, said) = run(&home, &["validate", &format!("out/{name}")]);
+        assert!(!said.contains("invalid"), "{said}");
+        // One session has halves of surrogate pairs.
+        let Ok(id) = serde_json::from_slice::<Value>(&written) else { continue };
+        let exported = files(&old).into_iter().find(|exported| {
+            let document: Value = serde_json::from_slice(&read(exported)).unwrap_or_default();
+            document["info"]["id"] == id["info"]["id"]
+        });
+        if let Some(exported) = exported {
+            assert_eq!(sent(&written), sent(&read(&exported)), "{name}");
+            count += 1;
+        }
+    }
+    assert!(count > 10, "{count}");
 }

@@ -1,8 +1,8 @@
 //! Facts about a session from its first lines, and detection of transcripts by them.
 
-use super::foreign::uuid_of;
 use super::members::Members;
 use super::older::Older;
+use super::uuid::uuid_of;
 use super::{FORMAT, wire};
 use crate::format::{Confidence, Head, Sniffed};
 use crate::ids::is_uuid;

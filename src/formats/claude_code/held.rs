@@ -3,7 +3,8 @@
 //! Source: release 2.1.332 leaves out a line if no call in it has a result, with the words in it.
 //! In its own transcripts each block has a line, so that only calls are left out.
 
-use super::{foreign::uuid_of, line};
+use super::line;
+use super::uuid::uuid_of;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
 use crate::times;

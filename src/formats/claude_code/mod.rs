@@ -52,6 +52,7 @@ mod repair;
 mod runs;
 mod space;
 mod upgrade;
+mod uuid;
 mod wire;
 mod write;
 
@@ -157,7 +158,7 @@ fn native(named: &Named<'_>) -> String {
     // A transcript whose lines name no session is of the one that its name contains.
     let id = match named.session.json(Field::Id) {
         None if ids::is_uuid(named.stem) => named.stem.to_owned(),
-        _ => foreign::session_id(named.session, named.question),
+        _ => uuid::session_id(named.session, named.question),
     };
     format!("/{slug}/{id}")
 }

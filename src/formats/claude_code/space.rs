@@ -1,9 +1,9 @@
 //! Identifiers in the files of sub-agents: a space of their own in each file. A side question's
 //! file, for example, begins with lines of the conversation.
 
-use super::foreign::uuid_of;
 use super::line;
 use super::members::key;
+use super::uuid::uuid_of;
 use crate::json::Json;
 use crate::record::{Field, Record};
 use std::collections::{HashMap, HashSet};

@@ -5,11 +5,11 @@
 //! 2.1.33 need to resume them: times that increase, identifiers of answers, lists of blocks. A last
 //! line names the leaf if releases continue at different ones.
 
-use super::foreign::uuid_of;
 use super::members::Members;
 use super::older::{Chain, Newest};
 use super::read::{TITLE, UNDATED};
 use super::repair::line;
+use super::uuid::uuid_of;
 use super::wire;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};

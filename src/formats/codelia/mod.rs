@@ -82,6 +82,7 @@ pub static FORMAT: Format = Format {
             roster: rows::sessions,
             main: names::main,
             one_run: "run",
+            is_only_read: |_| false,
         }),
         folders: FOLDERS,
         messages: &["messages", "message", "content", "arguments", "output", "event", "input"],

@@ -1,9 +1,11 @@
 //! Sessions in the files of OpenCode up to 1.1: one for each session, message and part, and the
-//! places of these files and of databases.
+//! places of these files and of databases. A session gets the members that `opencode import` demands
+//! and the files lack, so that its document brings it into a later release.
 //!
 //! Source: `storage.ts` of opencode, and the files of release 1.0.152.
 
 use super::database::is_called;
+use super::needed::{complete_frame, complete_message};
 use super::part::list_of;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
@@ -73,7 +75,12 @@ pub fn main(parts: &[String]) -> Option<usize> {
 
 /// Returns the part that is a document.
 pub fn document(names: &[String]) -> Option<&String> {
-    names.iter().find(|name| name.is_empty() || name.starts_with(IMPORTS))
+    names.iter().find(|name| is_document(name))
+}
+
+/// Whether a part is a document, and not a file of a store.
+pub fn is_document(name: &str) -> bool {
+    name.is_empty() || name.starts_with(IMPORTS)
 }
 
 /// Returns the document without messages of a session that is files; `None` if it is not.
@@ -89,7 +96,8 @@ pub fn frame(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<Option<Bytes>> {
         return if is_ours { Err(error) } else { Ok(None) };
     };
     let info = value(parts, name, Position::default(), cx)?;
-    Ok(Some([b"{\"info\":", info.as_bytes(), b",\"messages\":[]}"].concat().into()))
+    let frame = [b"{\"info\":", info.as_bytes(), b",\"messages\":[]}"].concat();
+    Ok(Some(complete_frame(frame.into())))
 }
 
 /// Reads the one value of a file.
@@ -147,7 +155,7 @@ impl<'a> Files<'a> {
         let parts = list_of(&parts);
         let item =
             [b"{\"info\":", info.as_bytes(), b",\"parts\":", parts.as_bytes(), b"}"].concat();
-        Ok(Located { value: Json::trusted(item.into()), at })
+        Ok(Located { value: Json::trusted(complete_message(item.into())), at })
     }
 }
 

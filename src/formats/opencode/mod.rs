@@ -19,6 +19,7 @@ mod database;
 mod files;
 mod ids;
 mod item;
+mod needed;
 mod part;
 mod read;
 mod repair;
@@ -48,6 +49,7 @@ pub static FORMAT: Format = Format {
             roster: database::roster,
             main: files::main,
             one_run: "",
+            is_only_read: |part| !files::is_document(part),
         }),
         native: Some(files::native),
         home: Some(files::home),

@@ -1,6 +1,6 @@
 //! Lines that repair adds to a transcript.
 
-use super::super::foreign::uuid_of;
+use super::super::uuid::uuid_of;
 use super::super::wire;
 use super::quoted;
 use crate::diagnostic::Code;

@@ -19,8 +19,8 @@ mod spoken;
 
 use super::about::About;
 use super::files::{head, is_lines};
-use super::foreign::uuid_of;
 use super::opening::Looking;
+use super::uuid::uuid_of;
 use super::wire;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
