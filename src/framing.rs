@@ -257,6 +257,17 @@ impl Pen {
         Ok(&mut self.out)
     }
 
+    /// Writes a line. A large one is not copied into the buffer.
+    pub fn put(&mut self, line: &[u8]) -> Result<()> {
+        self.line()?;
+        if line.len() < CHUNK {
+            self.out.extend_from_slice(line);
+            return Ok(());
+        }
+        self.flush()?;
+        self.to.write_all(line).map_err(|error| Error::io("cannot write", error))
+    }
+
     /// Writes a line, unless `write` returns false; returns whether it did.
     pub fn try_line(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) -> Result<bool> {
         let (pending, start) = (self.pending, self.more()?.len());
@@ -280,7 +291,7 @@ impl Pen {
     pub fn write_unchanged(&mut self, record: &Record) -> Result<bool> {
         let line = record.node.line().filter(|_| record.kind == Kind::Opaque);
         let Some(line) = line else { return Ok(false) };
-        self.line()?.extend_from_slice(&line);
+        self.put(&line)?;
         Ok(true)
     }
 

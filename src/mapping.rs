@@ -15,7 +15,7 @@ pub use extra::{Extra, misfit, without};
 pub use look::Finder;
 pub use unmodelled::Putting;
 
-use crate::json::{Cursor, Fault, Json, Span, text};
+use crate::json::{Cursor, Fault, Json, Span, put, text};
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
@@ -352,7 +352,7 @@ impl<'o> Object<'o> {
 
     /// Writes a member in its spelling.
     pub fn member(&mut self, key: &str, value: &[u8]) {
-        self.key(key).extend_from_slice(value);
+        put(value, self.key(key));
     }
 
     /// Writes a member whose key is spelled with its quotes.
@@ -392,7 +392,7 @@ impl<'o> Object<'o> {
         let spacing = self.spacing;
         let out = self.key(row.key);
         match (value, &row.how) {
-            (Value::Json(json), _) => out.extend_from_slice(json.as_bytes()),
+            (Value::Json(json), _) => put(json.as_bytes(), out),
             (Value::Node(node), How::Object(rows)) => write_object(rows, node, spacing, out),
             (Value::Nodes(nodes), How::Blocks(types)) => write_blocks(types, nodes, spacing, out),
             // Shapes are checked on reading, so the rows of a field always agree with its value.

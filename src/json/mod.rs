@@ -39,3 +39,18 @@ pub use salvage::salvage;
 pub use spelling::{EscapeStyle, without_nan};
 pub use tokens::Tokens;
 pub use value::Json;
+
+/// Length in bytes from which a value is large.
+const LARGE: usize = 8 << 20;
+
+/// Room in bytes for what follows a large value. Memory that is not written to costs nothing.
+const ROOM: usize = 1 << 20;
+
+/// Appends the spelling of a value. Behind a large one there is room for the rest of the line, which
+/// would move the value if the buffer had to grow for it.
+pub fn put(value: &[u8], out: &mut Vec<u8>) {
+    if value.len() >= LARGE {
+        out.reserve(value.len() + ROOM);
+    }
+    out.extend_from_slice(value);
+}

@@ -39,19 +39,20 @@ impl Item {
     }
 }
 
-/// Maximum depth of nesting, and maximum length of a text in bytes. Longer texts are few, and their
+/// Maximum depth of nesting, and maximum number of values. Texts with more are few, and their
 /// outlines would be several times as long as they are.
-const LIMITS: (usize, usize) = (64, 1 << 20);
+const LIMITS: (usize, usize) = (64, 1 << 18);
 
 /// The values of a text, each before those in it; a member is its name and its value.
 #[derive(Debug, Default)]
 pub struct Outline(Vec<Item>);
 
 impl Outline {
-    /// Reads a text; returns false if it is not one JSON value in UTF-8, or too long or too deep.
+    /// Reads a text; returns false if it is not one JSON value in UTF-8, too deep, or has too many
+    /// values.
     pub fn read(&mut self, text: &[u8]) -> bool {
         self.0.clear();
-        if text.len() > LIMITS.1 || simdutf8::basic::from_utf8(text).is_err() {
+        if u32::try_from(text.len()).is_err() || simdutf8::basic::from_utf8(text).is_err() {
             return false;
         }
         let mut cursor = Cursor::new(text);
@@ -71,7 +72,7 @@ impl Outline {
         let (place, start) = (self.0.len(), cursor.at());
         self.0.push(Item { sort, start: start as u32, ..Item::default() });
         match sort {
-            _ if depth > LIMITS.0 => return None,
+            _ if depth > LIMITS.0 || place > LIMITS.1 => return None,
             sorts::OBJECT => {
                 cursor.begin_object().ok()?;
                 while let Some(Span { start, end }) = cursor.next_key().ok()? {

@@ -10,7 +10,7 @@
 //! | `image`, `document` in base64 | the same; other members of their `source` are extra |
 //! | any other | `opaque` |
 
-use crate::json::{Fault, Json, text};
+use crate::json::{Fault, Json, put, text};
 use crate::mapping::{BlockType, Extra, Object, Row, Source, kept, row};
 use crate::record::{Field, Node, Value, block};
 
@@ -191,7 +191,7 @@ pub enum Types {
 /// Writes content.
 pub fn write(content: &Value, types: Types, out: &mut Vec<u8>) {
     match content {
-        Value::Json(json) => out.extend_from_slice(json.as_bytes()),
+        Value::Json(json) => put(json.as_bytes(), out),
         Value::Nodes(nodes) => write_list(nodes, types, out),
         Value::Node(_) => out.extend_from_slice(b"null"),
     }

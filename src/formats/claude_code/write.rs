@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, no_session};
 use crate::framing::Pen;
 use crate::json::Json;
-use crate::lines::BOM;
+use crate::lines::{BOM, empty};
 use crate::parts::no_room_for_parts;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
@@ -112,7 +112,7 @@ impl Writer for Transcript<'_> {
             None => return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record"))),
             Some(Session::Foreign(foreign)) => {
                 for last in foreign.finish() {
-                    self.pen.line()?.extend_from_slice(&last);
+                    self.pen.put(&last)?;
                 }
             }
             Some(Session::Own(foreign)) => {
@@ -123,10 +123,10 @@ impl Writer for Transcript<'_> {
                         false => foreign.leaf_lines(leaf).to_vec(),
                     };
                     for line in lines {
-                        self.pen.line()?.extend_from_slice(&line);
+                        self.pen.put(&line)?;
                     }
                 } else if let Some(last) = self.upgrade.as_ref().and_then(Upgrade::last) {
-                    self.pen.line()?.extend_from_slice(&last);
+                    self.pen.put(&last)?;
                 }
             }
         }
@@ -238,17 +238,17 @@ impl Transcript<'_> {
     /// Writes a line of a record to the part that it belongs to.
     fn put(&mut self, (node, at): (&Node, Position), line: &[u8]) -> Result<()> {
         match (&mut self.part, &mut self.upgrade) {
-            (Destination::Part(pen), _) => pen.line()?.extend_from_slice(line),
+            (Destination::Part(pen), _) => pen.put(line)?,
             (Destination::Flat, Some(upgrade)) => upgrade.flat(node, line)?,
             (Destination::Flat, None) | (Destination::Kept, _) => {}
             (Destination::Main, Some(upgrade)) => {
                 let mut out = Vec::with_capacity(line.len() + 64);
                 upgrade.line((node, at), line, &mut out, self.sink, self.cx)?;
                 if !out.is_empty() {
-                    self.pen.line()?.extend_from_slice(&out);
+                    self.pen.put(&out)?;
                 }
             }
-            (Destination::Main, None) => self.pen.line()?.extend_from_slice(line),
+            (Destination::Main, None) => self.pen.put(line)?,
         }
         Ok(())
     }
@@ -257,10 +257,10 @@ impl Transcript<'_> {
     fn foreign_lines(&mut self) -> Result<()> {
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', &self.line) {
-            self.pen.line()?.extend_from_slice(self.line.get(start..end).unwrap_or_default());
+            self.pen.put(self.line.get(start..end).unwrap_or_default())?;
             start = end + 1;
         }
-        self.line.clear();
+        empty(&mut self.line);
         Ok(())
     }
 
@@ -285,7 +285,7 @@ impl Transcript<'_> {
         } else {
             self.cx.log.count(FieldOutcome::Dropped, first.kind.name());
         }
-        line.clear();
+        empty(&mut line);
         self.line = line;
         Ok(())
     }

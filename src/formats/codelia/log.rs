@@ -203,7 +203,7 @@ impl Writer for Log<'_> {
             return Ok(());
         }
         match spelling(value) {
-            Some(message) => self.pen.line()?.extend_from_slice(&message),
+            Some(message) => self.pen.put(&message)?,
             None if value.kind == Kind::Snapshot => self.lost(value, &[Field::Messages]),
             None => self.cx.log.count(FieldOutcome::Dropped, value.kind.name()),
         }

@@ -184,7 +184,7 @@ impl Run<'_> {
     /// Writes a line of the part.
     fn put(&mut self, line: &[u8]) -> Result<()> {
         if let Some(pen) = &mut self.pen {
-            pen.line()?.extend_from_slice(line);
+            pen.put(line)?;
         }
         Ok(())
     }

@@ -50,9 +50,8 @@ fn lines<'w>(
     cx: &'w Cx<'_>,
 ) -> impl FnMut(&[u8]) + 'w {
     move |line| {
-        match pen.line() {
-            Ok(to) => to.extend_from_slice(line),
-            Err(error) => *done = Err(error),
+        if let Err(error) = pen.put(line) {
+            *done = Err(error);
         }
         if !text::lone_halves(line).is_empty() {
             cx.report_at(Code::LineDropped, at);

@@ -34,7 +34,7 @@ impl MessageList for Session<'_> {
         self.pen.file(node, first);
         if first {
             let line = self.events.begin(node, own, self.cx);
-            self.pen.line()?.extend_from_slice(&line);
+            self.pen.put(&line)?;
         }
         Ok(())
     }
@@ -59,7 +59,7 @@ impl MessageList for Session<'_> {
         }
         let lines = self.events.of(record, self.cx.log);
         for line in &lines {
-            self.pen.line()?.extend_from_slice(line);
+            self.pen.put(line)?;
         }
         Ok(!lines.is_empty())
     }

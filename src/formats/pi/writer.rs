@@ -120,7 +120,7 @@ impl Entries<'_> {
                 if self.session.is_none() && dialect::is_slot(&line) {
                     dialect::set_name(&line, &mut self.slot);
                 }
-                self.pen.line()?.extend_from_slice(&line);
+                self.pen.put(&line)?;
             }
             None => self.leave_out(record),
         }

@@ -52,7 +52,7 @@ impl Run<'_> {
         state::write(&node, &[], &mut frame);
         let (head, tail) = around(&frame, state::LIST);
         let Some(pen) = &mut self.pen else { return Ok(()) };
-        pen.line()?.extend_from_slice(head);
+        pen.put(head)?;
         let mut between: &[u8] = b"";
         let missing = self.sources.each(&references, &mut |message| {
             let line = pen.more()?;
@@ -108,7 +108,7 @@ impl Run<'_> {
         let (mut found, pen) = (Survey::default(), &mut self.pen);
         let missing = self.sources.each(&references, &mut |message| {
             if let Some(pen) = pen {
-                pen.line()?.extend_from_slice(message.as_bytes());
+                pen.put(message.as_bytes())?;
             }
             found.look(message);
             Ok(())
