@@ -257,15 +257,23 @@ impl Pen {
         Ok(&mut self.out)
     }
 
-    /// Writes a line. A large one is not copied into the buffer.
+    /// Writes a line.
     pub fn put(&mut self, line: &[u8]) -> Result<()> {
+        self.put_pieces(&[line])
+    }
+
+    /// Writes a line by its pieces. A large one is not copied into the buffer.
+    pub fn put_pieces(&mut self, line: &[&[u8]]) -> Result<()> {
         self.line()?;
-        if line.len() < CHUNK {
-            self.out.extend_from_slice(line);
-            return Ok(());
+        for piece in line {
+            if piece.len() < CHUNK {
+                self.out.extend_from_slice(piece);
+                continue;
+            }
+            self.flush()?;
+            self.to.write_all(piece).map_err(|error| Error::io("cannot write", error))?;
         }
-        self.flush()?;
-        self.to.write_all(line).map_err(|error| Error::io("cannot write", error))
+        Ok(())
     }
 
     /// Writes a line, unless `write` returns false; returns whether it did.

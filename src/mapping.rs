@@ -341,6 +341,13 @@ impl<'o> Object<'o> {
         self.out.push(b'}');
     }
 
+    /// Closes the object in another buffer, behind the members of an object's spelling.
+    pub fn close_behind(mut self, members: Option<&Json>, tail: &'o mut Vec<u8>) {
+        self.out = tail;
+        self.extra_members(members);
+        self.close();
+    }
+
     /// Writes a key that needs no escaping; the value must follow.
     pub fn key(&mut self, key: &str) -> &mut Vec<u8> {
         self.separate();

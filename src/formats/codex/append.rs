@@ -43,7 +43,7 @@ impl Appender for Rollout {
 
     fn add(&mut self, record: &Record, out: &mut Vec<u8>) -> Result<Vec<Record>> {
         let (log, mut lines) = (Log::default(), Vec::new());
-        self.foreign.add(record, &log, &mut |line| lines.push(Bytes::copy_from_slice(line)));
+        self.foreign.add(record, &log, &mut |line| lines.push(Bytes::from(line.concat())));
         let mut added = Vec::new();
         for line in lines {
             let value = Json::read(&line)

@@ -25,8 +25,8 @@ pub const NO_RELEASE: &str = "0.0.0";
 /// Program that a rollout names which copyist began.
 const ORIGINATOR: &str = "copyist";
 
-/// Takes a line without its ending.
-type To<'t> = &'t mut dyn FnMut(&[u8]);
+/// Takes the pieces of a line without its ending.
+type To<'t> = &'t mut dyn FnMut(&[&[u8]]);
 
 /// State of the conversion.
 #[derive(Debug, Default)]
@@ -207,7 +207,7 @@ impl Foreign {
         }
         let mut out = Vec::new();
         line::write_meta(&node, self.version == 1, &mut out);
-        to(&out);
+        to(&[&out]);
         self.turn.turn = uuid_of(&[id.as_bytes(), b"turn"].concat());
         self.turn.thread = id;
     }
@@ -269,10 +269,10 @@ impl Foreign {
                 self.number(payload.unwrap_or(Json::constant("{}")), &mut record.node);
                 record.node.set(Field::Time, self.now());
                 let mut out = Vec::new();
-                if line::write(&record, false, &mut out) { to(&out) } else { lost(&record, log) }
+                if line::write(&record, false, &mut out) { to(&[&out]) } else { lost(&record, log) }
             }
             _ if self.version > 1 => match node.line().or(data.map(|data| data.bytes().to_vec())) {
-                Some(line) => to(&line),
+                Some(line) => to(&[&line]),
                 None => lost(record, log),
             },
             _ => lost(record, log),
@@ -346,20 +346,20 @@ impl Foreign {
     /// Writes a line with this payload.
     fn payload(&mut self, wire: &str, payload: &[u8], rest: Option<Json>, to: To<'_>) {
         if self.version == 1 {
-            return to(payload);
+            return to(&[payload]);
         }
-        let mut out = Vec::new();
-        let mut object = Object::open(&mut out);
+        let (mut head, mut tail) = (Vec::new(), Vec::new());
+        let mut object = Object::open(&mut head);
         object.member("timestamp", self.now().as_bytes());
         if self.version == 3 {
             object.member("ordinal", self.ordinal.to_string().as_bytes());
             self.ordinal += 1;
         }
         text::quote(wire, object.key("type"));
-        object.member("payload", payload);
-        object.extra_members(rest.as_ref());
-        object.close();
-        to(&out);
+        object.key("payload");
+        object.close_behind(rest.as_ref(), &mut tail);
+        // A long payload is not copied.
+        to(&[&head, payload, &tail]);
     }
 }
 

@@ -48,12 +48,12 @@ fn lines<'w>(
     done: &'w mut Result<()>,
     at: Position,
     cx: &'w Cx<'_>,
-) -> impl FnMut(&[u8]) + 'w {
+) -> impl FnMut(&[&[u8]]) + 'w {
     move |line| {
-        if let Err(error) = pen.put(line) {
+        if let Err(error) = pen.put_pieces(line) {
             *done = Err(error);
         }
-        if !text::lone_halves(line).is_empty() {
+        if line.iter().any(|piece| !text::lone_halves(piece).is_empty()) {
             cx.report_at(Code::LineDropped, at);
         }
     }
