@@ -77,6 +77,9 @@ pub struct Args {
     /// Leave out rows in which a tool reported an error
     #[arg(long)]
     no_errors: bool,
+    /// Take only sessions whose turns were checked, and passed
+    #[arg(long)]
+    passed: bool,
     /// Leave out rows that another row contains
     ///
     /// These are copies, and what a fork repeats.
@@ -210,6 +213,7 @@ impl Args {
             images: images && of.style.has_images(),
             tool_results: self.tool_results,
             system: self.system == Keep::Keep,
+            passed: self.passed,
             ..of
         }
     }
@@ -319,7 +323,7 @@ struct Export<'a> {
 
 impl Export<'_> {
     fn add(&mut self, session: &Listed, made: Made) -> Result<(), Stop> {
-        let (Rows { rows, counts }, log) = match made {
+        let (Rows { rows, counts, has_failed }, log) = match made {
             Ok(made) => made,
             Err(report) => {
                 self.fail(&report);
@@ -344,7 +348,9 @@ impl Export<'_> {
                 written += 1;
             }
         }
-        if rows.is_empty() {
+        if has_failed {
+            card.omit("sessions without passed checks");
+        } else if rows.is_empty() {
             card.omit("sessions without an answer");
         }
         if written > 0 {

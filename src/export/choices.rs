@@ -55,6 +55,8 @@ pub struct Choices {
     pub tool_results: Option<usize>,
     /// Whether system messages stay.
     pub system: bool,
+    /// Whether only sessions whose turns were checked and passed have rows.
+    pub passed: bool,
 }
 
 impl Choices {
@@ -73,6 +75,7 @@ impl Choices {
             images: style.has_images(),
             tool_results: None,
             system: true,
+            passed: false,
         }
     }
 }

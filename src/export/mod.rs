@@ -15,6 +15,7 @@ mod choices;
 mod counts;
 mod items;
 mod openai;
+mod passed;
 mod sharegpt;
 mod sts;
 mod trl;
@@ -29,6 +30,7 @@ use crate::ids::hash;
 use crate::json::{Unit, refused_units};
 use branches::leaves;
 use chat::{Chat, Message};
+use passed::is_passed;
 use std::collections::HashSet;
 
 /// One row.
@@ -50,6 +52,8 @@ pub struct Row {
 pub struct Rows {
     /// The rows; none for a session without an answer.
     pub rows: Vec<Row>,
+    /// Whether the session has no rows because its checks were not passed.
+    pub has_failed: bool,
     /// Counts of contents that the rows do not have, or have otherwise.
     pub counts: Counts,
 }
@@ -65,6 +69,9 @@ pub fn rows(
     cx: &Cx<'_>,
 ) -> Result<Rows> {
     let mut made = Rows::default();
+    if choices.passed && !is_passed(format, parts, &Cx { log: &Log::default(), ..*cx })? {
+        return Ok(Rows { has_failed: true, ..made });
+    }
     let ends = match choices.per {
         Per::Branch => leaves(format, parts, cx)?,
         Per::Session | Per::Turn => vec![None],

@@ -1,6 +1,6 @@
 //! Rows for training.
 
-use crate::common::Dir;
+use crate::common::{Dir, testdata};
 use flate2::read::GzDecoder;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -185,6 +185,21 @@ fn choices_change_what_rows_contain() {
         (&turns[1]["messages"][1]["weight"], &turns[1]["messages"][7]["weight"]),
         (&json!(0), &Value::Null)
     );
+}
+
+#[test]
+fn only_sessions_that_passed_their_checks_have_rows() {
+    let home = one();
+    let runs = |name: &str| testdata().join("connectonion").join(name);
+    let passed = std::fs::read_to_string(runs("v2/harbour/in/harbour.yaml")).expect("a session");
+    let failed = passed.replace("passed: true", "passed: false");
+    assert_ne!(passed, failed);
+    std::fs::write(home.path("s/passed.yaml"), &passed).expect("a file");
+    std::fs::write(home.path("s/failed.yaml"), &failed).expect("a file");
+    assert_eq!(rows(&home, &["--as", "openai", "s"]).len(), 3);
+    let chosen = rows(&home, &["--as", "openai", "s", "--passed"]);
+    let alone = rows(&home, &["--as", "openai", "s/passed.yaml"]);
+    assert_eq!((chosen.len(), &chosen), (1, &alone));
 }
 
 #[test]
