@@ -35,7 +35,8 @@ pub struct Agent {
     pub interface: Interface,
     /// Text that the software sends as the result of a call without one.
     pub unanswered: &'static str,
-    /// Names records that the software adds to a session by itself.
+    /// Names records that the software adds to a session by itself. Where it names the session's own
+    /// record, the software changes this one's unnamed members.
     pub additions: Option<AdditionFn>,
     /// Makes the record that gives a session a new name, where this is no `session_info`.
     pub rename: Option<RenameFn>,

@@ -62,6 +62,8 @@ pub static FORMAT: Format = Format {
         results_in_calls: true,
         mends: Mends::Calls,
         unanswered: context::UNANSWERED,
+        // The program counts cost, tokens and changes of files in `info`.
+        additions: Some(|record| (record.kind == Kind::Session).then_some("count")),
         inserted: Inserted {
             passages: &[
                 (context::SUMMED_UP, ""),

@@ -35,14 +35,18 @@ impl Merger<'_> {
     /// Returns what a new record is, if it is to be left out.
     pub(super) fn addition(&self, record: &Record) -> Option<&'static str> {
         let source_format = self.source_format.filter(|_| !self.is_native())?;
-        let file_format = self.parent_links.file_format?;
         let held = source_format.version().kinds.contains(&record.kind);
         let beside = OWN.contains(&record.kind) || (BESIDE.contains(&record.kind) && !held);
-        let name = file_format.format.agent.additions.and_then(|name| name(record));
+        let name = self.names_addition(record);
         match record.kind {
             Kind::Message => name,
             kind => beside.then(|| name.unwrap_or(kind.name())),
         }
+    }
+
+    /// Returns how the file's format names a record that its agent adds.
+    pub(super) fn names_addition(&self, record: &Record) -> Option<&'static str> {
+        self.parent_links.file_format?.format.agent.additions.and_then(|name| name(record))
     }
 
     /// Returns the record of the source format for a new entry that names the session.

@@ -153,7 +153,10 @@ impl Merger<'_> {
         source: &mut Record,
         number: u32,
     ) {
-        for name in edit_extra(was.map(|was| &was.node), &now.node, &mut source.node) {
+        let unplaced = edit_extra(was.map(|was| &was.node), &now.node, &mut source.node);
+        // Its agent counts in the session's record.
+        let is_own = now.kind == Kind::Session && self.names_addition(now).is_some();
+        for name in unplaced.iter().filter(|_| !is_own) {
             let kind = now.kind.name();
             self.cx.log.count(FieldOutcome::Dropped, &format!("{kind}.extra.{name}"));
             let message = format!("`{name}` of the {kind} has no place in the source format");
