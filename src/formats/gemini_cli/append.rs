@@ -1,12 +1,7 @@
 //! Lines of messages that are added to a session.
 
-use super::usual::Usual;
-use super::write::{Answers, is_own};
-use super::{LOG, message, read};
-use crate::diagnostic::Log;
-use crate::error::Result;
-use crate::format::{Appender, Cx, Options};
-use crate::record::{Field, Kind, Record};
+use crate::format::Appender;
+use crate::record::{Kind, Record};
 
 /// Returns what a record is that the program adds by itself.
 pub fn addition(record: &Record) -> Option<&'static str> {

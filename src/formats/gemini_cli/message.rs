@@ -3,7 +3,7 @@
 use super::{part, result, wire};
 use crate::json::{Fault, Json, text};
 use crate::mapping::{Extra, Object, Row, Source, row, template};
-use crate::record::{Field, Kind, Node, Record, Value, block};
+use crate::record::{Field, Kind, Node, Record, block};
 use bytes::Bytes;
 
 const MESSAGE: &[Row] =

@@ -39,6 +39,7 @@ use crate::format::{
     Agent, Confidence, Files, Format, Head, Inserted, List, Required, Sniffed, Step, Version,
 };
 use crate::json::{is_whole, member};
+use crate::lines::BOM;
 use crate::record::Kind;
 
 /// Number of the version whose sessions are documents, and of the one whose sessions are logs.
@@ -143,6 +144,7 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
 
 /// Whether the beginning of a session is that of a document.
 fn is_document(beginning: &[u8]) -> bool {
+    let beginning = beginning.strip_prefix(BOM).unwrap_or(beginning);
     let first = beginning.trim_ascii_start().split(|byte| *byte == b'\n').next();
     let first = first.unwrap_or_default().trim_ascii_end();
     !is_whole(first) && member(first, "sessionId").is_none()

@@ -4,13 +4,13 @@
 
 use super::log::{self, Effect, Item, Life, Log};
 use super::message::{self, Sort, sort};
-use super::{FORMAT, PATH, STYLE, is_document, wire};
+use super::{PATH, STYLE, is_document, wire};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::{Items, on_one_line};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Head, Parts, Piece, Reader};
 use crate::framing::{Chain, FramedLines, Framing, ReadLines, Reading};
-use crate::json::{Json, text};
+use crate::json::Json;
 use crate::lines::utf8;
 use crate::mapping::{Extra, whole};
 use crate::position::{Located, Position};
@@ -94,12 +94,15 @@ impl<'a> Talk<'a> {
         let read = message::read(item).map_err(|fault| Error::json(fault, item.as_bytes(), at))?;
         let message::Read { mut message, results } = read;
         let has_id = message.node.json(Field::Id).is_some();
-        let name = if message.node.is(Field::Role, "tool") { self.repeated(item) } else { None };
-        if let Some(data) = name {
+        let is_result = message.node.is(Field::Role, "tool");
+        if let Some(data) = self.repeated(item).filter(|_| is_result) {
+            let node = std::mem::take(&mut message.node);
             message = Record::new(Kind::Event);
+            for field in [Field::Id, Field::Time] {
+                message.node.put(field, node.json(field).cloned());
+            }
             message.node.set(Field::Data, data);
             message.node.set(Field::Derived, Json::constant("true"));
-            return Ok((vec![message], before));
         }
         if is_again || !has_id {
             if has_id {

@@ -51,7 +51,8 @@ pub fn read(result: &Json, status: Option<&str>) -> Option<Outcome> {
         }
         let inner = response.and_then(|response| response.member("parts")).unwrap_or_default();
         let inner: Vec<Json> = inner.elements().collect();
-        for own in inner.iter().chain([own]) {
+        let is_part = |own: &&Json| own.member("functionResponse").is_none();
+        for own in inner.iter().chain([own]).filter(is_part) {
             let node = part::read(own);
             if [block::IMAGE, block::DOCUMENT].iter().any(|name| node.is(Field::Type, name)) {
                 images.push(node);

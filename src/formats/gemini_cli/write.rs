@@ -16,7 +16,6 @@ use crate::json::{Json, text};
 use crate::mapping::without;
 use crate::parts::list::SpooledList;
 use crate::record::{Field, Kind, Node, Record, block};
-use std::collections::HashSet;
 
 /// Opens a session for writing.
 ///
@@ -41,7 +40,6 @@ pub fn open<'a>(
         header: Node::default(),
         usual: Usual::default(),
         cx,
-        gone: HashSet::new(),
     };
     Ok(ListWriter::begin(session, &FORMAT, cx))
 }
@@ -108,8 +106,6 @@ struct Session<'a> {
     header: Node,
     usual: Usual,
     cx: &'a Cx<'a>,
-    /// Identifiers of messages that a document does not hold.
-    gone: HashSet<Json>,
 }
 
 impl MessageList for Session<'_> {
