@@ -8,11 +8,11 @@
 //! | message of type `user` with results alone | `message` of role `tool` |
 //! | `result` of a call | `message` of role `tool` behind the answer |
 //! | message of type `user` that repeats the results of the answer before it | `event`, `derived` |
-//! | message of another type; words that the program writes itself, as `<session_context>` | `notice` |
+//! | message of type `info`, `error` or `warning`; words that the program writes itself, as `<session_context>` | `notice` |
 //! | further header, `$set`, `$rewindTo` | `notice` |
 //! | message that the program never sends again, as one that begins with `/` | `message` that is `excluded` |
 //! | messages that `$rewindTo` or `$set` drops | a branch: what follows is behind those that are left |
-//! | any other object | `opaque` |
+//! | any other object, which the program ignores | `notice` of the name `other` |
 //!
 //! A message with a known identifier replaces the earlier one in its place. The record is the last
 //! version; `$versions` in its unnamed data are the others, each with its distance in lines.

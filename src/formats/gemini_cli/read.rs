@@ -12,7 +12,7 @@ use crate::format::{Cx, Head, Parts, Piece, Reader};
 use crate::framing::{Chain, FramedLines, Framing, ReadLines, Reading};
 use crate::json::Json;
 use crate::lines::utf8;
-use crate::mapping::{Extra, whole};
+use crate::mapping::Extra;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 use std::collections::{HashMap, VecDeque};
@@ -65,6 +65,9 @@ fn notice(name: &str, data: Json) -> Record {
     record
 }
 
+/// Name of the notice of an object that the program ignores.
+const OTHER: &str = "other";
+
 /// Makes records of messages, each behind the one before it.
 struct Talk<'a> {
     chain: Chain,
@@ -82,12 +85,11 @@ impl<'a> Talk<'a> {
 
     /// Returns the records of a message behind the entry `before`, and the last entry.
     fn read(&mut self, item: &Json, at: Position, before: Option<Json>, is_again: bool) -> Result<(Vec<Record>, Option<Json>)> {
-        let other = || whole(item.bytes(), None).map_err(|fault| Error::json(fault, item.as_bytes(), at));
         match sort(item) {
             Sort::Notice(name) => return Ok((vec![notice(&name, item.clone())], before)),
             Sort::Other => {
                 self.cx.report_at(Code::OddMessage, at);
-                return Ok((vec![other()?], before));
+                return Ok((vec![notice(OTHER, item.clone())], before));
             }
             Sort::Talk => {}
         }
@@ -422,9 +424,7 @@ impl ReadLines for Lines<'_> {
                 };
                 notice(name, data)
             }
-            Effect::None => {
-                whole(value.bytes(), None).map_err(|fault| Error::json(fault, value.as_bytes(), at))?
-            }
+            Effect::None => notice(OTHER, value),
         };
         ready.push_back(Located { value: record, at: Position { record: self.count, ..at } });
         self.count += 1;

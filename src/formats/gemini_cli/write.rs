@@ -80,11 +80,18 @@ impl Answers {
         self.held = Some((answer, Vec::new()));
     }
 
+    /// Writes the answer that is held, with the results so far.
+    pub fn write(&self, out: &mut Vec<u8>) {
+        if let Some((answer, results)) = &self.held {
+            message::write(answer, results, out);
+        }
+    }
+
     /// Returns the answer that was held, and its text.
     pub fn take(&mut self) -> Option<(Node, Vec<u8>)> {
-        let (answer, results) = self.held.take()?;
         let mut out = Vec::new();
-        message::write(&answer, &results, &mut out);
+        self.write(&mut out);
+        let (answer, _) = self.held.take()?;
         self.written = answers(&message::json(&out));
         Some((answer, out))
     }
@@ -155,9 +162,11 @@ impl MessageList for Session<'_> {
             Kind::Notice | Kind::Opaque => {
                 let Some(data) = data else { return Ok(false) };
                 let is_message = data.member("id").is_some() && data.member(log::REWIND).is_none();
+                let has_list = node.is(Field::Subtype, SET) || node.is(Field::Subtype, log::HEADER);
                 match &mut self.out {
                     _ if is_message => self.put(node, data.as_bytes())?,
-                    Out::Log(pen) => pen.record(data)?,
+                    Out::Log(pen) if has_list => pen.record(data)?,
+                    Out::Log(pen) => pen.line(data.as_bytes())?,
                     // A document has the newest data of its session, and no time of each record.
                     Out::Document(_) => return Ok(self.is_in_header(data)),
                 }
