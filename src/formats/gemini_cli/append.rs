@@ -28,7 +28,8 @@ pub fn open(session: &Record, version: u32) -> Option<Box<dyn Appender>> {
     let key = session.node.json(Field::Id).map_or(&b""[..], Json::as_bytes);
     let mut usual = Usual::default();
     usual.begin(&session.node, true, &cx);
-    let end = End { usual, chain: Chain::of(key, &cx), answers: Answers::default(), list: Vec::new() };
+    let end =
+        End { usual, chain: Chain::of(key, &cx), answers: Answers::default(), list: Vec::new() };
     (version == LOG).then(|| Box::new(end) as _)
 }
 
@@ -104,7 +105,9 @@ impl Appender for End {
         let cx = Cx { options: &options, log: &log };
         let node = &record.node;
         let is = |role| node.is(Field::Role, role);
-        if record.kind != Kind::Message || !["user", "assistant", "tool"].iter().any(|role| is(role)) {
+        if record.kind != Kind::Message
+            || !["user", "assistant", "tool"].iter().any(|role| is(role))
+        {
             return Ok(Vec::new());
         }
         let is_result = is("tool") && self.answers.takes(&self.usual.fitted(node, false, &cx));
@@ -116,7 +119,8 @@ impl Appender for End {
         let mut line = Vec::new();
         self.answers.write(&mut line);
         let item = message::json(&line);
-        let read = message::read(&item).map_err(|fault| Error::json(fault, &line, Position::default()))?;
+        let read =
+            message::read(&item).map_err(|fault| Error::json(fault, &line, Position::default()))?;
         out.extend_from_slice(&line);
         out.push(b'\n');
         let mut added = read.message;

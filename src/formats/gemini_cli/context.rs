@@ -32,12 +32,12 @@ struct Messages {
 }
 
 impl Context for Messages {
-
     fn message(&mut self, _: u32, record: &Record) -> Option<Record> {
         let node = &record.node;
         if record.is_repetition() {
             let calls: Vec<Json> = node.json(Field::Data)?.member("content")?.elements().collect();
-            let is_its = |own: &&Node| message::call_of(own).is_some_and(|call| calls.contains(&call));
+            let is_its =
+                |own: &&Node| message::call_of(own).is_some_and(|call| calls.contains(&call));
             let results = self.results.iter().filter(is_its);
             let parts: Vec<Node> = results.flat_map(|own| self.parts(own)).collect();
             let mut repeated = Record::new(Kind::Message);
@@ -68,7 +68,8 @@ impl Context for Messages {
     fn sent(&mut self, message: &Record) -> Option<Node> {
         let node = &message.node;
         let blocks = node.nodes(Field::Content);
-        let is_empty = blocks.is_some_and(|all| all.iter().all(|own| own.is(Field::Type, block::THINKING)));
+        let is_empty =
+            blocks.is_some_and(|all| all.iter().all(|own| own.is(Field::Type, block::THINKING)));
         (!is_empty && !node.is(Field::Layout, REPEATED)).then(|| node.clone())
     }
 
@@ -122,9 +123,9 @@ fn parts(node: &Node, names: &HashMap<Json, Json>) -> Vec<Node> {
     let text = node.json(Field::Content).filter(|text| !text.is_null()).cloned().map(block::text);
     let blocks = node.nodes(Field::Content).unwrap_or_default();
     let is = |own: &Node, name: &str| own.is(Field::Type, name);
-    let has_own = blocks.iter().any(|own| {
-        part::is_part(own) && (is(own, block::TOOL_CALL) || is(own, block::THINKING))
-    });
+    let has_own = blocks
+        .iter()
+        .any(|own| part::is_part(own) && (is(own, block::TOOL_CALL) || is(own, block::THINKING)));
     let mut has_thought = false;
     let mut all = Vec::new();
     for own in text.iter().chain(blocks) {

@@ -37,7 +37,8 @@ impl Life {
             return Json::constant("0");
         }
         let has = |key: &[u8]| version.members().any(|(own, _)| own == key);
-        let lacks: Vec<&[u8]> = last.members().map(|(key, _)| key).filter(|key| !has(key)).collect();
+        let lacks: Vec<&[u8]> =
+            last.members().map(|(key, _)| key).filter(|key| !has(key)).collect();
         let names = Json::trusted([b"[", lacks.join(&b","[..]).as_slice(), b"]"].concat().into());
         let is_shorter = !lacks.is_empty() && shortened(&last, &names) == *version;
         if is_shorter { names } else { version.clone() }
@@ -61,9 +62,9 @@ impl Life {
 /// Returns an object without the members of a list of names.
 pub fn shortened(object: &Json, names: &Json) -> Json {
     let names: Vec<String> = names.elements().filter_map(|name| name.text()).collect();
-    names.iter().fold(object.clone(), |object, name| {
-        without(&object, name).unwrap_or(Json::constant("{}"))
-    })
+    names
+        .iter()
+        .fold(object.clone(), |object, name| without(&object, name).unwrap_or(Json::constant("{}")))
 }
 
 /// Item in a list of messages.
@@ -98,8 +99,8 @@ pub struct Log {
     list: Vec<usize>,
     /// Messages in the conversation by identifier.
     known: HashMap<String, usize>,
-    /// Number of messages that each identifier has had.
-    had: HashMap<String, usize>,
+    /// Messages that each identifier has had.
+    had: HashMap<String, Vec<usize>>,
     /// Last message of the conversation at each place of the list.
     ends: Vec<Option<usize>>,
 }
@@ -116,7 +117,8 @@ impl Log {
     pub fn apply(&mut self, line: usize, value: &Json) -> Effect {
         let text = |name: &str| value.member(name)?.text();
         if let Some(id) = text(REWIND) {
-            let place = self.known.get(&id).and_then(|own| self.list.iter().position(|it| it == own));
+            let place =
+                self.known.get(&id).and_then(|own| self.list.iter().position(|it| it == own));
             self.cut(place.unwrap_or(0));
             return Effect::Data(REWIND, Vec::new());
         }
@@ -134,10 +136,11 @@ impl Log {
         }
         if text("sessionId").and(text("projectHash")).is_some() {
             let list = value.member("messages").unwrap_or_default();
-            let items = list.elements().map(|item| match item.member("id").and_then(|id| id.text()) {
-                Some(id) => self.message(line, id, &item, true),
-                None => Item::Other(item),
-            });
+            let items =
+                list.elements().map(|item| match item.member("id").and_then(|id| id.text()) {
+                    Some(id) => self.message(line, id, &item, true),
+                    None => Item::Other(item),
+                });
             return Effect::Data(HEADER, items.collect());
         }
         Effect::None
@@ -177,21 +180,41 @@ impl Log {
             life.versions.push((line, text.clone(), !is_listed));
             return Item::Known(own, text.clone());
         }
+        if let Some(own) = self.returning(&id, is_talk) {
+            if let Some(life) = self.lives.get_mut(own) {
+                life.versions.push((line, text.clone(), !is_listed));
+            }
+            self.known.insert(id, own);
+            self.push(own);
+            return Item::Known(own, text.clone());
+        }
         let life = self.born(line, id, text, is_listed);
         self.push(life);
         Item::New(life)
     }
 
+    /// Returns the message with this identifier that was dropped and is in the same place again:
+    /// behind the message behind which it came.
+    fn returning(&self, id: &str, is_talk: bool) -> Option<usize> {
+        let end = self.end();
+        let stays = |own: &&usize| {
+            self.lives
+                .get(**own)
+                .is_some_and(|life| life.is_talk == is_talk && (!is_talk || life.before == end))
+        };
+        self.had.get(id)?.iter().find(stays).copied()
+    }
+
     fn born(&mut self, line: usize, id: String, text: &Json, is_listed: bool) -> usize {
         let number = self.lives.len();
         let had = self.had.entry(id.clone()).or_default();
-        *had += 1;
+        had.push(number);
         self.lives.push(Life {
             versions: vec![(line, text.clone(), !is_listed)],
             is_talk: sort(text) == Sort::Talk,
             before: self.ends.last().copied().flatten(),
             is_listed,
-            is_again: *had > 1,
+            is_again: had.len() > 1,
             id: id.clone(),
         });
         self.known.insert(id, number);
@@ -201,28 +224,10 @@ impl Log {
     /// Replaces the list of messages. A message stays the one that it was as long as the messages
     /// before it are the same.
     fn replace(&mut self, line: usize, list: &Json) -> Vec<Item> {
-        let before = std::mem::take(&mut self.known);
-        self.list.clear();
-        self.ends.clear();
-        let read = |item: Json| {
-            let Some(id) = item.member("id").and_then(|id| id.text()) else { return Item::Other(item) };
-            let is_talk = sort(&item) == Sort::Talk;
-            if self.known.contains_key(&id) {
-                return self.message(line, id, &item, true);
-            }
-            let end = self.end();
-            let stays = before.get(&id).copied().filter(|own| {
-                self.lives.get(*own).is_some_and(|life| {
-                    life.is_talk == is_talk && (!is_talk || life.before == end)
-                })
-            });
-            let Some(own) = stays else { return self.message(line, id, &item, true) };
-            if let Some(life) = self.lives.get_mut(own) {
-                life.versions.push((line, item.clone(), false));
-            }
-            self.known.insert(id, own);
-            self.push(own);
-            Item::Known(own, item)
+        self.cut(0);
+        let read = |item: Json| match item.member("id").and_then(|id| id.text()) {
+            Some(id) => self.message(line, id, &item, true),
+            None => Item::Other(item),
         };
         list.elements().map(read).collect()
     }

@@ -25,7 +25,11 @@ pub enum Sort {
 /// Returns the kind of a message.
 pub fn sort(item: &Json) -> Sort {
     let content = item.member("content");
-    let is_content = content.is_some_and(|it| it.as_bytes().starts_with(b"\"") || it.as_bytes().starts_with(b"[") || it.as_bytes().starts_with(b"{"));
+    let is_content = content.is_some_and(|it| {
+        it.as_bytes().starts_with(b"\"")
+            || it.as_bytes().starts_with(b"[")
+            || it.as_bytes().starts_with(b"{")
+    });
     match item.member("type").and_then(|kind| kind.text()).as_deref() {
         Some("user") if is_content => {
             let mut node = Node::default();
@@ -197,7 +201,9 @@ fn write_thought(node: &Node, time: Option<&Json>, out: &mut Vec<u8>) {
 /// Reads the calls of an answer, and their results; `None` if one has another shape.
 fn read_calls(list: &Json, results: &mut Vec<Record>) -> Option<Vec<Node>> {
     let is_call = |call: &Json| {
-        ["id", "name"].iter().all(|name| call.member(name).is_some_and(|it| it.as_bytes().starts_with(b"\"")))
+        ["id", "name"]
+            .iter()
+            .all(|name| call.member(name).is_some_and(|it| it.as_bytes().starts_with(b"\"")))
     };
     let calls: Vec<Json> = list.elements().collect();
     if !calls.iter().all(is_call) {
@@ -208,7 +214,8 @@ fn read_calls(list: &Json, results: &mut Vec<Record>) -> Option<Vec<Node>> {
         node.set(Field::Type, block::type_of(block::TOOL_CALL));
         let kept = template::take(call, CALL, &mut node);
         let status = call.member("status").and_then(|status| status.text());
-        let (id, name) = (node.json(Field::Id).cloned().unwrap_or_default(), node.json(Field::Name));
+        let (id, name) =
+            (node.json(Field::Id).cloned().unwrap_or_default(), node.json(Field::Name));
         let own = call.member("result").unwrap_or_default();
         let found = result::block_of(&id, name, (&own, status.as_deref()));
         let mut extra = Extra::default();
@@ -289,8 +296,10 @@ pub fn write(node: &Node, results: &[Node], out: &mut Vec<u8>) {
     let kept = node.json(Field::Extra).cloned().unwrap_or(Json::constant("{}"));
     let text = node.json(Field::Content).filter(|text| !text.is_null()).cloned().map(block::text);
     let blocks = node.nodes(Field::Content).unwrap_or_default();
-    let is_apart = |name: &'static str| move |node: &&Node| node.is(Field::Type, name) && !part::is_part(node);
-    let content: Vec<&Node> = text.iter().chain(blocks).filter(|node| part::is_part(node)).collect();
+    let is_apart =
+        |name: &'static str| move |node: &&Node| node.is(Field::Type, name) && !part::is_part(node);
+    let content: Vec<&Node> =
+        text.iter().chain(blocks).filter(|node| part::is_part(node)).collect();
     let thoughts: Vec<&Node> = blocks.iter().filter(is_apart(block::THINKING)).collect();
     let calls: Vec<&Node> = blocks.iter().filter(is_apart(block::TOOL_CALL)).collect();
     let time = node.json(Field::Time);
@@ -305,7 +314,8 @@ pub fn write(node: &Node, results: &[Node], out: &mut Vec<u8>) {
         let mut pairs = calls.iter().zip(&answers);
         list(&mut pairs, out, |(call, answer), out| write_call(call, time, *answer, out));
     };
-    let write_thoughts = |out: &mut Vec<u8>| list(thoughts.iter(), out, |own, out| write_thought(own, time, out));
+    let write_thoughts =
+        |out: &mut Vec<u8>| list(thoughts.iter(), out, |own, out| write_thought(own, time, out));
     let (mut has_content, mut has_calls, mut has_thoughts) = (false, false, false);
     let mut object = Object::open(out);
     let shown = without_versions(&kept);
@@ -351,7 +361,11 @@ pub fn write(node: &Node, results: &[Node], out: &mut Vec<u8>) {
 /// Returns the call to which a message with a result belongs.
 pub fn call_of(result: &Node) -> Option<Json> {
     let blocks = result.nodes(Field::Content)?;
-    blocks.first().filter(|block| block.is(Field::Type, block::TOOL_RESULT))?.json(Field::Call).cloned()
+    blocks
+        .first()
+        .filter(|block| block.is(Field::Type, block::TOOL_RESULT))?
+        .json(Field::Call)
+        .cloned()
 }
 
 /// Writes content: a text alone as the text, if it was one, and a list otherwise.
@@ -359,7 +373,12 @@ fn write_content(parts: &[&Node], own: &[u8], out: &mut Vec<u8>) {
     let is_list = own == b"[]" || (own == b"{}" && parts.len() != 1);
     match parts {
         [] if !is_list => out.extend_from_slice(if own == template::PLACE { b"\"\"" } else { own }),
-        [only] if !is_list && own != b"{}" && only.is(Field::Type, block::TEXT) && only.get(Field::Extra).is_none() => {
+        [only]
+            if !is_list
+                && own != b"{}"
+                && only.is(Field::Type, block::TEXT)
+                && only.get(Field::Extra).is_none() =>
+        {
             out.extend_from_slice(only.json(Field::Text).map_or(&b"\"\""[..], Json::as_bytes));
         }
         [only] if own == b"{}" => part::write(only, out),
@@ -368,7 +387,11 @@ fn write_content(parts: &[&Node], own: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Writes a list.
-fn list<T>(items: impl IntoIterator<Item = T>, out: &mut Vec<u8>, mut write: impl FnMut(T, &mut Vec<u8>)) {
+fn list<T>(
+    items: impl IntoIterator<Item = T>,
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(T, &mut Vec<u8>),
+) {
     out.push(b'[');
     for (number, item) in items.into_iter().enumerate() {
         if number > 0 {

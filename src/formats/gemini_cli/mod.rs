@@ -38,9 +38,10 @@ use crate::document::{Path, Style};
 use crate::format::{
     Agent, Confidence, Files, Format, Head, Inserted, List, Required, Sniffed, Step, Version,
 };
-use crate::json::{is_whole, member};
+use crate::json::{Json, elements, is_whole, member};
 use crate::lines::BOM;
 use crate::record::Kind;
+use bytes::Bytes;
 
 /// Number of the version whose sessions are documents, and of the one whose sessions are logs.
 const DOCUMENT: u32 = 1;
@@ -74,10 +75,7 @@ pub static FORMAT: Format = Format {
         results_in_calls: true,
         additions: Some(append::addition),
         is_ours: Some(wire::is_ours),
-        inserted: Inserted {
-            elements: &["session_context", "hook_context"],
-            ..Inserted::NOTHING
-        },
+        inserted: Inserted { elements: &["session_context", "hook_context"], ..Inserted::NOTHING },
         ..Agent::UNKNOWN
     },
     ..Format::new(Required {
@@ -108,8 +106,7 @@ pub static FORMAT: Format = Format {
     })
 };
 
-const KINDS: &[Kind] =
-    &[Kind::Session, Kind::Message, Kind::Event, Kind::Notice, Kind::Opaque];
+const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Event, Kind::Notice, Kind::Opaque];
 
 /// Maximum number of lines that detection looks at.
 const SNIFFED: usize = 16;
@@ -131,6 +128,7 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
         let is_header = wire::is_header(line);
         if is_header || wire::is_of_log(line) {
             let confidence = match (clean, is_header && number == 0) {
+                (_, true) if head.whole && is_stub(head) => Confidence::Stray,
                 (false, _) => Confidence::Buried,
                 (true, true) => Confidence::Certain,
                 (true, false) => Confidence::Strong,
@@ -140,6 +138,18 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
         clean &= Head::is_torn(line, number == 0, called);
     }
     None
+}
+
+/// Whether a log is what the program leaves beside a session that it resumes: a header and the
+/// message in which the program names its folders.
+fn is_stub(head: &Head<'_>) -> bool {
+    let mut lines = head.lines().skip(1).map(|line| {
+        let list = member(line, "$set").and_then(|set| member(set, "messages"))?;
+        let (_, only) = elements(list).next().filter(|_| elements(list).count() == 1)?;
+        let item = Json::read(&Bytes::copy_from_slice(only)).ok()?;
+        (message::sort(&item) == message::Sort::Notice("session_context".to_owned())).then_some(())
+    });
+    head.lines().count() == 2 && lines.next().flatten().is_some()
 }
 
 /// Whether the beginning of a session is that of a document.

@@ -7,10 +7,8 @@ use crate::record::{Field, Node, Value, block};
 
 const TEXT: &[Row] = &[row("text", Field::Text), row("thoughtSignature", Field::Signature)];
 const THOUGHT: &[Row] = &[row("text", Field::Thinking), row("thoughtSignature", Field::Signature)];
-const CALL: &[Row] = &[
-    within("functionCall", None, CALLED),
-    row("thoughtSignature", Field::Signature),
-];
+const CALL: &[Row] =
+    &[within("functionCall", None, CALLED), row("thoughtSignature", Field::Signature)];
 const CALLED: &[Row] =
     &[row("id", Field::Id), row("name", Field::Name), row("args", Field::Arguments)];
 const DATA: &[Row] = &[within("inlineData", None, INLINE)];
@@ -83,9 +81,8 @@ pub fn write(node: &Node, out: &mut Vec<u8>) {
 
 /// Whether a block is a part of content, and not a thought or a call beside it.
 pub fn is_part(node: &Node) -> bool {
-    let marked = |name: &str| {
-        node.json(Field::Extra).is_some_and(|extra| extra.member(name).is_some())
-    };
+    let marked =
+        |name: &str| node.json(Field::Extra).is_some_and(|extra| extra.member(name).is_some());
     match node.text(Field::Type).as_deref() {
         Some(block::THINKING) => marked("text"),
         Some(block::TOOL_CALL) => marked("functionCall"),
@@ -97,7 +94,9 @@ pub fn is_part(node: &Node) -> bool {
 fn shown(node: &Node) -> String {
     match node.text(Field::Type).as_deref() {
         Some(block::TEXT) => node.text(Field::Text).unwrap_or_default(),
-        Some(block::OPAQUE) if node.json(Field::Data).is_some_and(|data| text::is(data.as_bytes(), "")) => {
+        Some(block::OPAQUE)
+            if node.json(Field::Data).is_some_and(|data| text::is(data.as_bytes(), "")) =>
+        {
             String::new()
         }
         // A name in brackets.

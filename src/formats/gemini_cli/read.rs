@@ -84,7 +84,13 @@ impl<'a> Talk<'a> {
     }
 
     /// Returns the records of a message behind the entry `before`, and the last entry.
-    fn read(&mut self, item: &Json, at: Position, before: Option<Json>, is_again: bool) -> Result<(Vec<Record>, Option<Json>)> {
+    fn read(
+        &mut self,
+        item: &Json,
+        at: Position,
+        before: Option<Json>,
+        is_again: bool,
+    ) -> Result<(Vec<Record>, Option<Json>)> {
         match sort(item) {
             Sort::Notice(name) => return Ok((vec![notice(&name, item.clone())], before)),
             Sort::Other => {
@@ -303,7 +309,8 @@ fn open_log<'a>(
     let talk = Talk::of(&session.node, cx);
     let first = VecDeque::from([Located { value: session, at }]);
     let (ends, last) = (HashMap::new(), None);
-    let lines = Lines { frames, rows, number: 0, header: number, log, talk, cx, count: 1, ends, last };
+    let lines =
+        Lines { frames, rows, number: 0, header: number, log, talk, cx, count: 1, ends, last };
     Ok(Box::new(Reading::behind(first, lines, cx)))
 }
 
@@ -347,7 +354,12 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    fn message(&mut self, number: usize, at: Position, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
+    fn message(
+        &mut self,
+        number: usize,
+        at: Position,
+        ready: &mut VecDeque<Located<Record>>,
+    ) -> Result<()> {
         let Some(life) = self.log.lives.get(number) else { return Ok(()) };
         let (item, forms, is_again) = (life.last(), life.forms(), life.is_again);
         let Life { is_listed, before, is_talk, .. } = *life;
@@ -377,7 +389,12 @@ impl Lines<'_> {
         Ok(())
     }
 
-    fn items(&mut self, items: &[Item], at: Position, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
+    fn items(
+        &mut self,
+        items: &[Item],
+        at: Position,
+        ready: &mut VecDeque<Located<Record>>,
+    ) -> Result<()> {
         let new = items.iter().filter_map(|item| match item {
             Item::New(life) => Some(*life),
             _ => None,

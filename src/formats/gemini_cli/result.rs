@@ -116,7 +116,11 @@ fn is_of(outcome: Option<&Outcome>, result: &Node) -> bool {
 }
 
 /// Returns the block of a result, and the form of the result if it is not usual.
-pub fn block_of(call: &Json, name: Option<&Json>, (result, status): (&Json, Option<&str>)) -> Option<(Node, Option<Json>)> {
+pub fn block_of(
+    call: &Json,
+    name: Option<&Json>,
+    (result, status): (&Json, Option<&str>),
+) -> Option<(Node, Option<Json>)> {
     let outcome = read(result, status)?;
     let mut node = Node::with_capacity(5);
     node.set(Field::Type, block::type_of(block::TOOL_RESULT));
@@ -131,7 +135,13 @@ pub fn block_of(call: &Json, name: Option<&Json>, (result, status): (&Json, Opti
 }
 
 /// Returns the form of a result that is written: the one that was read, unless it was edited.
-pub fn written(call: &Json, name: Option<&Json>, result: &Node, own: Option<&Json>, status: Option<&str>) -> Json {
+pub fn written(
+    call: &Json,
+    name: Option<&Json>,
+    result: &Node,
+    own: Option<&Json>,
+    status: Option<&str>,
+) -> Json {
     let own = own.filter(|own| is_of(read(own, status).as_ref(), result));
     own.cloned().unwrap_or_else(|| usual(call, name, result))
 }

@@ -1,6 +1,7 @@
 //! Templates of usual sessions and messages, for those of other formats.
 
 use super::{files, part, wire};
+use crate::diagnostic::FieldOutcome;
 use crate::foreign::fitted;
 use crate::format::Cx;
 use crate::ids::{is_uuid, uuid_of};
@@ -42,12 +43,14 @@ impl Usual {
             node = Node::default();
             let id = files::session_id(session, cx.options.question.as_deref());
             node.set(Field::Id, Json::string(&id));
-            let stated = [Field::Created, Field::Updated].map(|field| session.json(field).and_then(times::read));
+            let stated = [Field::Created, Field::Updated]
+                .map(|field| session.json(field).and_then(times::read));
             let [created, updated] = stated;
             let created = created.or(updated).unwrap_or(Timestamp::UNIX_EPOCH);
             let spelled = |time| Json::string(&times::with_millis(time));
             node.set(Field::Created, spelled(created));
-            node.set(Field::Updated, spelled(updated.unwrap_or(created).max(created)));
+            let updated = kept(updated.unwrap_or(created).max(created), cx.options.latest);
+            node.set(Field::Updated, spelled(updated));
             for field in [Field::Cwd, Field::Name, Field::File] {
                 node.put(field, session.get(field).cloned());
             }
@@ -96,6 +99,9 @@ impl Usual {
             }
         }
         let mut message = self.fitted(node, own, cx);
+        if node.is(Field::Role, "user") && wire::is_ignored(&part::all_shown(&message)) {
+            cx.log.count(FieldOutcome::Dropped, "message that is not sent");
+        }
         for field in [Field::Extra, Field::Layout, Field::IdMade, Field::Excluded] {
             message.take(field);
         }
@@ -103,10 +109,23 @@ impl Usual {
         let time = Json::string(&times::with_millis(time.unwrap_or(Timestamp::UNIX_EPOCH)));
         message.set(Field::Time, time);
         let id = node.text(Field::Id).filter(|id| is_uuid(id));
-        let made = || uuid_of(format!("{} {} {}", self.session, self.count, node.text(Field::Id).unwrap_or_default()).as_bytes());
+        let made = || {
+            uuid_of(
+                format!(
+                    "{} {} {}",
+                    self.session,
+                    self.count,
+                    node.text(Field::Id).unwrap_or_default()
+                )
+                .as_bytes(),
+            )
+        };
         message.set(Field::Id, Json::string(&id.unwrap_or_else(made)));
         if !is_answer {
-            message.set(Field::Extra, Json::constant(r#"{"id":0,"timestamp":0,"type":0,"content":[]}"#));
+            message.set(
+                Field::Extra,
+                Json::constant(r#"{"id":0,"timestamp":0,"type":0,"content":[]}"#),
+            );
             return message;
         }
         // A text alone is the content; other blocks are thoughts and calls beside it.
@@ -125,6 +144,18 @@ impl Usual {
         message.set(Field::Extra, Json::trusted(extra.into_bytes().into()));
         message
     }
+}
+
+/// Days after which the program removes a session, unless the user has another setting.
+const RETENTION: i64 = 30;
+
+/// Returns the time at which a session counts as updated: when it starts, the program removes every
+/// session that is older than the retention, so such a one counts as updated on this day.
+fn kept(updated: Timestamp, latest: Option<i64>) -> Timestamp {
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    let today = latest.map(|now| now - now.rem_euclid(DAY));
+    let old = today.filter(|today| updated.as_millisecond() < today - (RETENTION - 1) * DAY);
+    old.and_then(|today| Timestamp::from_millisecond(today).ok()).unwrap_or(updated)
 }
 
 /// Whether a part has a place for a field of a block.

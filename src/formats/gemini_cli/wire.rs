@@ -44,9 +44,8 @@ pub fn is_message(object: &[u8]) -> bool {
 
 /// Whether an object is a record of a log that is no header.
 pub fn is_of_log(object: &[u8]) -> bool {
-    let begins = |name, first: u8| {
-        member(object, name).is_some_and(|value| value.first() == Some(&first))
-    };
+    let begins =
+        |name, first: u8| member(object, name).is_some_and(|value| value.first() == Some(&first));
     begins("$set", b'{') || begins("$rewindTo", b'"') || (is_message(object))
 }
 
@@ -95,7 +94,11 @@ fn named_folder(context: &str) -> Option<String> {
 }
 
 /// Writes the header of a session. `put` writes a list of messages in it.
-pub fn write_header(session: &Node, out: &mut Vec<u8>, put: &mut dyn FnMut(&str, &mut Object<'_>) -> bool) {
+pub fn write_header(
+    session: &Node,
+    out: &mut Vec<u8>,
+    put: &mut dyn FnMut(&str, &mut Object<'_>) -> bool,
+) {
     let kept = session.json(Field::Extra).cloned().unwrap_or(Json::constant("{}"));
     let folder = session.text(Field::Cwd).unwrap_or_default();
     let mut object = Object::open(out);
@@ -164,7 +167,9 @@ pub fn is_ignored(text: &str) -> bool {
 pub fn inserted(text: &str) -> Option<&'static str> {
     let text = text.trim_start_matches(is_space);
     let mut names = ["session_context", "hook_context"].into_iter();
-    names.find(|name| text.strip_prefix('<').is_some_and(|rest| rest.starts_with(&format!("{name}>"))))
+    names.find(|name| {
+        text.strip_prefix('<').is_some_and(|rest| rest.starts_with(&format!("{name}>")))
+    })
 }
 
 /// Whether JavaScript's `trim` removes a character.

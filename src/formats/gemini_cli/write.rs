@@ -98,7 +98,8 @@ impl Answers {
 
     /// Returns the message that repeats results of the last answer; `None` if there are none.
     pub fn repeat(&self, data: &Json) -> Option<Json> {
-        let part = |call: Json| self.written.iter().find(|(own, _)| *own == call).map(|(_, part)| part);
+        let part =
+            |call: Json| self.written.iter().find(|(own, _)| *own == call).map(|(_, part)| part);
         let calls = data.member("content")?;
         let parts: Vec<&[u8]> = calls.elements().filter_map(part).map(Json::as_bytes).collect();
         let list = [b"[", parts.join(&b","[..]).as_slice(), b"]"].concat();
@@ -141,7 +142,8 @@ impl MessageList for Session<'_> {
     fn item(&mut self, record: &Record, own: bool) -> Result<bool> {
         let node = &record.node;
         let is = |role| record.kind == Kind::Message && node.is(Field::Role, role);
-        if is("tool") && !is_own(node) && self.answers.takes(&self.usual.fitted(node, own, self.cx)) {
+        if is("tool") && !is_own(node) && self.answers.takes(&self.usual.fitted(node, own, self.cx))
+        {
             return Ok(true);
         }
         self.flush()?;
@@ -155,7 +157,9 @@ impl MessageList for Session<'_> {
         match record.kind {
             Kind::Event if record.is_repetition() => {
                 // The message that repeats results which were deleted goes with them.
-                let Some(text) = data.and_then(|data| self.answers.repeat(data)) else { return Ok(true) };
+                let Some(text) = data.and_then(|data| self.answers.repeat(data)) else {
+                    return Ok(true);
+                };
                 self.put(node, text.as_bytes())?;
                 Ok(true)
             }
@@ -172,7 +176,9 @@ impl MessageList for Session<'_> {
                 }
                 Ok(true)
             }
-            Kind::Message if !["user", "assistant", "tool"].iter().any(|role| is(role)) => Ok(false),
+            Kind::Message if !["user", "assistant", "tool"].iter().any(|role| is(role)) => {
+                Ok(false)
+            }
             Kind::Message => {
                 let message = match own && is_own(node) {
                     true => node.clone(),
@@ -192,7 +198,10 @@ impl MessageList for Session<'_> {
             Out::Log(pen) => pen.finish(),
             Out::Document(pen) => {
                 let mut frame = Vec::new();
-                let has_list = self.header.json(Field::Extra).is_some_and(|own| own.member("messages").is_some());
+                let has_list = self
+                    .header
+                    .json(Field::Extra)
+                    .is_some_and(|own| own.member("messages").is_some());
                 wire::write_header(&self.header, &mut frame, &mut |key, object| {
                     let is_list = key == "messages";
                     if is_list {
