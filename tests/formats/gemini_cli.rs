@@ -47,11 +47,16 @@ fn sessions_of_the_corpus_come_back_through_the_stream() {
     assert!(sessions.len() >= 20, "{}", sessions.len());
 }
 
+/// A text without the half of a character in a session of the corpus.
+fn with_whole(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).replace("\\ud83d end", "? end")
+}
+
 /// What the program would send of a session.
 fn sent(session: &[u8]) -> Vec<Value> {
     let request = Request { form: Form::Own, ..Request::default() };
     let sent = context(session, &request, &options(OnError::Keep, Choice::Derived)).0;
-    let sent: Value = serde_json::from_slice(&sent.expect("a context")).expect("JSON");
+    let sent: Value = serde_json::from_str(&with_whole(&sent.expect("a context"))).expect("JSON");
     sent["messages"].as_array().expect("messages").clone()
 }
 
@@ -59,7 +64,8 @@ fn sent(session: &[u8]) -> Vec<Value> {
 fn contexts_of_the_corpus_are_what_was_sent() {
     let Some(corpus) = corpus("contexts_of_the_corpus_are_what_was_sent") else { return };
     let folder = corpus.join("gemini-cli");
-    let expected = serde_json::from_slice(&read(&folder.join("probes.expected.json")));
+    let expected = with_whole(&read(&folder.join("probes.expected.json")));
+    let expected = serde_json::from_str(&expected);
     let expected: serde_json::Map<String, Value> = expected.expect("an object");
     let (mut same, mut unlisted) = (0, Vec::new());
     for (file, expected) in &expected {

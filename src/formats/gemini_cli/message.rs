@@ -167,7 +167,7 @@ fn read_thoughts(list: &Json) -> Option<Vec<Node>> {
         let mut node = Node::with_capacity(3);
         node.set(Field::Type, block::type_of(block::THINKING));
         node.set(Field::Thinking, Json::string(&whole));
-        kept.put(&mut node);
+        part::keep(&kept.finish()?, &mut node);
         Some(node)
     };
     list.elements().map(read).collect()
@@ -176,9 +176,10 @@ fn read_thoughts(list: &Json) -> Option<Vec<Node>> {
 /// Writes a thought. `time` is that of its message.
 fn write_thought(node: &Node, time: Option<&Json>, out: &mut Vec<u8>) {
     let text = node.text(Field::Thinking).unwrap_or_default();
-    let (subject, description) = parted(&text);
-    let kept = node.json(Field::Extra).cloned();
-    let kept = kept.unwrap_or(Json::constant(r#"{"subject":0,"description":0,"timestamp":0}"#));
+    let (subject, description) =
+        Some(parted(&text)).filter(|(a, b)| joined(a, b) == text).unwrap_or(("", &text));
+    let kept = part::kept(node)
+        .unwrap_or(Json::constant(r#"{"subject":0,"description":0,"timestamp":0}"#));
     let own = |name: &str| kept.member(name).and_then(|own| own.text());
     let is_as_read = own("subject").zip(own("description"));
     let is_as_read = is_as_read.is_some_and(|(a, b)| joined(&a, &b) == text);
@@ -227,7 +228,7 @@ fn read_calls(list: &Json, results: &mut Vec<Record>) -> Option<Vec<Node>> {
             });
             extra.add(key, if is_place { template::PLACE } else { value });
         }
-        extra.put(&mut node);
+        extra.finish().iter().for_each(|kept| part::keep(kept, &mut node));
         if let Some((mut block, form)) = found {
             block.take(Field::Name);
             let mut record = Record::new(Kind::Message);
@@ -249,7 +250,7 @@ fn read_calls(list: &Json, results: &mut Vec<Record>) -> Option<Vec<Node>> {
 /// Writes a call with its result, which is a message of role `tool`.
 fn write_call(node: &Node, time: Option<&Json>, answer: Option<&Node>, out: &mut Vec<u8>) {
     let usual = Json::constant(r#"{"id":0,"name":0,"args":0,"result":0,"status":0,"timestamp":0}"#);
-    let kept = node.json(Field::Extra).cloned().unwrap_or(usual);
+    let kept = part::kept(node).unwrap_or(usual);
     let block = answer.and_then(|answer| answer.nodes(Field::Content)?.first());
     let failed = block.is_some_and(|block| block.is_true(Field::IsError));
     let mut object = Object::open(out);
@@ -303,12 +304,12 @@ pub fn write(node: &Node, results: &[Node], out: &mut Vec<u8>) {
     let thoughts: Vec<&Node> = blocks.iter().filter(is_apart(block::THINKING)).collect();
     let calls: Vec<&Node> = blocks.iter().filter(is_apart(block::TOOL_CALL)).collect();
     let time = node.json(Field::Time);
-    let mut left: Vec<&Node> = results.iter().collect();
+    let mut open: Vec<&Node> = results.iter().collect();
     let mut answers = Vec::new();
     for call in &calls {
         let own = call.json(Field::Id);
-        let place = left.iter().position(|result| call_of(result).as_ref() == own);
-        answers.push(place.map(|place| left.remove(place)));
+        let place = open.iter().position(|result| call_of(result).as_ref() == own);
+        answers.push(place.map(|place| open.remove(place)));
     }
     let write_calls = |out: &mut Vec<u8>| {
         let mut pairs = calls.iter().zip(&answers);

@@ -2,7 +2,7 @@
 
 use super::result;
 use crate::json::{Json, text};
-use crate::mapping::{Object, Row, row, template, within};
+use crate::mapping::{Extra, Object, Row, row, template, within};
 use crate::record::{Field, Node, Value, block};
 
 const TEXT: &[Row] = &[row("text", Field::Text), row("thoughtSignature", Field::Signature)];
@@ -15,14 +15,14 @@ const DATA: &[Row] = &[within("inlineData", None, INLINE)];
 const INLINE: &[Row] = &[row("mimeType", Field::MediaType), row("data", Field::Data)];
 
 /// Unnamed data of a text that is no object in its list.
-const PLAIN: &str = "\"plain\"";
+const PLAIN: &str = "true";
 
 /// Reads a part.
 pub fn read(part: &Json) -> Node {
     let mut node = Node::with_capacity(6);
     if part.as_bytes().starts_with(b"\"") {
         node = block::text(part.clone());
-        node.set(Field::Extra, Json::trusted(format!("{{{PLAIN}:true}}").into_bytes().into()));
+        keep(&Json::constant(PLAIN), &mut node);
         return node;
     }
     let text_of = |object: Option<Json>, name: &str| object?.member(name)?.text();
@@ -48,19 +48,32 @@ pub fn read(part: &Json) -> Node {
     node.set(Field::Type, block::type_of(name));
     let kept = template::take(part, rows, &mut node);
     if kept.as_bytes() != usual.as_bytes() {
-        node.set(Field::Extra, kept);
+        keep(&kept, &mut node);
     }
     node
+}
+
+/// Keeps the template of a block. Other formats may write the unnamed members of a block among its
+/// own, so the template is a member of its own name.
+pub fn keep(template: &Json, node: &mut Node) {
+    let mut extra = Extra::default();
+    extra.add(b"\"gemini\"", template.as_bytes());
+    extra.put(node);
+}
+
+/// Returns the template of a block, if it is not the usual one.
+pub fn kept(node: &Node) -> Option<Json> {
+    node.json(Field::Extra)?.member("gemini")
 }
 
 const USUAL_DATA: &str = r#"{"inlineData":{"mimeType":0,"data":0}}"#;
 
 /// Writes a block as a part.
 pub fn write(node: &Node, out: &mut Vec<u8>) {
-    let kept = node.json(Field::Extra).cloned();
+    let kept = kept(node);
     let usual = |usual: &'static str| kept.clone().unwrap_or(Json::constant(usual));
     let (rows, kept) = match node.text(Field::Type).unwrap_or_default().as_str() {
-        block::TEXT if kept.as_ref().is_some_and(|kept| kept.member("plain").is_some()) => {
+        block::TEXT if kept.as_ref().is_some_and(|kept| kept.as_bytes() == PLAIN.as_bytes()) => {
             let text = node.json(Field::Text).map_or(&b"\"\""[..], Json::as_bytes);
             return out.extend_from_slice(text);
         }
@@ -81,8 +94,7 @@ pub fn write(node: &Node, out: &mut Vec<u8>) {
 
 /// Whether a block is a part of content, and not a thought or a call beside it.
 pub fn is_part(node: &Node) -> bool {
-    let marked =
-        |name: &str| node.json(Field::Extra).is_some_and(|extra| extra.member(name).is_some());
+    let marked = |name: &str| kept(node).is_some_and(|kept| kept.member(name).is_some());
     match node.text(Field::Type).as_deref() {
         Some(block::THINKING) => marked("text"),
         Some(block::TOOL_CALL) => marked("functionCall"),

@@ -28,10 +28,13 @@ static RECORDS: Records = Records {
 static RULES: Rules =
     Rules { path: PATH, recognise: wire::is_message, lacks, complete: Some(complete) };
 
-/// Whether an object is a record: a header, a message, perhaps without an identifier, or another
-/// record of the log.
+/// Whether an object is a record: a header, a message, perhaps without an identifier or of another
+/// type, another record of the log, or a mark of copyist.
 fn recognise(object: &[u8]) -> bool {
-    wire::is_header(object) || wire::is_of_log(object) || is_unnamed(object)
+    let is = |name| member(object, name).is_some_and(|value| value.starts_with(b"\""));
+    let is_typed = is("id") && is("type") && !is("uuid");
+    let is_mark = member(object, "copyist").is_some();
+    wire::is_header(object) || wire::is_of_log(object) || is_unnamed(object) || is_typed || is_mark
 }
 
 /// Whether an object is a message that lacks its identifier.

@@ -16,7 +16,7 @@ pub struct Outcome {
 }
 
 /// Returns what a `response` says, and whether it is an error.
-fn said(response: &Json) -> (Json, bool) {
+fn response_of(response: &Json) -> (Json, bool) {
     let text = |name: &str| response.member(name).filter(|value| value.text().is_some());
     let only = response.members().count() == 1;
     match (text("output"), text("error")) {
@@ -45,7 +45,7 @@ pub fn read(result: &Json, status: Option<&str>) -> Option<Outcome> {
     for own in &parts {
         let response = own.member("functionResponse");
         if let Some(response) = &response {
-            let (text, wrong) = said(&response.member("response").unwrap_or_default());
+            let (text, wrong) = response_of(&response.member("response").unwrap_or_default());
             texts.push(text);
             is_error |= wrong;
         }
@@ -89,10 +89,10 @@ fn write_usual(call: &Json, name: Option<&Json>, result: &Node, out: &mut Vec<u8
     let mut response = Object::open(object.key("functionResponse"));
     response.member("id", call.as_bytes());
     response.member("name", name.map_or(&b"\"unknown\""[..], Json::as_bytes));
-    let mut said = Object::open(response.key("response"));
+    let mut inner = Object::open(response.key("response"));
     let key = if result.is_true(Field::IsError) { "error" } else { "output" };
-    said.member(key, text_of(result).as_bytes());
-    said.close();
+    inner.member(key, text_of(result).as_bytes());
+    inner.close();
     response.close();
     object.close();
 }

@@ -7,6 +7,7 @@ use super::pen::Pen;
 use super::read::answers;
 use super::usual::Usual;
 use super::{DOCUMENT, FORMAT, PATH, STYLE, message, wire};
+use crate::diagnostic::FieldOutcome;
 use crate::document::ListPen;
 use crate::error::Result;
 use crate::foreign::{ListWriter, MessageList};
@@ -16,6 +17,7 @@ use crate::json::{Json, text};
 use crate::mapping::without;
 use crate::parts::list::SpooledList;
 use crate::record::{Field, Kind, Node, Record, block};
+use std::collections::{HashMap, HashSet};
 
 /// Opens a session for writing.
 ///
@@ -27,7 +29,10 @@ pub fn open<'a>(
     cx: &'a Cx<'a>,
 ) -> Result<Box<dyn Writer + 'a>> {
     let out = match version.number {
-        DOCUMENT => Out::Document(ListPen::new(sink.spool()?, PATH, STYLE)),
+        DOCUMENT => {
+            let pen = ListPen::new(sink.spool()?, PATH, STYLE);
+            Out::Document(pen, Branch::of(SpooledList::new(sink.spool()?)))
+        }
         _ => {
             let texts = SpooledList::new(sink.spool()?);
             Out::Log(Pen::of(framing::Pen::to(sink.create("")?), texts))
@@ -45,8 +50,52 @@ pub fn open<'a>(
 }
 
 enum Out {
-    Document(ListPen),
+    Document(ListPen, Branch),
     Log(Pen),
+}
+
+/// Messages of a document: a document has no branches.
+struct Branch {
+    texts: SpooledList,
+    /// Entry of each message; none for a notice.
+    owners: Vec<Option<Json>>,
+    /// Entry before each one.
+    parents: HashMap<Json, Option<Json>>,
+    leaf: Option<Json>,
+}
+
+impl Branch {
+    fn of(texts: SpooledList) -> Self {
+        Self { texts, owners: Vec::new(), parents: HashMap::new(), leaf: None }
+    }
+
+    /// Notes an entry.
+    fn note(&mut self, record: &Record) {
+        let node = &record.node;
+        if record.kind == Kind::Session {
+            self.leaf = node.json(Field::Leaf).cloned().or(self.leaf.take());
+        } else if let Some(id) = node.json(Field::Id).filter(|_| record.is_node()) {
+            self.parents.insert(id.clone(), node.json(Field::Parent).cloned());
+            self.leaf = Some(id.clone());
+        }
+    }
+
+    /// Writes the messages that lead to the last entry, and counts the others as lost.
+    fn write(&mut self, pen: &mut ListPen, cx: &Cx<'_>) -> Result<()> {
+        let (mut path, mut at) = (HashSet::new(), self.leaf.take());
+        while let Some(id) = at.filter(|id| path.insert(id.clone())) {
+            at = self.parents.get(&id).cloned().flatten();
+        }
+        for (number, owner) in std::mem::take(&mut self.owners).into_iter().enumerate() {
+            match owner {
+                Some(id) if self.parents.contains_key(&id) && !path.contains(&id) => {
+                    cx.log.count(FieldOutcome::Dropped, "message on another branch");
+                }
+                _ => pen.item(&self.texts.get(number)?)?,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Answer that waits for the results of its calls.
@@ -122,6 +171,8 @@ impl MessageList for Session<'_> {
             pen.file(node, first);
         }
         if !first {
+            let record = Record { kind: Kind::Session, node: node.clone() };
+            self.note(&record);
             return Ok(());
         }
         self.header = self.usual.begin(node, own, self.cx);
@@ -134,12 +185,13 @@ impl MessageList for Session<'_> {
         match (&mut self.out, number.and_then(|number| number.float())) {
             (Out::Log(pen), Some(number)) => pen.at(number as usize, out),
             (Out::Log(pen), None) => pen.record(&message::json(&out))?,
-            (Out::Document(_), _) => {}
+            (Out::Document(..), _) => {}
         }
         Ok(())
     }
 
     fn item(&mut self, record: &Record, own: bool) -> Result<bool> {
+        self.note(record);
         let node = &record.node;
         let is = |role| record.kind == Kind::Message && node.is(Field::Role, role);
         if is("tool") && !is_own(node) && self.answers.takes(&self.usual.fitted(node, own, self.cx))
@@ -150,7 +202,7 @@ impl MessageList for Session<'_> {
         if let Some(line) = node.line().filter(|_| own && record.kind == Kind::Opaque) {
             return match &mut self.out {
                 Out::Log(pen) => pen.line(&line).map(|()| true),
-                Out::Document(_) => Ok(false),
+                Out::Document(..) => Ok(false),
             };
         }
         let data = node.json(Field::Data);
@@ -172,7 +224,7 @@ impl MessageList for Session<'_> {
                     Out::Log(pen) if has_list => pen.record(data)?,
                     Out::Log(pen) => pen.line(data.as_bytes())?,
                     // A document has the newest data of its session, and no time of each record.
-                    Out::Document(_) => return Ok(self.is_in_header(data)),
+                    Out::Document(..) => return Ok(self.is_in_header(data)),
                 }
                 Ok(true)
             }
@@ -196,7 +248,8 @@ impl MessageList for Session<'_> {
         self.flush()?;
         match self.out {
             Out::Log(pen) => pen.finish(),
-            Out::Document(pen) => {
+            Out::Document(mut pen, mut branch) => {
+                branch.write(&mut pen, self.cx)?;
                 let mut frame = Vec::new();
                 let has_list = self
                     .header
@@ -220,6 +273,12 @@ impl MessageList for Session<'_> {
 }
 
 impl Session<'_> {
+    fn note(&mut self, record: &Record) {
+        if let Out::Document(_, branch) = &mut self.out {
+            branch.note(record);
+        }
+    }
+
     /// Writes the answer that is held.
     fn flush(&mut self) -> Result<()> {
         self.answers.take().map_or(Ok(()), |(node, text)| self.put(&node, &text))
@@ -229,7 +288,10 @@ impl Session<'_> {
     fn put(&mut self, node: &Node, text: &[u8]) -> Result<()> {
         match &mut self.out {
             Out::Log(pen) => pen.message(node, text, node.is(Field::Layout, wire::LISTED)),
-            Out::Document(pen) => pen.item(text),
+            Out::Document(_, branch) => {
+                branch.owners.push(node.json(Field::Id).cloned());
+                branch.texts.add(text)
+            }
         }
     }
 
