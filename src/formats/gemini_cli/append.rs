@@ -84,8 +84,10 @@ impl Appender for End {
             self.chain.name(&mut Node::default());
         }
         match record.kind {
-            Kind::Notice => node.json(Field::Data).into_iter().for_each(|data| self.data(data)),
-            Kind::Event if record.is_node() => self.push(node),
+            Kind::Event if record.is_repetition() => self.push(node),
+            Kind::Notice | Kind::Event => {
+                node.json(Field::Data).into_iter().for_each(|data| self.data(data))
+            }
             Kind::Message if node.is(Field::Role, "tool") && !is_own(node) => {
                 self.answers.takes(node);
                 self.extend(node);

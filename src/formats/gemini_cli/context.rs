@@ -121,14 +121,14 @@ impl Messages {
 /// Returns what is sent of a message.
 fn parts(node: &Node, names: &HashMap<Json, Json>) -> Vec<Node> {
     let text = node.json(Field::Content).filter(|text| !text.is_null()).cloned().map(block::text);
-    let blocks = node.nodes(Field::Content).unwrap_or_default();
+    let blocks = message::attached(node);
     let is = |own: &Node, name: &str| own.is(Field::Type, name);
     let has_own = blocks
         .iter()
         .any(|own| part::is_part(own) && (is(own, block::TOOL_CALL) || is(own, block::THINKING)));
     let mut has_thought = false;
     let mut all = Vec::new();
-    for own in text.iter().chain(blocks) {
+    for own in text.iter().chain(&blocks) {
         let is_call = is(own, block::TOOL_CALL);
         if is(own, block::THINKING) {
             has_thought |= !has_own || part::is_part(own);

@@ -81,8 +81,9 @@ pub enum Item {
 /// Effect of a line.
 #[derive(Debug)]
 pub enum Effect {
-    /// Data of the session, perhaps with messages.
-    Data(&'static str, Vec<Item>),
+    /// Data of the session, perhaps with messages; and for data that drop messages, the last one of
+    /// the conversation that is not new.
+    Data(&'static str, Vec<Item>, Option<Option<usize>>),
     /// A message that is new.
     New(usize),
     /// A further version of a message.
@@ -120,7 +121,7 @@ impl Log {
             let place =
                 self.known.get(&id).and_then(|own| self.list.iter().position(|it| it == own));
             self.cut(place.unwrap_or(0));
-            return Effect::Data(REWIND, Vec::new());
+            return Effect::Data(REWIND, Vec::new(), Some(self.end()));
         }
         if let Some(id) = text("id") {
             return match self.message(line, id, value, false) {
@@ -132,7 +133,15 @@ impl Log {
         if let Some(set) = set {
             let list = set.member("messages").filter(|list| list.as_bytes().starts_with(b"["));
             let items = list.map(|list| self.replace(line, &list));
-            return Effect::Data(SET, items.unwrap_or_default());
+            let known = |item: &Item| match item {
+                Item::Known(own, _) => Some(*own).filter(|own| self.is_talk(*own)),
+                _ => None,
+            };
+            let is_new = |item: &Item| matches!(item, Item::New(own) if self.is_talk(*own));
+            let items_of = items.as_deref().unwrap_or_default();
+            let end = items.is_some().then(|| items_of.iter().rev().find_map(known));
+            let end = end.filter(|_| !items_of.iter().any(is_new));
+            return Effect::Data(SET, items.unwrap_or_default(), end);
         }
         if text("sessionId").and(text("projectHash")).is_some() {
             let list = value.member("messages").unwrap_or_default();
@@ -141,7 +150,7 @@ impl Log {
                     Some(id) => self.message(line, id, &item, true),
                     None => Item::Other(item),
                 });
-            return Effect::Data(HEADER, items.collect());
+            return Effect::Data(HEADER, items.collect(), None);
         }
         Effect::None
     }

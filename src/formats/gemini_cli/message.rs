@@ -2,7 +2,7 @@
 
 use super::{part, result, wire};
 use crate::json::{Fault, Json, text};
-use crate::mapping::{Extra, Object, Row, Source, row, template};
+use crate::mapping::{Extra, Object, Row, Source, row, template, without};
 use crate::record::{Field, Kind, Node, Record, block};
 use bytes::Bytes;
 
@@ -72,7 +72,7 @@ pub fn read(item: &Json) -> Result<Read, Fault> {
     let node = &mut message.node;
     let (mut kept, mut thoughts, mut calls, mut results) =
         (Extra::default(), Vec::new(), Vec::new(), Vec::new());
-    let content = content_of(item);
+    let mut content = content_of(item);
     let is_user = item.member("type").is_some_and(|kind| text::is(kind.as_bytes(), "user"));
     let mut source = Source::new(item.bytes());
     template::read(&mut source, MESSAGE, node, &mut kept, &mut |source, key, kept| {
@@ -117,6 +117,14 @@ pub fn read(item: &Json) -> Result<Read, Fault> {
         false => "assistant",
     };
     node.set(Field::Role, Json::string(role));
+    let lists = [("content", &mut content), ("thoughts", &mut thoughts), ("toolCalls", &mut calls)];
+    let mut blocks = Extra::default();
+    for (name, list) in lists {
+        let templates = detached(list);
+        templates.iter().for_each(|own| blocks.add(Json::string(name).as_bytes(), own.as_bytes()));
+    }
+    let blocks = blocks.finish();
+    blocks.iter().for_each(|own| kept.add(Json::string(BLOCKS).as_bytes(), own.as_bytes()));
     kept.put(node);
     let is_text = item.member("content").is_some_and(|own| own.as_bytes().starts_with(b"\""));
     match content.first().and_then(|only| only.json(Field::Text)) {
@@ -131,6 +139,67 @@ pub fn read(item: &Json) -> Result<Read, Fault> {
     }
     Ok(Read { message, results })
 }
+
+/// Member of a message's unnamed data with the templates of its blocks: a block that is edited or
+/// added in another format has none of its own.
+const BLOCKS: &str = "$blocks";
+
+/// Takes the templates out of blocks; `None` if all are usual.
+fn detached(blocks: &mut [Node]) -> Option<Json> {
+    let (mut out, mut is_usual) = (Vec::new(), true);
+    list(blocks.iter_mut(), &mut out, |block, out| match block.take(Field::Extra) {
+        Some(crate::record::Value::Json(own)) => {
+            is_usual = false;
+            out.extend_from_slice(own.as_bytes());
+        }
+        _ => out.push(b'0'),
+    });
+    (!is_usual).then(|| Json::trusted(out.into()))
+}
+
+/// Returns the blocks of a message with their templates: those of calls by their identifiers, the
+/// others in their order.
+pub fn attached(message: &Node) -> Vec<Node> {
+    let mut blocks = message.nodes(Field::Content).unwrap_or_default().to_vec();
+    let own = message.json(Field::Extra).and_then(|extra| extra.member(BLOCKS)).unwrap_or_default();
+    let templates =
+        |name: &str| own.member(name).unwrap_or_default().elements().collect::<Vec<Json>>();
+    let (content, mut calls) = (templates("content"), templates("toolCalls"));
+    let mut thoughts = templates("thoughts").into_iter();
+    let mut parts = Vec::new();
+    // Content may contain the calls beside it as well.
+    for block in blocks.iter_mut().rev().filter(|own| own.is(Field::Type, block::TOOL_CALL)) {
+        let is_its = |own: &Json| {
+            let id = own.member("gemini").and_then(|own| own.member(CALL_ID));
+            id.is_some() && id.as_ref() == block.json(Field::Id)
+        };
+        let place = calls.iter().rposition(is_its);
+        block.put(Field::Extra, place.map(|place| calls.remove(place)));
+    }
+    for (number, block) in blocks.iter_mut().enumerate() {
+        match block.get(Field::Extra) {
+            Some(_) => {}
+            None if block.is(Field::Type, block::THINKING) && thoughts.len() > 0 => {
+                let own = thoughts.next().filter(|own| own.as_bytes().starts_with(b"{"));
+                block.put(Field::Extra, own);
+            }
+            None => parts.push(number),
+        }
+    }
+    if parts.len() == content.len() {
+        for (number, template) in parts.into_iter().zip(content) {
+            let fitting = Some(template).filter(|own| own.as_bytes().starts_with(b"{"));
+            blocks
+                .get_mut(number)
+                .into_iter()
+                .for_each(|own| own.put(Field::Extra, fitting.clone()));
+        }
+    }
+    blocks
+}
+
+/// Member of a call's template with the call's identifier.
+const CALL_ID: &str = "$id";
 
 /// Returns a thought's subject and description as one text.
 fn joined(subject: &str, description: &str) -> String {
@@ -228,6 +297,7 @@ fn read_calls(list: &Json, results: &mut Vec<Record>) -> Option<Vec<Node>> {
             });
             extra.add(key, if is_place { template::PLACE } else { value });
         }
+        extra.add(Json::string(CALL_ID).as_bytes(), id.as_bytes());
         extra.finish().iter().for_each(|kept| part::keep(kept, &mut node));
         if let Some((mut block, form)) = found {
             block.take(Field::Name);
@@ -250,7 +320,7 @@ fn read_calls(list: &Json, results: &mut Vec<Record>) -> Option<Vec<Node>> {
 /// Writes a call with its result, which is a message of role `tool`.
 fn write_call(node: &Node, time: Option<&Json>, answer: Option<&Node>, out: &mut Vec<u8>) {
     let usual = Json::constant(r#"{"id":0,"name":0,"args":0,"result":0,"status":0,"timestamp":0}"#);
-    let kept = part::kept(node).unwrap_or(usual);
+    let kept = part::kept(node).and_then(|own| without(&own, CALL_ID)).unwrap_or(usual);
     let block = answer.and_then(|answer| answer.nodes(Field::Content)?.first());
     let failed = block.is_some_and(|block| block.is_true(Field::IsError));
     let mut object = Object::open(out);
@@ -296,11 +366,11 @@ fn write_call(node: &Node, time: Option<&Json>, answer: Option<&Node>, out: &mut
 pub fn write(node: &Node, results: &[Node], out: &mut Vec<u8>) {
     let kept = node.json(Field::Extra).cloned().unwrap_or(Json::constant("{}"));
     let text = node.json(Field::Content).filter(|text| !text.is_null()).cloned().map(block::text);
-    let blocks = node.nodes(Field::Content).unwrap_or_default();
+    let blocks = attached(node);
     let is_apart =
         |name: &'static str| move |node: &&Node| node.is(Field::Type, name) && !part::is_part(node);
     let content: Vec<&Node> =
-        text.iter().chain(blocks).filter(|node| part::is_part(node)).collect();
+        text.iter().chain(&blocks).filter(|node| part::is_part(node)).collect();
     let thoughts: Vec<&Node> = blocks.iter().filter(is_apart(block::THINKING)).collect();
     let calls: Vec<&Node> = blocks.iter().filter(is_apart(block::TOOL_CALL)).collect();
     let time = node.json(Field::Time);
@@ -319,7 +389,9 @@ pub fn write(node: &Node, results: &[Node], out: &mut Vec<u8>) {
         |out: &mut Vec<u8>| list(thoughts.iter(), out, |own, out| write_thought(own, time, out));
     let (mut has_content, mut has_calls, mut has_thoughts) = (false, false, false);
     let mut object = Object::open(out);
-    let shown = without_versions(&kept);
+    let shown = [wire::VERSIONS, BLOCKS]
+        .iter()
+        .fold(kept.clone(), |kept, name| without(&kept, name).unwrap_or(Json::constant("{}")));
     template::write(MESSAGE, node, &shown, &mut object, &mut |key, value, object| {
         match key {
             "type" => {
@@ -401,14 +473,6 @@ fn list<T>(
         write(item, out);
     }
     out.push(b']');
-}
-
-/// Returns a template without the versions of its message.
-fn without_versions(kept: &Json) -> Json {
-    match kept.member(wire::VERSIONS) {
-        Some(_) => crate::mapping::without(kept, wire::VERSIONS).unwrap_or(Json::constant("{}")),
-        None => kept.clone(),
-    }
 }
 
 /// Returns a value from its spelling.

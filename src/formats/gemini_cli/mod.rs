@@ -9,7 +9,7 @@
 //! | `result` of a call | `message` of role `tool` behind the answer |
 //! | message of type `user` that repeats the results of the answer before it | `event`, `derived` |
 //! | message of type `info`, `error` or `warning`; words that the program writes itself, as `<session_context>` | `notice` |
-//! | further header, `$set`, `$rewindTo` | `notice` |
+//! | further header, `$set`, `$rewindTo` | `notice`; an `event` with a place in the tree if it drops the last messages |
 //! | message that the program never sends again, as one that begins with `/` | `message` that is `excluded` |
 //! | messages that `$rewindTo` or `$set` drops | a branch: what follows is behind those that are left |
 //! | any other object, which the program ignores | `notice` of the name `other` |

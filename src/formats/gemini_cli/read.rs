@@ -279,7 +279,7 @@ fn open_log<'a>(
             Ok(value) => {
                 let number = rows.len();
                 let effect = log.apply(number, &value);
-                if matches!(effect, Effect::Data(log::HEADER, _)) {
+                if matches!(effect, Effect::Data(log::HEADER, ..)) {
                     header.get_or_insert(number);
                 }
                 rows.push_back(Row::Line(frame, value, effect));
@@ -291,7 +291,7 @@ fn open_log<'a>(
         context = context.or_else(|| context_of(&life.last()));
     }
     let place = header.and_then(|number| Some((number, rows.get(number)?)));
-    let Some((number, Row::Line(frame, value, Effect::Data(_, items)))) = place else {
+    let Some((number, Row::Line(frame, value, Effect::Data(_, items, _)))) = place else {
         return Err(no_header(rows, frames.position()));
     };
     let shown = listed(value, "messages", &log.items(items));
@@ -389,6 +389,20 @@ impl Lines<'_> {
         Ok(())
     }
 
+    /// Returns the record of data of the session. Data that drop messages are an entry behind those
+    /// that are still in the conversation.
+    fn data(&mut self, name: &str, data: Json, end: Option<Option<usize>>) -> Record {
+        let before = end.map(|end| end.and_then(|end| self.ends.get(&end).cloned()));
+        let Some(before) = before.filter(|before| *before != self.last) else {
+            return notice(name, data);
+        };
+        let mut record = Record::new(Kind::Event);
+        record.node.set(Field::Data, data);
+        self.last = Some(self.talk.chain.name(&mut record.node));
+        record.node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
+        record
+    }
+
     fn items(
         &mut self,
         items: &[Item],
@@ -423,13 +437,13 @@ impl ReadLines for Lines<'_> {
         };
         let at = frame.at;
         let record = match &effect {
-            Effect::Data(_, items) if number == self.header => {
+            Effect::Data(_, items, _) if number == self.header => {
                 self.items(items, at, ready)?;
                 return Ok(true);
             }
             Effect::Again => return Ok(true),
             Effect::New(life) => return self.message(*life, at, ready).map(|()| true),
-            Effect::Data(name, items) => {
+            Effect::Data(name, items, end) => {
                 let forms = self.log.items(items);
                 let data = match value.member(log::SET) {
                     Some(set) if *name == log::SET && !items.is_empty() => {
@@ -439,30 +453,20 @@ impl ReadLines for Lines<'_> {
                     _ if *name == log::HEADER => listed(&value, "messages", &forms),
                     _ => value,
                 };
-                notice(name, data)
+                self.data(name, data, *end)
             }
             Effect::None => notice(OTHER, value),
         };
         ready.push_back(Located { value: record, at: Position { record: self.count, ..at } });
         self.count += 1;
-        if let Effect::Data(_, items) = &effect {
+        if let Effect::Data(_, items, _) = &effect {
             self.items(items, at, ready)?;
         }
         Ok(true)
     }
 
     fn tail(&mut self, ready: &mut VecDeque<Located<Record>>) -> Result<()> {
-        let (tail, at) = (self.frames.tail(self.cx), self.frames.position());
-        let end = self.log.end().and_then(|end| self.ends.get(&end).cloned());
-        let is_other = self.last.is_some() && end != self.last;
-        if tail.is_some() || is_other {
-            let new = || Located { value: Record::new(Kind::Session), at };
-            let mut tail = tail.unwrap_or_else(new);
-            if is_other {
-                tail.value.node.set(Field::Leaf, end.unwrap_or(Json::constant("null")));
-            }
-            ready.push_back(tail);
-        }
+        ready.extend(self.frames.tail(self.cx));
         Ok(())
     }
 }

@@ -44,6 +44,7 @@ pub fn open<'a>(
         answers: Answers::default(),
         header: Node::default(),
         usual: Usual::default(),
+        is_own: false,
         cx,
     };
     Ok(ListWriter::begin(session, &FORMAT, cx))
@@ -162,6 +163,8 @@ struct Session<'a> {
     answers: Answers,
     header: Node,
     usual: Usual,
+    /// Whether the session comes from a file of this format.
+    is_own: bool,
     cx: &'a Cx<'a>,
 }
 
@@ -175,6 +178,7 @@ impl MessageList for Session<'_> {
             self.note(&record);
             return Ok(());
         }
+        self.is_own = own;
         self.header = self.usual.begin(node, own, self.cx);
         let number = self.header.json(Field::Extra).and_then(|own| own.member("$line"));
         let mut out = Vec::new();
@@ -215,10 +219,10 @@ impl MessageList for Session<'_> {
                 self.put(node, text.as_bytes())?;
                 Ok(true)
             }
-            Kind::Notice | Kind::Opaque => {
+            Kind::Notice | Kind::Event | Kind::Opaque => {
                 let Some(data) = data else { return Ok(false) };
                 let is_message = data.member("id").is_some() && data.member(log::REWIND).is_none();
-                let has_list = node.is(Field::Subtype, SET) || node.is(Field::Subtype, log::HEADER);
+                let has_list = data.member(SET).is_some() || wire::is_header(data.as_bytes());
                 match &mut self.out {
                     _ if is_message => self.put(node, data.as_bytes())?,
                     Out::Log(pen) if has_list => pen.record(data)?,
@@ -289,7 +293,7 @@ impl Session<'_> {
         match &mut self.out {
             Out::Log(pen) => pen.message(node, text, node.is(Field::Layout, wire::LISTED)),
             Out::Document(_, branch) => {
-                branch.owners.push(node.json(Field::Id).cloned());
+                branch.owners.push(node.json(Field::Id).filter(|_| self.is_own).cloned());
                 branch.texts.add(text)
             }
         }
