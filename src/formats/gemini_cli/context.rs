@@ -21,6 +21,9 @@ pub fn open(_: &Record) -> Box<dyn Context> {
 /// Layout of a message that repeats results, which only Gemini's interface gets.
 const REPEATED: &str = "repeated";
 
+/// Answer that the program puts behind results that no answer follows.
+const INTERRUPTED: &str = "[The previous response was interrupted before it completed.]";
+
 #[derive(Default)]
 struct Messages {
     /// Names of the calls, by their identifiers.
@@ -218,6 +221,18 @@ impl Corrections for Joined {
     }
 
     fn finish(&mut self, out: &mut Vec<Node>) {
+        let ends_with_result = self.held.as_ref().is_some_and(|held| {
+            let last = held.nodes(Field::Content).and_then(<[Node]>::last);
+            let data = last.and_then(|last| last.json(Field::Data));
+            data.is_some_and(|data| data.member("functionResponse").is_some())
+        });
         out.extend(self.held.take());
+        if ends_with_result {
+            let text = format!("{{\"text\":\"{INTERRUPTED}\"}}");
+            let mut message = Node::default();
+            message.set(Field::Role, Json::constant("\"assistant\""));
+            message.set(Field::Content, vec![raw(text.into_bytes())]);
+            out.push(message);
+        }
     }
 }
