@@ -1,6 +1,6 @@
 //! Messages as records, and back, by templates of their members.
 
-use super::{part, result, wire};
+use super::{media, part, result, wire};
 use crate::json::{Fault, Json, text};
 use crate::mapping::{Extra, Object, Row, Source, row, template, without};
 use crate::record::{Field, Kind, Node, Record, block};
@@ -236,7 +236,7 @@ fn read_thoughts(list: &Json) -> Option<Vec<Node>> {
         let mut node = Node::with_capacity(3);
         node.set(Field::Type, block::type_of(block::THINKING));
         node.set(Field::Thinking, Json::string(&whole));
-        part::keep(&kept.finish()?, &mut node);
+        media::keep(&kept.finish()?, &mut node);
         Some(node)
     };
     list.elements().map(read).collect()
@@ -247,7 +247,7 @@ fn write_thought(node: &Node, time: Option<&Json>, out: &mut Vec<u8>) {
     let text = node.text(Field::Thinking).unwrap_or_default();
     let (subject, description) =
         Some(parted(&text)).filter(|(a, b)| joined(a, b) == text).unwrap_or(("", &text));
-    let kept = part::kept(node)
+    let kept = media::kept(node)
         .unwrap_or(Json::constant(r#"{"subject":0,"description":0,"timestamp":0}"#));
     let own = |name: &str| kept.member(name).and_then(|own| own.text());
     let is_as_read = own("subject").zip(own("description"));
@@ -298,7 +298,7 @@ fn read_calls(list: &Json, results: &mut Vec<Record>) -> Option<Vec<Node>> {
             extra.add(key, if is_place { template::PLACE } else { value });
         }
         extra.add(Json::string(CALL_ID).as_bytes(), id.as_bytes());
-        extra.finish().iter().for_each(|kept| part::keep(kept, &mut node));
+        extra.finish().iter().for_each(|kept| media::keep(kept, &mut node));
         if let Some((mut block, form)) = found {
             block.take(Field::Name);
             let mut record = Record::new(Kind::Message);
@@ -320,7 +320,7 @@ fn read_calls(list: &Json, results: &mut Vec<Record>) -> Option<Vec<Node>> {
 /// Writes a call with its result, which is a message of role `tool`.
 fn write_call(node: &Node, time: Option<&Json>, answer: Option<&Node>, out: &mut Vec<u8>) {
     let usual = Json::constant(r#"{"id":0,"name":0,"args":0,"result":0,"status":0,"timestamp":0}"#);
-    let kept = part::kept(node).and_then(|own| without(&own, CALL_ID)).unwrap_or(usual);
+    let kept = media::kept(node).and_then(|own| without(&own, CALL_ID)).unwrap_or(usual);
     let block = answer.and_then(|answer| answer.nodes(Field::Content)?.first());
     let failed = block.is_some_and(|block| block.is_true(Field::IsError));
     let mut object = Object::open(out);

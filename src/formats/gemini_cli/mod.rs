@@ -24,6 +24,7 @@ mod append;
 mod context;
 mod files;
 mod log;
+mod media;
 mod message;
 mod part;
 mod pen;

@@ -3,7 +3,7 @@
 //! A result is a list of parts, of which the first is a `functionResponse`, or a text. Its form is
 //! kept only where it is not the usual one.
 
-use super::part;
+use super::media;
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object};
 use crate::record::{Field, Node, Value, block};
@@ -53,11 +53,12 @@ pub fn read(result: &Json, status: Option<&str>) -> Option<Outcome> {
         let inner: Vec<Json> = inner.elements().collect();
         let is_part = |own: &&Json| own.member("functionResponse").is_none();
         for own in inner.iter().chain([own]).filter(is_part) {
-            let node = part::read(own);
-            if [block::IMAGE, block::DOCUMENT].iter().any(|name| node.is(Field::Type, name)) {
-                images.push(node);
-            } else if node.is(Field::Type, block::TEXT) {
-                texts.extend(node.json(Field::Text).cloned());
+            match media::read(own) {
+                Some(mut image) => {
+                    image.take(Field::Extra);
+                    images.push(image);
+                }
+                None => texts.extend(own.member("text").filter(|text| text.text().is_some())),
             }
         }
     }
@@ -77,7 +78,7 @@ pub fn usual(call: &Json, name: Option<&Json>, result: &Node) -> Json {
     for node in result.nodes(Field::Content).unwrap_or_default() {
         if [block::IMAGE, block::DOCUMENT].iter().any(|name| node.is(Field::Type, name)) {
             list.push(b',');
-            part::write(node, &mut list);
+            media::write(node, &mut list);
         }
     }
     list.push(b']');
