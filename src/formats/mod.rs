@@ -10,6 +10,7 @@ pub mod codelia;
 pub mod codex;
 pub mod connectonion;
 pub mod copilot_cli;
+pub mod gemini_cli;
 pub mod opencode;
 pub mod pi;
 
@@ -28,6 +29,7 @@ pub static FORMATS: &[&Format] = &[
     &agent_orchestrator::FORMAT,
     &codelia::FORMAT,
     &opencode::FORMAT,
+    &gemini_cli::FORMAT,
     &canonical::FORMAT,
 ];
 
@@ -94,7 +96,7 @@ impl Spec {
     /// use copyist::formats::Spec;
     /// assert_eq!(Spec::parse("pi@2").unwrap().version.unwrap().number, 2);
     /// assert!(Spec::parse("pi").unwrap().version.is_none());
-    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, claude-code, codex, copilot-cli, connectonion, agent-orchestrator, codelia, opencode, canonical"));
+    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, claude-code, codex, copilot-cli, connectonion, agent-orchestrator, codelia, opencode, gemini-cli, canonical"));
     /// ```
     pub fn parse(text: &str) -> std::result::Result<Self, String> {
         let (name, number) = match text.split_once('@') {

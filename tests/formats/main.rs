@@ -16,6 +16,7 @@ mod connectonion;
 mod copilot_cli;
 mod copilot_real;
 mod corpus;
+mod gemini_cli;
 mod golden;
 mod json;
 mod opencode;

@@ -25,6 +25,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "results in order",
     ),
     ("/copilot-cli/v1/beehive/in/events.jsonl to opencode, line", "results in order"),
+    ("/parallel/in/c4a7e910-5d3b-4f86-b1c2-90e8d7a6f534.jsonl to gemini-cli@", "results in order"),
+    ("/copilot-cli/v1/beehive/in/events.jsonl to gemini-cli@", "results in order"),
     (
         "/opencode/v1/quay/in/quay.json to pi@3, line 13 cut behind",
         "only the line that names the leaf is gone, which is reported as a missing end",

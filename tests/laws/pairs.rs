@@ -30,6 +30,11 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "a result is in the part of its call there, so results have the order of their calls",
     ),
     ("/copilot-cli/v1/beehive/in/events.jsonl to opencode says", "the same"),
+    ("/one_question/", "Gemini CLI does not send the prompt `?` again, which is counted"),
+    ("/case_question.yaml to gemini-cli@", "the same"),
+    ("/key_value_comment.yaml to gemini-cli@", "the same"),
+    ("/parallel/in/c4a7e910-5d3b-4f86-b1c2-90e8d7a6f534.jsonl to gemini-cli@", "results in order"),
+    ("/copilot-cli/v1/beehive/in/events.jsonl to gemini-cli@", "the same"),
 ];
 
 /// Every format at every version, but for the stream.

@@ -46,6 +46,22 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "a word of a call without a result, which the file has: refused with its place",
     ),
     (
+        "/copilot-cli/v1/beehive/in/events.jsonl to gemini-cli@",
+        "Gemini CLI has results in the order of their calls, and the source in another one",
+    ),
+    (
+        "/copilot-cli/v1/compacted/in/events.jsonl to ",
+        "a word around a summary, which is not in the file: refused with its place",
+    ),
+    (
+        "/opencode/v1/quay/in/quay.json to gemini-cli@",
+        "a word of a summary, which a log has as a question: refused with its place",
+    ),
+    (
+        "/gemini-cli/v1/ferry/in/session-2026-03-04T09-00-3c4d5e6f.json to opencode: ferries:",
+        "in the title that OpenCode has of the first question, too: the session gets a name",
+    ),
+    (
         "/copilot-cli/v1/beehive/in/events.jsonl to opencode: ",
         "OpenCode has results in the order of their calls, and the source in another one",
     ),

@@ -1,0 +1,238 @@
+//! Messages that the program sends when it resumes a session: contents of Gemini's interface.
+//!
+//! Thoughts are removed, neighbours of one role are joined, and results that a line repeats are sent
+//! twice. A call without a result is sent as it is.
+//!
+//! Source: `convertSessionToClientHistory` in the bundle of 0.61.0, and its requests.
+
+use super::{message, part, result};
+use crate::format::{Api, Context, Corrections, Resent};
+use crate::json::Json;
+use crate::mapping::{Extra, Object};
+use crate::record::{Field, Kind, Node, Record, Value, block};
+use std::cell::Cell;
+use std::collections::HashMap;
+
+/// Begins a context.
+pub fn open(_: &Record) -> Box<dyn Context> {
+    Box::<Messages>::default()
+}
+
+/// Layout of a message that repeats results, which only Gemini's interface gets.
+const REPEATED: &str = "repeated";
+
+/// Answer that the program puts behind results that no answer follows.
+const INTERRUPTED: &str = "[The previous response was interrupted before it completed.]";
+
+#[derive(Default)]
+struct Messages {
+    /// Names of the calls, by their identifiers.
+    names: HashMap<Json, Json>,
+    /// Results of the last answer.
+    results: Vec<Node>,
+    /// Whether the messages go to another interface, which joins them by its own rules.
+    is_other: Cell<bool>,
+}
+
+impl Context for Messages {
+    fn message(&mut self, _: u32, record: &Record) -> Option<Record> {
+        let node = &record.node;
+        if record.is_repetition() {
+            let calls: Vec<Json> = node.json(Field::Data)?.member("content")?.elements().collect();
+            let is_its =
+                |own: &&Node| message::call_of(own).is_some_and(|call| calls.contains(&call));
+            let results = self.results.iter().filter(is_its);
+            let parts: Vec<Node> = results.flat_map(|own| self.parts(own)).collect();
+            let mut repeated = Record::new(Kind::Message);
+            for field in [Field::Id, Field::Parent, Field::Time] {
+                repeated.node.put(field, node.json(field).cloned());
+            }
+            repeated.node.set(Field::Role, Json::constant("\"tool\""));
+            repeated.node.set(Field::Layout, Json::string(REPEATED));
+            repeated.node.set(Field::Content, parts);
+            return Some(repeated);
+        }
+        if record.kind != Kind::Message || record.is_aside() {
+            return None;
+        }
+        if node.is(Field::Role, "assistant") {
+            self.results.clear();
+            let calls = node.nodes(Field::Content).unwrap_or_default();
+            for call in calls.iter().filter(|own| own.is(Field::Type, block::TOOL_CALL)) {
+                let pair = call.json(Field::Id).cloned().zip(call.json(Field::Name).cloned());
+                self.names.extend(pair);
+            }
+        } else if node.is(Field::Role, "tool") && !super::write::is_own(node) {
+            self.results.push(node.clone());
+        }
+        Some(record.clone())
+    }
+
+    fn sent(&mut self, message: &Record) -> Option<Node> {
+        let node = &message.node;
+        let blocks = node.nodes(Field::Content);
+        let is_empty =
+            blocks.is_some_and(|all| all.iter().all(|own| own.is(Field::Type, block::THINKING)));
+        (!is_empty && !node.is(Field::Layout, REPEATED)).then(|| node.clone())
+    }
+
+    fn own(&self, message: &Record, out: &mut Vec<u8>) {
+        let parts = self.parts(&message.node);
+        if parts.is_empty() {
+            return;
+        }
+        let is_answer = message.node.is(Field::Role, "assistant");
+        let mut object = Object::open(out);
+        object.member("role", if is_answer { b"\"model\"" } else { b"\"user\"" });
+        let list = object.key("parts");
+        list.push(b'[');
+        for (number, own) in parts.iter().enumerate() {
+            if number > 0 {
+                list.push(b',');
+            }
+            list.extend_from_slice(own.json(Field::Data).map_or(&b"{}"[..], Json::as_bytes));
+        }
+        list.push(b']');
+        object.close();
+    }
+
+    fn resent(&self, _: Api) -> Option<Box<dyn Resent>> {
+        self.is_other.set(true);
+        None
+    }
+
+    fn corrections(&self) -> Option<Box<dyn Corrections>> {
+        let joins = !self.is_other.get();
+        joins.then(|| Box::new(Joined { names: self.names.clone(), held: None }) as _)
+    }
+}
+
+/// Returns a part as it is, for the messages of Gemini's interface.
+fn raw(text: Vec<u8>) -> Node {
+    let mut node = Node::with_capacity(2);
+    node.set(Field::Type, block::type_of(block::OPAQUE));
+    node.set(Field::Data, Json::trusted(text.into()));
+    node
+}
+
+impl Messages {
+    fn parts(&self, node: &Node) -> Vec<Node> {
+        parts(node, &self.names)
+    }
+}
+
+/// Returns what is sent of a message.
+fn parts(node: &Node, names: &HashMap<Json, Json>) -> Vec<Node> {
+    let text = node.json(Field::Content).filter(|text| !text.is_null()).cloned().map(block::text);
+    let blocks = message::attached(node);
+    let is = |own: &Node, name: &str| own.is(Field::Type, name);
+    let has_own = blocks
+        .iter()
+        .any(|own| part::is_part(own) && (is(own, block::TOOL_CALL) || is(own, block::THINKING)));
+    let mut has_thought = false;
+    let mut all = Vec::new();
+    for own in text.iter().chain(&blocks) {
+        let is_call = is(own, block::TOOL_CALL);
+        if is(own, block::THINKING) {
+            has_thought |= !has_own || part::is_part(own);
+            continue;
+        }
+        if has_own && !part::is_part(own) {
+            continue;
+        }
+        let mut out = Vec::new();
+        match own.json(Field::Call).filter(|_| is(own, block::TOOL_RESULT)) {
+            Some(call) if !super::write::is_own(node) => {
+                let form = node.json(Field::Extra).and_then(|extra| extra.member("result"));
+                let failed = own.is_true(Field::IsError).then_some("error");
+                let name = names.get(call).or(own.json(Field::Name));
+                let list = result::written(call, name, own, form.as_ref(), failed);
+                let list = match list.as_bytes().starts_with(b"[") {
+                    true => list,
+                    false => result::usual(call, name, own),
+                };
+                all.extend(list.elements().map(|part| raw(plain(&part).as_bytes().to_vec())));
+                continue;
+            }
+            _ if is_call && !part::is_part(own) => call_of(own, has_thought, &mut out),
+            _ => part::write(own, &mut out),
+        }
+        has_thought &= !is_call;
+        all.push(raw(plain(&message::json(&out)).as_bytes().to_vec()));
+    }
+    all
+}
+
+/// Writes a call. Behind thoughts, whose signature is not in the session, it gets another one.
+fn call_of(call: &Node, has_thought: bool, out: &mut Vec<u8>) {
+    let mut object = Object::open(out);
+    let mut inner = Object::open(object.key("functionCall"));
+    for (name, field) in [("id", Field::Id), ("name", Field::Name), ("args", Field::Arguments)] {
+        call.json(field).into_iter().for_each(|value| inner.member(name, value.as_bytes()));
+    }
+    inner.close();
+    if has_thought {
+        object.member("thoughtSignature", b"\"skip_thought_signature_validator\"");
+    }
+    object.close();
+}
+
+/// Returns a part in which the identifier of a call has no name of a tool before it.
+fn plain(part: &Json) -> Json {
+    let mut out = Extra::default();
+    for (key, value) in part.members() {
+        let value = message::json(value);
+        let text = |name: &str| value.member(name)?.text();
+        let bare = text("name").zip(text("id")).and_then(|(name, id)| {
+            let bare = id.strip_prefix(&format!("{name}__"))?;
+            Some(super::log::with_member(&value, "id", Json::string(bare).as_bytes()))
+        });
+        out.add(key, bare.as_ref().unwrap_or(&value).as_bytes());
+    }
+    out.finish().unwrap_or_else(|| part.clone())
+}
+
+/// Joins neighbours of one role.
+struct Joined {
+    names: HashMap<Json, Json>,
+    held: Option<Node>,
+}
+
+impl Corrections for Joined {
+    fn message(&mut self, node: Node, out: &mut Vec<Node>) {
+        for call in node.nodes(Field::Content).unwrap_or_default() {
+            let pair = call.json(Field::Id).cloned().zip(call.json(Field::Name).cloned());
+            self.names.extend(pair.filter(|_| call.is(Field::Type, block::TOOL_CALL)));
+        }
+        let own = parts(&node, &self.names);
+        if own.is_empty() {
+            return;
+        }
+        let role = if node.is(Field::Role, "assistant") { "assistant" } else { "user" };
+        if let Some(held) = self.held.as_mut().filter(|held| held.is(Field::Role, role))
+            && let Some(Value::Nodes(blocks)) = held.get_mut(Field::Content)
+        {
+            return blocks.extend(own);
+        }
+        let mut message = Node::default();
+        message.set(Field::Role, Json::string(role));
+        message.set(Field::Content, own);
+        out.extend(self.held.replace(message));
+    }
+
+    fn finish(&mut self, out: &mut Vec<Node>) {
+        let ends_with_result = self.held.as_ref().is_some_and(|held| {
+            let last = held.nodes(Field::Content).and_then(<[Node]>::last);
+            let data = last.and_then(|last| last.json(Field::Data));
+            data.is_some_and(|data| data.member("functionResponse").is_some())
+        });
+        out.extend(self.held.take());
+        if ends_with_result {
+            let text = format!("{{\"text\":\"{INTERRUPTED}\"}}");
+            let mut message = Node::default();
+            message.set(Field::Role, Json::constant("\"assistant\""));
+            message.set(Field::Content, vec![raw(text.into_bytes())]);
+            out.push(message);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Sessions of Gemini CLI: the corpus comes back byte for byte, contexts are what release 0.61.0
+//! sends, and the log is applied as the program applies it.
+
+use crate::common::{
+    alone, context, converted, corpus, files, from_canonical, name, options, own, read, recognise,
+    to_canonical,
+};
+use copyist::context::{Form, Request};
+use copyist::diagnostic::Log;
+use copyist::format::{Cx, OnError, RepairOptions};
+use copyist::formats::gemini_cli::FORMAT;
+use copyist::ids::Choice;
+use copyist::memory::{Buffer, Bytes};
+use copyist::repair;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// The sessions that releases wrote.
+fn sessions(corpus: &Path) -> Vec<PathBuf> {
+    let all = files(&corpus.join("gemini-cli")).into_iter();
+    let written = |path: &PathBuf| {
+        let path = path.to_string_lossy();
+        path.contains("/0.32.1/") || path.contains("/0.61.0/")
+    };
+    all.filter(written).collect()
+}
+
+#[test]
+fn sessions_of_the_corpus_come_back_through_the_stream() {
+    let Some(corpus) = corpus("sessions_of_the_corpus_come_back") else { return };
+    let options = options(OnError::Stop, Choice::Derived);
+    let sessions = sessions(&corpus);
+    for file in &sessions {
+        let text = read(file);
+        let (format, version) = recognise(&text).expect("a session");
+        assert_eq!(format.name, "gemini-cli", "{}", file.display());
+        let stream = to_canonical(&text, &options);
+        let to = format!("gemini-cli@{version}");
+        let back = from_canonical(&stream, &to, &options);
+        assert_eq!(
+            String::from_utf8_lossy(&back),
+            String::from_utf8_lossy(&text),
+            "{}",
+            file.display()
+        );
+    }
+    assert!(sessions.len() >= 20, "{}", sessions.len());
+}
+
+/// A text without the half of a character in a session of the corpus.
+fn with_whole(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).replace("\\ud83d end", "? end")
+}
+
+/// What the program would send of a session.
+fn sent(session: &[u8]) -> Vec<Value> {
+    let request = Request { form: Form::Own, ..Request::default() };
+    let sent = context(session, &request, &options(OnError::Keep, Choice::Derived)).0;
+    let sent: Value = serde_json::from_str(&with_whole(&sent.expect("a context"))).expect("JSON");
+    sent["messages"].as_array().expect("messages").clone()
+}
+
+#[test]
+fn contexts_of_the_corpus_are_what_was_sent() {
+    let Some(corpus) = corpus("contexts_of_the_corpus_are_what_was_sent") else { return };
+    let folder = corpus.join("gemini-cli");
+    let expected = with_whole(&read(&folder.join("probes.expected.json")));
+    let expected = serde_json::from_str(&expected);
+    let expected: serde_json::Map<String, Value> = expected.expect("an object");
+    let (mut same, mut unlisted) = (0, Vec::new());
+    for (file, expected) in &expected {
+        let text = read(&folder.join(file));
+        if expected["stderr"].is_string() {
+            unlisted.push(name(Path::new(file)));
+            continue;
+        }
+        let mut theirs = expected["sent"].as_array().expect("contents").clone();
+        // The last part is the prompt of the recording.
+        let parts = theirs.last_mut().and_then(|last| last["parts"].as_array_mut());
+        let parts = parts.expect("parts");
+        assert_eq!(parts.pop(), Some(json!({"text": "PROBE"})));
+        if parts.is_empty() {
+            theirs.pop();
+        }
+        assert_eq!(sent(&text), theirs, "{file}");
+        same += 1;
+    }
+    // The program begins a new session in place of these.
+    assert_eq!((same, unlisted.len()), (45, 7), "{unlisted:?}");
+}
+
+/// Lines of a log behind a header.
+fn log(lines: &[Value]) -> Vec<u8> {
+    let header = json!({"sessionId": "0badc0de-0000-4000-8000-000000000001", "projectHash": "0"});
+    let all = std::iter::once(&header).chain(lines);
+    all.map(|line| format!("{line}\n")).collect::<String>().into_bytes()
+}
+
+fn user(id: &str, text: &str) -> Value {
+    json!({"id": id, "timestamp": "2026-01-01T00:00:01.000Z", "type": "user", "content": text})
+}
+
+fn gemini(id: &str, text: &str) -> Value {
+    json!({"id": id, "timestamp": "2026-01-01T00:00:02.000Z", "type": "gemini", "content": text})
+}
+
+/// Texts that are sent.
+fn texts(session: &[u8]) -> Vec<String> {
+    let contents = sent(session);
+    let parts = contents.iter().flat_map(|content| content["parts"].as_array().expect("parts"));
+    parts.map(|part| part["text"].as_str().unwrap_or("?").to_owned()).collect()
+}
+
+#[test]
+fn messages_that_are_dropped_are_a_branch() {
+    let dropped = [user("a", "A"), gemini("b", "B"), user("c", "C"), json!({"$rewindTo": "b"})];
+    let session = log(&[&dropped[..], &[user("d", "D")]].concat());
+    assert_eq!(texts(&session), ["A", "D"]);
+    let stream = to_canonical(&session, &options(OnError::Stop, Choice::Derived));
+    let stream = String::from_utf8(stream).expect("UTF-8");
+    assert!(
+        stream.contains(r#""id":"b","parent":"a""#) && stream.contains(r#""id":"d","parent":"a""#)
+    );
+    assert_eq!(texts(&log(&dropped)), ["A"]);
+    let all = [&dropped[..3], &[json!({"$rewindTo": "nowhere"}), user("d", "D")]].concat();
+    assert_eq!(texts(&log(&all)), ["D"]);
+}
+
+#[test]
+fn a_list_replaces_messages_and_keeps_those_that_are_the_same() {
+    let (a, b) = (user("a", "A"), gemini("b", "B"));
+    let kept = log(&[a.clone(), b.clone(), json!({"$set": {"messages": [a, b]}}), user("c", "C")]);
+    assert_eq!(texts(&kept), ["A", "B", "C"]);
+    let options = options(OnError::Stop, Choice::Derived);
+    let stream = String::from_utf8(to_canonical(&kept, &options)).expect("UTF-8");
+    assert_eq!(stream.matches(r#""kind":"message""#).count(), 3, "{stream}");
+    // An edit of a message is an edit of each place where it stands.
+    let edited = stream.replace(r#""content":"A""#, r#""content":"Z""#);
+    let back = from_canonical(edited.as_bytes(), "gemini-cli", &options);
+    assert_eq!(texts(&back), ["Z", "B", "C"]);
+    let summary = json!({"$set": {"messages": [user("s", "S")]}});
+    let packed = log(&[user("a", "A"), gemini("b", "B"), summary, user("c", "C")]);
+    assert_eq!(texts(&packed), ["S", "C"]);
+}
+
+#[test]
+fn an_edited_result_is_edited_where_it_is_repeated() {
+    let options = options(OnError::Stop, Choice::Derived);
+    let source = own("gemini-cli/v2/lighthouse");
+    let stream = String::from_utf8(to_canonical(&source, &options)).expect("UTF-8");
+    assert_eq!(stream.matches("1000 candela\\n").count(), 1, "{stream}");
+    let edited = stream.replace("1000 candela\\n", "900 candela\\n");
+    let back = from_canonical(edited.as_bytes(), "gemini-cli", &options);
+    let back = String::from_utf8(back).expect("UTF-8");
+    let source = String::from_utf8(source).expect("UTF-8");
+    assert_eq!(back, source.replace("1000 candela\\n", "900 candela\\n"));
+}
+
+#[test]
+fn a_document_becomes_a_log_and_a_document_again() {
+    let options = options(OnError::Stop, Choice::Derived);
+    let source = own("gemini-cli/v1/ferry");
+    let (done, _) = converted(&source, &FORMAT, 1, "gemini-cli@2", &options);
+    let log = alone(&done.expect("a log"));
+    assert_eq!(sent(&log), sent(&source));
+    let (done, _) = converted(&log, &FORMAT, 2, "gemini-cli@1", &options);
+    let back = alone(&done.expect("a document"));
+    let values = |text: &[u8]| serde_json::from_slice::<Value>(text).expect("JSON");
+    assert_eq!(values(&back), values(&source));
+}
+
+#[test]
+fn messages_that_were_taken_back_are_not_in_a_document() {
+    let options = options(OnError::Stop, Choice::Derived);
+    let source = own("gemini-cli/v2/pier");
+    let (done, _) = converted(&source, &FORMAT, 2, "gemini-cli@1", &options);
+    let document = alone(&done.expect("a document"));
+    assert_eq!(sent(&document), sent(&source));
+}
+
+fn repaired(text: &[u8], resumable: bool) -> Vec<u8> {
+    let options = options(OnError::Stop, Choice::Derived);
+    let log = Log::default();
+    let cx = Cx { options: &options, log: &log };
+    let name = "session-2026-01-01T00-00-0badc0de.jsonl".to_owned();
+    let wanted = RepairOptions { resumable, name, salvage: true, ..RepairOptions::default() };
+    let mut out = Buffer::default();
+    repair::run(&FORMAT, &mut Bytes::new(text), &mut out, &wanted, &cx).expect("a repair");
+    out.main()
+}
+
+#[test]
+fn sessions_that_are_not_listed_are_repaired() {
+    let whole = log(&[user("a", "A"), gemini("b", "B")]);
+    let lines: Vec<&[u8]> = whole.split_inclusive(|byte| *byte == b'\n').collect();
+    let unheaded = lines[1..].concat();
+    let back = String::from_utf8(repaired(&unheaded, false)).expect("UTF-8");
+    assert!(back.starts_with(r#"{"sessionId":"0badc0de-"#), "{back}");
+    for damaged in [
+        unheaded,
+        ["\u{feff}".as_bytes(), &whole].concat(),
+        String::from_utf8_lossy(&whole).replace(r#","projectHash":"0""#, "").into_bytes(),
+        String::from_utf8_lossy(&whole).replace(r#""id":"a","#, "").into_bytes(),
+        [lines[0], lines[1].trim_ascii_end(), lines[2]].concat(),
+        [lines[0], lines[1], &lines[1][..20], lines[2]].concat(),
+        whole[..whole.len() - 1].to_vec(),
+    ] {
+        let back = repaired(&damaged, false);
+        assert_eq!(texts(&back), ["A", "B"], "{}", String::from_utf8_lossy(&damaged));
+        assert!(back.ends_with(b"\n"));
+        assert_eq!(repaired(&back, false), back);
+    }
+    assert_eq!(repaired(&whole, true), whole);
+}
+
+#[test]
+fn a_call_without_a_result_gets_one_for_a_resumable_session() {
+    let source = own("gemini-cli/v2/pier");
+    assert_eq!(repaired(&source, false), source);
+    let back = repaired(&source, true);
+    let last = sent(&back).pop().expect("contents");
+    let response = &last["parts"][0]["functionResponse"];
+    assert_eq!((&response["id"], &last["role"]), (&json!("ask_1"), &json!("user")));
+    assert!(response["response"]["error"].is_string(), "{last}");
+    assert_eq!(repaired(&back, true), back);
+}
