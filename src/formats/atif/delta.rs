@@ -60,9 +60,9 @@ pub fn between(plain: &Json, whole: &Json) -> Option<Json> {
             _ => out.add(key.as_bytes(), value.as_bytes()),
         }
     }
-    let lacks = plain.members().filter(|(key, _)| {
-        whole.member(&text::decode(key).unwrap_or_default()).is_none()
-    });
+    let lacks = plain
+        .members()
+        .filter(|(key, _)| whole.member(&text::decode(key).unwrap_or_default()).is_none());
     let lacks: Vec<&[u8]> = lacks.map(|(key, _)| key).collect();
     if !lacks.is_empty() {
         out.add(b"\"lacks\"", &[b"[", lacks.join(&b","[..]).as_slice(), b"]"].concat());
@@ -145,7 +145,8 @@ impl Blocks {
 fn content(own: &Json, value: &Json) -> Json {
     let mut blocks = Blocks::of(own);
     if !value.as_bytes().starts_with(b"[") {
-        let is_only = |(_, _, block): &(String, usize, Json)| block.member("text").as_ref() == Some(value);
+        let is_only =
+            |(_, _, block): &(String, usize, Json)| block.member("text").as_ref() == Some(value);
         let same = blocks.all.len() == 1 && blocks.all.iter().all(is_only);
         return if same { PLAIN } else { value.clone() };
     }
@@ -303,7 +304,8 @@ fn joined(own: &Json, delta: &Json) -> Json {
     }
     let left = blocks.all.iter().zip(&blocks.used).filter(|(_, used)| !**used);
     let left: Vec<Json> = left.map(|((.., block), _)| block.clone()).collect();
-    let is_empty = |block: &Json| block.member("text").is_some_and(|text| text.as_bytes() == b"\"\"");
+    let is_empty =
+        |block: &Json| block.member("text").is_some_and(|text| text.as_bytes() == b"\"\"");
     items.extend(left.into_iter().filter(|block| !is_empty(block)));
     list_of(&items)
 }

@@ -21,6 +21,7 @@
 mod context;
 mod delta;
 mod losses;
+mod omitted;
 mod read;
 mod read_step;
 mod repair;
@@ -31,12 +32,10 @@ mod write;
 mod write_step;
 
 use crate::document::{Path, Style};
-use crate::format::{
-    Agent, Confidence, Files, Format, Head, Required, Sniffed, Version,
-};
+use crate::format::{Agent, Confidence, Files, Format, Head, Required, Sniffed, Version};
 use crate::json::member;
-use crate::mapping::record_text;
 use crate::lines::Line;
+use crate::mapping::record_text;
 use crate::position::Position;
 use crate::record::{Kind, Record};
 use bytes::Bytes;
@@ -119,4 +118,3 @@ fn record_of(object: &Bytes) -> Option<Record> {
     let line = Line { bytes: object, at, terminated: true };
     record_text::parse_any(&line, object).ok()
 }
-

@@ -35,9 +35,9 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     let frame = items.frame().clone();
     let at = Position { line: 1, ..Position::default() };
     let value = Json::trusted(frame.text.clone());
-    let mut session = root::read(&value, &seen);
-    session.main.node.set(Field::Source, Json::string(FORMAT.name));
-    session.main.node.put(Field::File, frame.file(super::STYLE, cx));
+    let root::Session { mut main, prompt, after, agents } = root::read(&value, &seen);
+    main.node.set(Field::Source, Json::string(FORMAT.name));
+    main.node.put(Field::File, frame.file(super::STYLE, cx));
     let key = [root::text_of(&value, "session_id"), root::text_of(&value, "trajectory_id")];
     let key = key.into_iter().flatten().collect::<Vec<_>>().join(" ");
     let steps = Steps {
@@ -47,15 +47,15 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         chain: Chain::of(format!("{key} {}", seen.first.unwrap_or_default()).as_bytes(), cx),
         last: None,
         number: 0,
-        prompt: session.prompt,
+        prompt,
         said: Vec::new(),
         parent_call: None,
         is_numbered: true,
     };
-    let first = VecDeque::from([Located { value: session.main, at }]);
+    let leaf = main.node.json(Field::Leaf).cloned();
+    let first = VecDeque::from([Located { value: main, at }]);
     let items = Items::over(steps.parts.main()?, PATH, limit)?;
-    let trajectory =
-        Trajectory { steps, items, after: session.after, agents: session.agents, over: false };
+    let trajectory = Trajectory { steps, items, after, agents, leaf, over: false };
     Ok(Box::new(Reading::behind(first, trajectory, cx)))
 }
 
@@ -67,6 +67,8 @@ struct Trajectory<'a> {
     after: Vec<Json>,
     /// Trajectories of sub-agents.
     agents: Vec<(Json, Json)>,
+    /// Leaf of the session, if it is not the last record before the sub-agents.
+    leaf: Option<Json>,
     over: bool,
 }
 
@@ -82,14 +84,16 @@ impl ReadLines for Trajectory<'_> {
         self.over = true;
         let at = Position { line: 1, ..Position::default() };
         let (after, agents) = (std::mem::take(&mut self.after), std::mem::take(&mut self.agents));
-        let leaf = self.steps.last.clone();
         after.iter().for_each(|record| self.steps.kept(record, at, ready));
+        let last = self.steps.last.clone().unwrap_or(Json::constant("null"));
+        let leaf = self.leaf.take().unwrap_or(last);
+        let has_agents = !agents.is_empty();
         for (key, trajectory) in agents {
             self.steps.agent(key, &trajectory, at, ready)?;
         }
-        if self.steps.last != leaf {
+        if has_agents {
             let mut end = Record::new(Kind::Session);
-            end.node.set(Field::Leaf, leaf.unwrap_or(Json::constant("null")));
+            end.node.set(Field::Leaf, leaf);
             ready.push_back(Located { value: end, at });
         }
         Ok(true)
@@ -255,7 +259,9 @@ fn with(plain: Record, ours: &Json) -> std::result::Result<Record, Record> {
     if role(&plain) != role(&whole) && plain.node.json(Field::Layout).is_none() {
         // The words of a command or a summary may have been edited in the step.
         let said = super::write_step::words(&whole).and_then(|node| block::message_text(&node));
-        if said.and_then(|said| said.text()) != block::message_text(&plain.node).and_then(|t| t.text()) {
+        if said.and_then(|said| said.text())
+            != block::message_text(&plain.node).and_then(|t| t.text())
+        {
             let mut plain = plain;
             for field in [Field::Id, Field::Parent, Field::Time] {
                 plain.node.put(field, whole.node.json(field).cloned());

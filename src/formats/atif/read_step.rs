@@ -43,7 +43,8 @@ pub fn read(text: &Bytes) -> Option<Step> {
         _ => return None,
     };
     let mut parts = Parts::default();
-    let (mut node, mut extra, mut out) = (Node::with_capacity(10), Extra::default(), Step::default());
+    let (mut node, mut extra, mut out) =
+        (Node::with_capacity(10), Extra::default(), Step::default());
     for (key, value) in step.pairs() {
         let name = text::decode(key.as_bytes()).unwrap_or_default();
         let agent = role == "assistant";
@@ -270,9 +271,8 @@ fn summary(step: &Json, observation: &Json) -> Option<Json> {
     if !step.member("source").is_some_and(|source| source.as_bytes() == b"\"system\"") {
         return None;
     }
-    let only = |object: &Json, name: &str| {
-        object.member(name).filter(|_| object.members().count() == 1)
-    };
+    let only =
+        |object: &Json, name: &str| object.member(name).filter(|_| object.members().count() == 1);
     let list: Vec<Json> = only(observation, "results")?.elements().collect();
     let [result] = list.as_slice() else { return None };
     only(result, "content").filter(is_string)

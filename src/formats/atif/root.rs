@@ -48,7 +48,8 @@ fn is_prompt(step: &Json) -> bool {
     step.member("source").is_some_and(|source| text::is(source.as_bytes(), "system"))
         && step.member("message").as_ref().is_some_and(is_string)
         && step.members().all(|(key, _)| is_known(key))
-        && ours.is_none_or(|ours| ours.member("record").is_none() && ours.member("before").is_none())
+        && ours
+            .is_none_or(|ours| ours.member("record").is_none() && ours.member("before").is_none())
 }
 
 /// Returns the text of a member.
@@ -313,7 +314,10 @@ pub fn trajectory(own: Option<&Json>, key: &Json, agent: &Json, steps: &[Json]) 
         Some(own) => {
             for (name, value) in own.pairs() {
                 let is_steps = name.as_bytes() == b"\"steps\"";
-                out.add(name.as_bytes(), if is_steps { steps.as_bytes() } else { value.as_bytes() });
+                out.add(
+                    name.as_bytes(),
+                    if is_steps { steps.as_bytes() } else { value.as_bytes() },
+                );
             }
         }
         None => {

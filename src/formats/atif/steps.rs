@@ -32,7 +32,7 @@ pub struct Steps {
     /// Records that come before the next step.
     before: Vec<Record>,
     /// Identifier of the last record.
-    last: Option<Json>,
+    pub last: Option<Json>,
     number: u64,
     /// Number of each record's step.
     numbers: Vec<u64>,
@@ -92,7 +92,8 @@ impl Steps {
 
     /// Writes the system prompt as the first step.
     pub fn prompt(&mut self, session: &Node) {
-        let Some(prompt) = session.json(Field::SystemPrompt).filter(|prompt| wire::is_string(prompt))
+        let Some(prompt) =
+            session.json(Field::SystemPrompt).filter(|prompt| wire::is_string(prompt))
         else {
             return;
         };
@@ -279,7 +280,8 @@ impl Steps {
             of_main.iter().for_each(|own| ours.add(b"\"record\"", own.as_bytes()));
             draft.ours = ours.finish();
             let mut plain = step.results.into_iter().map(|(record, _)| record);
-            let of_results = results.iter().map(|record| self.difference(plain.next(), record, &named));
+            let of_results =
+                results.iter().map(|record| self.difference(plain.next(), record, &named));
             draft.of_results = of_results.collect();
             item.clear();
             let mut again = |_: &str, data: &Json| {

@@ -73,10 +73,8 @@ pub const METRICS: &[Row] = &[
 ];
 
 /// Members of `extra` of a step's metrics that have fields.
-pub const METRICS_EXTRA: [(&str, Field); 2] = [
-    ("cache_creation_input_tokens", Field::CacheWrite),
-    ("reasoning_tokens", Field::Reasoning),
-];
+pub const METRICS_EXTRA: [(&str, Field); 2] =
+    [("cache_creation_input_tokens", Field::CacheWrite), ("reasoning_tokens", Field::Reasoning)];
 
 /// Version that is written for sessions of other formats.
 pub const VERSION: &str = "ATIF-v1.7";

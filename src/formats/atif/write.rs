@@ -2,6 +2,8 @@
 //! which of them lead to the leaf: these are the steps, and the others are kept beside the steps
 //! before which they come.
 
+use super::losses::bare;
+use super::omitted::Omitted;
 use super::root::{self, Frame, Seen, Totals};
 use super::steps::Steps;
 use super::{FORMAT, PATH, STYLE, delta};
@@ -25,7 +27,15 @@ pub fn open<'a>(
 ) -> Result<Box<dyn Writer + 'a>> {
     let list = SpooledList::new(sink.spool()?);
     let shape = Shape::within(cx.options.index_memory);
-    Ok(Box::new(Document { sink, cx, list, shape, session: None, own: false }))
+    Ok(Box::new(Document {
+        sink,
+        cx,
+        list,
+        shape,
+        omitted: Omitted::default(),
+        session: None,
+        own: false,
+    }))
 }
 
 struct Document<'a> {
@@ -34,6 +44,7 @@ struct Document<'a> {
     /// All records behind the session's.
     list: SpooledList,
     shape: Shape,
+    omitted: Omitted,
     session: Option<Node>,
     /// Whether the session comes from a trajectory.
     own: bool,
@@ -59,24 +70,27 @@ impl Writer for Document<'_> {
         if self.session.is_none() {
             return Err(no_session(located.at));
         }
-        let is_kept = self.own || super::KINDS.contains(&record.kind) && record.kind != Kind::Opaque;
+        let is_kept =
+            self.own || super::KINDS.contains(&record.kind) && record.kind != Kind::Opaque;
         if !is_kept {
             self.cx.log.count(FieldOutcome::Dropped, &record.description());
+            self.omitted.note(&record.node);
             return Ok(());
         }
-        if record.is_node() {
-            self.shape.record(located);
+        let value = if self.own { record.clone() } else { bare(record, self.cx.log) };
+        let mut located = Located { value, at: located.at };
+        self.omitted.link(&mut located.value.node);
+        if located.value.is_node() {
+            self.shape.record(&located);
         }
-        if self.own {
-            return self.list.write(|out| record_text::object_of(record, out));
-        }
-        let bare = super::losses::bare(record, self.cx.log);
-        self.list.write(|out| record_text::object_of(&bare, out))
+        self.list.write(|out| record_text::object_of(&located.value, out))
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        let Self { sink, cx, list, shape, session, own } = *self;
-        let Some(session) = session else { return Err(no_session(Position::default())) };
+        let Self { sink, cx, list, shape, mut omitted, session, own } = *self;
+        let Some(mut session) = session else { return Err(no_session(Position::default())) };
+        let leaf = session.json(Field::Leaf).map(|leaf| omitted.leaf(leaf));
+        session.put(Field::Leaf, leaf);
         let tree = shape.finish();
         let path = tree.path(session.json(Field::Leaf)).unwrap_or_default();
         path.cycle().into_iter().for_each(|found| cx.report(found));
@@ -133,9 +147,7 @@ impl Written {
             }
         }
         placed.sort_unstable();
-        let place = |position: u32| {
-            placed.partition_point(|(other, _)| *other < position) as u32
-        };
+        let place = |position: u32| placed.partition_point(|(other, _)| *other < position) as u32;
         self.plan.beside.iter_mut().for_each(|(position, _)| *position = place(*position));
         let end = placed.len() as u32;
         self.plan.beside.extend(waiting.into_iter().map(|number| (end, number)));
@@ -182,7 +194,7 @@ impl Written {
         steps.at_least_one(sink)?;
         let after = steps.after();
         steps.items.drain(..).try_for_each(|item| pen.item(&item))?;
-        let Steps { totals, model, mut seen, .. } = steps;
+        let Steps { totals, model, mut seen, last, .. } = steps;
         let name = session.text(Field::Source).unwrap_or_default();
         let name = name.split('@').next().filter(|name| !name.is_empty()).map(Json::string);
         let mut frame = Frame {
@@ -196,7 +208,7 @@ impl Written {
         let (agents, sums) = self.agents(&frame, sink)?;
         frame.totals.merge(sums);
         frame.agents = agents;
-        frame.ours = self.ours(&frame, after, &mut seen);
+        frame.ours = self.ours(&frame, after, (&mut seen, last.as_ref()));
         let mut text = Vec::new();
         frame.write(&mut text);
         pen.finish(sink.create("")?, &text, &session)
@@ -244,7 +256,12 @@ impl Written {
     }
 
     /// Returns what copyist keeps of a session.
-    fn ours(&self, frame: &Frame<'_>, after: Vec<Json>, seen: &mut Seen) -> Option<Json> {
+    fn ours(
+        &self,
+        frame: &Frame<'_>,
+        after: Vec<Json>,
+        (seen, last): (&mut Seen, Option<&Json>),
+    ) -> Option<Json> {
         let mut text = Vec::new();
         frame.write(&mut text);
         let plain = root::read(&Json::trusted(text.into()), seen).main;
@@ -253,11 +270,12 @@ impl Written {
             whole.node.take(field);
         }
         let mut plain = plain;
+        if whole.node.json(Field::Leaf) == last {
+            whole.node.take(Field::Leaf);
+        }
         if self.own {
-            for field in [Field::Created, Field::Leaf] {
-                plain.node.take(field);
-                whole.node.take(field);
-            }
+            plain.node.take(Field::Created);
+            whole.node.take(Field::Created);
         }
         let mut ours = Extra::default();
         let between = delta::between(&delta::object_of(&plain), &delta::object_of(&whole));

@@ -131,7 +131,8 @@ impl Draft<'_> {
         let kept = |name: &str| extra.and_then(|extra| extra.member(name));
         let call = node.json(Field::Call).filter(|_| !observed);
         let named = call.filter(|call| {
-            !record.node.is(Field::Layout, UNNAMED) && (self.own && self.main.is_some() || self.calls(call))
+            !record.node.is(Field::Layout, UNNAMED)
+                && (self.own && self.main.is_some() || self.calls(call))
         });
         let mut object = Object::open(out);
         object.in_order(wire::RESULT, node, extra, &mut |row, object| {
@@ -149,7 +150,8 @@ impl Draft<'_> {
                     object.member(row.key, parts.as_bytes());
                 }
                 "subagent_trajectory_ref" => {
-                    let call = call.filter(|call| self.agents.contains(call) && kept(row.key).is_none());
+                    let call =
+                        call.filter(|call| self.agents.contains(call) && kept(row.key).is_none());
                     let Some(call) = call else { return false };
                     let one = [b"[{\"trajectory_id\":", call.as_bytes(), b"}]"].concat();
                     object.member(row.key, &one);
@@ -246,7 +248,8 @@ fn parts(content: &Value, [own, listed]: [bool; 2], files: Files<'_>) -> Json {
         Value::Nodes(blocks) => blocks.as_slice(),
         Value::Node(_) => &[],
     };
-    let parts: Vec<(Json, bool)> = blocks.iter().filter_map(|block| part(block, own, files)).collect();
+    let parts: Vec<(Json, bool)> =
+        blocks.iter().filter_map(|block| part(block, own, files)).collect();
     match parts.as_slice() {
         [] if !listed => Json::constant("\"\""),
         [(part, true)] if !listed => part.member("text").unwrap_or_default(),
@@ -339,7 +342,9 @@ fn arguments(call: &Node, own: bool) -> Json {
     let given = call.json(Field::Arguments);
     match given {
         Some(given) if own || wire::is_object(given) => given.clone(),
-        Some(given) if wire::is_string(given) && given.parsed().is_none_or(|p| !wire::is_object(&p)) => {
+        Some(given)
+            if wire::is_string(given) && given.parsed().is_none_or(|p| !wire::is_object(&p)) =>
+        {
             Json::trusted([b"{\"input\":", given.as_bytes(), b"}"].concat().into())
         }
         _ => block::arguments(call).0,

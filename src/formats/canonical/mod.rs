@@ -15,8 +15,8 @@ mod read;
 mod repair;
 mod write;
 
-pub use naming::named;
 pub use crate::mapping::record_text::{line, line_of, normal_line_of, object_of};
+pub use naming::named;
 
 use crate::error::Result;
 use crate::format::{
