@@ -286,6 +286,7 @@ codes! {
     ForksCount "CY0893" Note "forks of the session count its bytes" "A fork of a numbered rollout names the byte of this file at which its own lines begin. The repair in place moved lines, so that a fork may get fewer or more of them than before. copyist names the first fork that it finds in the folders `sessions` and `archived_sessions`; outside of them, or where they have more than 2,000 files, it does not look. `copyist undo` takes the repair back, `copyist convert -t codex@2` of each fork makes a session that contains all its lines, and then this file can be repaired."
     TimeReached "CY0894" Warning "time of the future changed" "A message was dated later than the present, as after a wrong clock. OpenCode asks the model without end behind such a message. copyist gave it the present time."
     StoreOnlyRead "CY0895" Error "store is only read" "copyist reads this store of an agent and writes nothing into it. `copyist convert` to the agent's own format writes a session of the store as a document, without what cannot be read; `copyist repair` repairs such a document, and the agent imports it."
+    StepRenumbered "CY0896" Warning "steps numbered from 1" "Harbor refuses a trajectory whose steps are not numbered 1, 2, 3 and so on: a lost step leaves a gap, and some programs begin with 0. copyist numbered the steps. In a whole document it does so with `--resumable`."
 }
 
 /// Maximum number of characters of a message that are kept.

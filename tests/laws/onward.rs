@@ -194,9 +194,9 @@ fn home(source: &[u8], name: &str, deed: Deed) -> Option<Result<(), String>> {
         return Some(Err(refused.message.clone()));
     }
     // A tree that holds compactions gets those of pi.
-    let holds = format.version(version).is_some_and(|version| {
-        version.tree && version.kinds.contains(&Kind::Compaction)
-    });
+    let holds = format
+        .version(version)
+        .is_some_and(|version| version.tree && version.kinds.contains(&Kind::Compaction));
     let told = if holds { said(&away) } else { said(&uncompacted(&alone(&away))) };
     if said(&back) != told {
         return Some(Err("says something else".to_owned()));

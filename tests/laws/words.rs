@@ -38,6 +38,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "the first question is the title, too, and an edited title is the name of the session",
     ),
     (
+        "/atif/v1/terminal/in/terminal.json to opencode: table:",
+        "the first question is the title, too, and an edited title is the name of the session",
+    ),
+    (
         "/opencode/v1/quay/in/quay.json to connectonion@2: barrels: the origin is not used",
         "a word of a summary, which a file of turns has as a question: refused with its place",
     ),

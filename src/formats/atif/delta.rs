@@ -13,8 +13,8 @@ use crate::times;
 
 /// Member with the names of members that the record lacks.
 const LACKS: &str = "lacks";
-/// Members of a difference between lists of blocks: the block in the step, or the text that stands
-/// for the block there.
+/// Members of a difference between lists of blocks: the block in the step, or the text in place of
+/// the block there.
 const OF: &str = "of";
 const SHOWN: &str = "shown";
 /// Member with the characters of a text that several thoughts share: begin, end, and all.
@@ -22,6 +22,8 @@ const PIECE: &str = "piece";
 /// Members for arguments that are not an object.
 const AS_TEXT: &str = "arguments_text";
 const INSIDE: &str = "arguments_in";
+/// Arguments as Python spells them.
+const SPACED: Json = Json::constant("\"spaced\"");
 /// Content that is a text and not a list.
 const PLAIN: Json = Json::constant("true");
 
@@ -82,9 +84,29 @@ fn arguments(own: &Json, value: &Json, out: &mut Extra) {
         (None, Some(text)) if text.as_bytes() == own.as_bytes() => {
             out.add(b"\"arguments_text\"", b"true");
         }
+        (None, Some(text)) if text == spaced(own) => {
+            out.add(b"\"arguments_text\"", SPACED.as_bytes());
+        }
         (None, Some(_)) => out.add(b"\"arguments_text\"", value.as_bytes()),
         (None, None) => out.add(b"\"arguments\"", value.as_bytes()),
     }
+}
+
+/// Returns a JSON text with a space behind each comma and colon, as Python writes it.
+fn spaced(value: &Json) -> String {
+    let (mut out, mut is_inside, mut is_escaped) = (Vec::new(), false, false);
+    for byte in value.as_bytes() {
+        out.push(*byte);
+        if is_inside {
+            is_inside = *byte != b'"' || is_escaped;
+            is_escaped = *byte == b'\\' && !is_escaped;
+        } else if matches!(byte, b',' | b':') {
+            out.push(b' ');
+        } else {
+            is_inside = *byte == b'"';
+        }
+    }
+    String::from_utf8(out).unwrap_or_default()
 }
 
 /// Returns the blocks of content, of which a text is one.
@@ -164,7 +186,7 @@ fn item(blocks: &mut Blocks, kind: &str, block: &Json, at: &mut usize) -> Json {
     }
     let shown = || shown(block);
     let Some(place) = blocks.next(kind) else {
-        // A text in the step may stand for the block.
+        // A text in the step may be in place of the block.
         let place = blocks.next(block::TEXT).filter(|place| {
             let own = blocks.all.get(*place).and_then(|(.., own)| text_of(own, "text"));
             own.is_some() && own == shown()
@@ -232,7 +254,7 @@ pub fn applied(plain: &Json, delta: &Json) -> Json {
         let other = delta.member(&name);
         let merged = match (name.as_str(), other) {
             ("content", Some(other)) => joined(&value, &other),
-            ("arguments", None) => said_as(&value, delta),
+            ("arguments", None) => in_form(&value, delta),
             ("time", Some(other)) => {
                 let same = times::of(&other).map(times::with_millis) == value.text();
                 if same { other } else { value }
@@ -255,13 +277,14 @@ pub fn applied(plain: &Json, delta: &Json) -> Json {
 }
 
 /// Returns the arguments of a step in the form that the record has.
-fn said_as(own: &Json, delta: &Json) -> Json {
+fn in_form(own: &Json, delta: &Json) -> Json {
     if let Some(name) = text_of(delta, INSIDE) {
         return own.member(&name).unwrap_or_else(|| own.clone());
     }
     let as_text = || Json::string(&String::from_utf8_lossy(own.as_bytes()));
     match delta.member(AS_TEXT) {
         None => own.clone(),
+        Some(spelled) if spelled == SPACED => Json::string(&spaced(own)),
         Some(spelled) => {
             let same = spelled.parsed().is_some_and(|parsed| parsed.normal() == own.normal());
             if same { spelled } else { as_text() }

@@ -1,4 +1,4 @@
-//! What a trajectory does not hold of another format: members that only that format knows.
+//! Losses of other formats: members that only one format knows.
 
 use crate::diagnostic::{FieldOutcome, Log};
 use crate::record::{Field, Node, Record, Value};

@@ -31,8 +31,9 @@ mod wire;
 mod write;
 mod write_step;
 
+use crate::context_rules::NO_RESULT;
 use crate::document::{Path, Style};
-use crate::format::{Agent, Confidence, Files, Format, Head, Required, Sniffed, Version};
+use crate::format::{Agent, Confidence, Files, Format, Head, Mends, Required, Sniffed, Version};
 use crate::json::member;
 use crate::lines::Line;
 use crate::mapping::record_text;
@@ -73,6 +74,8 @@ pub static FORMAT: Format = Format {
         context: Some(context::open),
         unresumable: "Harbor gives a trajectory to the agents that it runs, and continues none itself",
         whole_answers: true,
+        mends: Mends::OpenCalls,
+        unanswered: NO_RESULT,
         ..Agent::UNKNOWN
     },
     ..Format::new(Required {

@@ -48,7 +48,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
         last: None,
         number: 0,
         prompt,
-        said: Vec::new(),
+        hashes: Vec::new(),
         parent_call: None,
         is_numbered: true,
     };
@@ -116,7 +116,7 @@ struct Steps<'a> {
     /// Whether the first step is the system prompt.
     prompt: bool,
     /// Hash of what each step says, for copies of it.
-    said: Vec<u64>,
+    hashes: Vec<u64>,
     /// Call that started the sub-agent whose steps these are.
     parent_call: Option<Json>,
     /// Whether no step has another number than its place.
@@ -128,7 +128,7 @@ impl Steps<'_> {
     fn take(&mut self, text: &Bytes, at: Position, ready: &mut Queue) -> Result<()> {
         self.number += 1;
         let Some(step) = read_step::read(text) else {
-            self.said.push(0);
+            self.hashes.push(0);
             self.cx.report_at(Code::OddMessage, at);
             let value = whole(text, Some("step")).map_err(|fault| Error::json(fault, text, at))?;
             ready.push_back(Located { value, at });
@@ -136,16 +136,16 @@ impl Steps<'_> {
         };
         self.check(&step, at);
         let ours = step.ours.clone().unwrap_or_default();
-        let said = said_of(&Json::trusted(text.clone()));
+        let said = hash_of(&Json::trusted(text.clone()));
         if let Some(number) = ours.member("copy_of").and_then(|number| number.float()) {
-            let own = self.said.get((number as usize).wrapping_sub(1)).copied();
-            self.said.push(said);
+            let own = self.hashes.get((number as usize).wrapping_sub(1)).copied();
+            self.hashes.push(said);
             if own != Some(said) {
                 self.cx.report_at(Code::CopyChanged, at);
             }
             return Ok(());
         }
-        self.said.push(said);
+        self.hashes.push(said);
         if std::mem::take(&mut self.prompt) {
             return Ok(());
         }
@@ -167,7 +167,7 @@ impl Steps<'_> {
         if !is_its && std::mem::replace(&mut self.is_numbered, false) {
             self.cx.report_at(Code::StepNumber, at);
         }
-        step.strange.iter().for_each(|_| self.cx.report_at(Code::StepCall, at));
+        step.elsewhere.iter().for_each(|_| self.cx.report_at(Code::StepCall, at));
     }
 
     /// Queues a record of a step, with what copyist keeps of it.
@@ -220,7 +220,7 @@ impl Steps<'_> {
         at: Position,
         ready: &mut Queue,
     ) -> Result<()> {
-        (self.last, self.number, self.said) = (None, 0, Vec::new());
+        (self.last, self.number, self.hashes) = (None, 0, Vec::new());
         self.parent_call = Some(key);
         for step in trajectory.member("steps").unwrap_or_default().elements() {
             self.take(&on_one_line(step.bytes()), at, ready)?;
@@ -276,7 +276,7 @@ fn with(plain: Record, ours: &Json) -> std::result::Result<Record, Record> {
 }
 
 /// Returns a hash of what a step says.
-fn said_of(step: &Json) -> u64 {
+fn hash_of(step: &Json) -> u64 {
     let mut said = Vec::new();
     for name in ["source", "message", "reasoning_content", "tool_calls"] {
         step.member(name).iter().for_each(|value| value.normal_into(&mut said));

@@ -27,10 +27,10 @@ pub struct Step {
     pub results: Vec<(Record, Option<Json>)>,
     /// Value of `step_id`.
     pub number: Option<Json>,
-    /// What copyist keeps of the step.
+    /// Data of the step that copyist keeps.
     pub ours: Option<Json>,
     /// Results that name a call of another step.
-    pub strange: Vec<Json>,
+    pub elsewhere: Vec<Json>,
 }
 
 /// Returns the records of a step; `None` for a value of another shape.
@@ -348,7 +348,7 @@ fn one_result(
     }
     if let Some(call) = call.filter(|call| !parts.names(call)) {
         record.node.set(Field::Layout, Json::string(ELSEWHERE));
-        out.strange.push(call);
+        out.elsewhere.push(call);
     }
     node.set(Field::Type, block::type_of(block::TOOL_RESULT));
     record.node.set(Field::Role, Json::constant("\"tool\""));

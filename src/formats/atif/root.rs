@@ -4,11 +4,11 @@ use super::delta;
 use super::read_step::object;
 use super::wire::{self, is_object, is_string, list_of};
 use crate::json::{Json, text};
-use crate::mapping::{Extra, Object};
+use crate::mapping::{Extra, Object, without};
 use crate::record::{Field, Kind, Node, Record};
 use std::collections::HashMap;
 
-/// What the record of the session needs of the steps.
+/// Facts of the steps that the record of the session needs.
 #[derive(Debug, Default)]
 pub struct Seen {
     /// First step, if it is nothing but the system prompt.
@@ -88,6 +88,10 @@ pub fn read(document: &Json, seen: &Seen) -> Session {
             }
             "extra" if is_object(&value) => {
                 let (rest, own) = wire::divided(&value);
+                // Notes of repairs stay there.
+                let notes = own.as_ref().and_then(|own| without(own, "session"));
+                let notes = notes.and_then(|own| without(&own, "after"));
+                let rest = wire::with_ours(rest.as_ref(), notes.as_ref());
                 ours = own;
                 rest.iter().for_each(|rest| extra.add(key.as_bytes(), rest.as_bytes()));
             }
@@ -214,7 +218,7 @@ pub struct Frame<'f> {
     pub agent: [Option<Json>; 2],
     /// Trajectories of sub-agents, whole.
     pub agents: Vec<Json>,
-    /// What copyist keeps of the session.
+    /// Data of the session that copyist keeps.
     pub ours: Option<Json>,
 }
 
@@ -223,7 +227,7 @@ impl Frame<'_> {
     pub fn write(&self, out: &mut Vec<u8>) {
         let extra = self.session.json(Field::Extra).filter(|_| self.own);
         let kept = |name: &str| extra.and_then(|extra| extra.member(name));
-        let others = extra.and_then(|extra| crate::mapping::without(extra, "prompt"));
+        let others = extra.and_then(|extra| without(extra, "prompt"));
         let mut object = Object::open(out);
         object.in_order(wire::ROOT, self.session, others.as_ref(), &mut |row, object| {
             match row.key {

@@ -124,15 +124,20 @@ pub fn divided(extra: &Json) -> (Option<Json>, Option<Json>) {
     (rest, ours)
 }
 
-/// Returns an object with a member of copyist behind the others; `None` without any.
+/// Returns an object with a member of copyist behind the others, with what that has already; `None`
+/// without any.
 pub fn with_ours(extra: Option<&Json>, ours: Option<&Json>) -> Option<Json> {
+    let (rest, kept) = extra.filter(|extra| is_object(extra)).map(divided).unwrap_or_default();
+    let mut all = Extra::default();
+    kept.iter().chain(ours).for_each(|members| all.add_members(members));
+    let Some(all) = all.finish() else { return extra.cloned() };
     let mut out = Extra::default();
-    extra.filter(|extra| is_object(extra)).iter().for_each(|extra| out.add_members(extra));
-    ours.iter().for_each(|ours| out.add(b"\"copyist\"", ours.as_bytes()));
-    out.finish().or_else(|| extra.cloned())
+    rest.iter().for_each(|rest| out.add_members(rest));
+    out.add(b"\"copyist\"", all.as_bytes());
+    out.finish()
 }
 
-/// Returns the text that stands in a step for a block that a trajectory has no part for.
+/// Returns the text in a step in place of a block that a trajectory has no part for.
 pub fn shown(block: &Json) -> Option<String> {
     let kind = block.member("type")?.text()?;
     let mut node = Node::with_capacity(4);

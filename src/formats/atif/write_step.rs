@@ -27,7 +27,7 @@ pub struct Draft<'r> {
     pub own: bool,
     /// Whether the step repeats an earlier one.
     pub copied: bool,
-    /// What copyist keeps of the step, and of each result.
+    /// Data of the step, and of each result, that copyist keeps.
     pub ours: Option<Json>,
     pub of_results: Vec<Option<Json>>,
     /// Calls that started sub-agents whose trajectories are in the document.
