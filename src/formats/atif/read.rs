@@ -38,13 +38,14 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     let root::Session { mut main, prompt, after, agents } = root::read(&value, &seen);
     main.node.set(Field::Source, Json::string(FORMAT.name));
     main.node.put(Field::File, frame.file(super::STYLE, cx));
-    let key = [root::text_of(&value, "session_id"), root::text_of(&value, "trajectory_id")];
-    let key = key.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let agent = value.member("agent").unwrap_or_default();
+    let key = [(&value, "session_id"), (&value, "trajectory_id"), (&agent, "name")];
+    let key = key.into_iter().find_map(|(object, name)| root::text_of(object, name));
     let steps = Steps {
         cx,
         names: parts.names(),
         parts,
-        chain: Chain::of(format!("{key} {}", seen.first.unwrap_or_default()).as_bytes(), cx),
+        chain: Chain::of(key.unwrap_or_default().as_bytes(), cx),
         last: None,
         number: 0,
         prompt,

@@ -14,7 +14,7 @@ pub struct Seen {
     /// First step, if it is nothing but the system prompt.
     prompt: Option<Json>,
     any: bool,
-    /// Time of the first step that has one.
+    /// Time of the first step.
     pub first: Option<String>,
     /// Calls that started sub-agents, by the identifiers of their trajectories.
     refs: HashMap<Json, Json>,
@@ -23,11 +23,9 @@ pub struct Seen {
 impl Seen {
     /// Looks at a step.
     pub fn step(&mut self, step: &Json) {
-        if self.first.is_none() {
+        if !std::mem::replace(&mut self.any, true) {
             self.first = text_of(step, "timestamp");
-        }
-        if !std::mem::replace(&mut self.any, true) && is_prompt(step) {
-            self.prompt = Some(step.clone());
+            self.prompt = is_prompt(step).then(|| step.clone());
         }
         let observation = step.member("observation").unwrap_or_default();
         for result in observation.member("results").unwrap_or_default().elements() {
