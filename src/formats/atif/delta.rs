@@ -6,7 +6,7 @@
 //! the step says something else than the difference expects, the step counts.
 
 use super::wire::{self, list_of, shown};
-use crate::json::{Json, text};
+use crate::json::{EscapeStyle, Json, text};
 use crate::mapping::{Extra, record_text, without};
 use crate::record::{Field, Record, block};
 use crate::times;
@@ -78,6 +78,7 @@ fn is_object(value: &Json) -> bool {
 
 /// Adds the difference between arguments, which a step has as an object.
 fn arguments(own: &Json, value: &Json, out: &mut Extra) {
+    let own = &compact(own);
     let inside = own.pairs().into_iter().find(|(_, inner)| inner == value);
     match (inside, value.text()) {
         (Some((name, _)), _) => out.add(b"\"arguments_in\"", name.as_bytes()),
@@ -90,6 +91,13 @@ fn arguments(own: &Json, value: &Json, out: &mut Extra) {
         (None, Some(_)) => out.add(b"\"arguments_text\"", value.as_bytes()),
         (None, None) => out.add(b"\"arguments\"", value.as_bytes()),
     }
+}
+
+/// Returns a value as a document is read: without white space, in the usual spelling.
+fn compact(value: &Json) -> Json {
+    let mut out = Vec::with_capacity(value.as_bytes().len());
+    EscapeStyle::SCRIPT.spell(value.as_bytes(), &mut out);
+    Json::trusted(out.into())
 }
 
 /// Returns a JSON text with a space behind each comma and colon, as Python writes it.
@@ -278,6 +286,7 @@ pub fn applied(plain: &Json, delta: &Json) -> Json {
 
 /// Returns the arguments of a step in the form that the record has.
 fn in_form(own: &Json, delta: &Json) -> Json {
+    let own = &compact(own);
     if let Some(name) = text_of(delta, INSIDE) {
         return own.member(&name).unwrap_or_else(|| own.clone());
     }

@@ -268,7 +268,7 @@ fn summary(step: &Json, observation: &Json) -> Option<Json> {
     let managed = step.member("extra")?.member("context_management")?;
     let is = |name: &str, text: &str| managed.member(name)?.text().filter(|own| own == text);
     is("boundary", "replace")?;
-    if !step.member("source").is_some_and(|source| source.as_bytes() == b"\"system\"") {
+    if step.member("source").is_none_or(|source| source.as_bytes() != b"\"system\"") {
         return None;
     }
     let only =

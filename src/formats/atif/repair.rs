@@ -36,7 +36,10 @@ const AGENT: &[u8] = br#"{"name":"unknown","version":"unknown"}"#;
 /// # Errors
 /// If nothing of it can be recovered, or reading or writing fails.
 pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
-    document::repair(&RULES, io, wanted, cx)
+    let images: Vec<String> = io.parts().names().into_iter().filter(|n| !n.is_empty()).collect();
+    let done = document::repair(&RULES, io, wanted, cx)?;
+    images.iter().try_for_each(|name| io.keep(name))?;
+    Ok(done)
 }
 
 /// Numbers the steps from 1 on, and adds the name and the version of the agent, without which Harbor
