@@ -8,6 +8,7 @@
 
 mod extra;
 mod look;
+pub mod record_text;
 pub mod template;
 mod unmodelled;
 

@@ -54,6 +54,7 @@ impl Code {
                 Self::LinesJoined,
                 Self::LineNumbered,
                 Self::Renumbered,
+                Self::StepRenumbered,
                 Self::ServedReplaced,
                 Self::ResultMoved,
                 Self::ItemRestored,

@@ -23,6 +23,9 @@ pub struct Rules {
     pub lacks: fn(&Json, &RepairOptions) -> Option<Json>,
     /// Adds what the software demands to a document. `None` where it needs no change.
     pub complete: Option<CompleteFn>,
+    /// Member with the object in which repairs are noted, where the software refuses members of the
+    /// document that it does not know.
+    pub notes_in: Option<&'static str>,
 }
 
 /// Returns the text of a document with changes, and the fixes; `None` if there are none. The options
@@ -52,7 +55,7 @@ pub fn repair(
     let reach = |items| Reach { entries: items, messages: items };
     let resumed = |text: &[u8]| {
         let (mut text, fixes) = rules.complete?(text, wanted, cx)?;
-        note(&mut text, &fixes);
+        note(&mut text, &fixes, rules.notes_in);
         Some((text, fixes))
     };
     let at = Position { line: 1, ..Position::default() };
@@ -70,7 +73,8 @@ pub fn repair(
     }
     let found = salvage(&text, rules.path, rules.recognise).ok_or_else(nothing_back)?;
     let lacks = (rules.lacks)(&Json::trusted(found.text.clone().into()), wanted);
-    let mut completed = complete(&text, &found, &lacks.ok_or_else(nothing_back)?);
+    let lacks = lacks.ok_or_else(nothing_back)?;
+    let mut completed = complete(&text, &found, &lacks, rules.notes_in);
     if let Some((text, fixes)) = resumed(&completed.text) {
         completed.text = text;
         completed.fixes.extend(fixes);
@@ -91,9 +95,21 @@ pub fn repair(
     Ok(done.reaching(reach(0), reach(found.items)))
 }
 
-/// Notes fixes in a document.
-fn note(text: &mut Vec<u8>, fixes: &[Code]) {
-    fixes.iter().for_each(|code| mark(&std::mem::take(text), *code, text));
+/// Notes fixes in a document, or in the object of this member.
+fn note(text: &mut Vec<u8>, fixes: &[Code], notes_in: Option<&str>) {
+    let Some(name) = notes_in.filter(|_| !fixes.is_empty()) else {
+        return fixes.iter().for_each(|code| mark(&std::mem::take(text), *code, text));
+    };
+    let document = Json::trusted(std::mem::take(text).into());
+    let own = document.member(name);
+    let object = own.clone().filter(|own| own.as_bytes().starts_with(b"{"));
+    let mut inner = object.unwrap_or(Json::constant("{}")).as_bytes().to_vec();
+    note(&mut inner, fixes, None);
+    let mut edits = Edits::default();
+    edits.set(own.map(|own| document.place_of(&own)), name, &inner);
+    let close = document.as_bytes().iter().rposition(|byte| *byte == b'}').unwrap_or(0);
+    let is_empty = members(document.as_bytes()).next().is_none();
+    edits.apply(document.as_bytes(), close, is_empty, text);
 }
 
 fn write(bench: &mut dyn RepairIo, text: &[u8]) -> Result<()> {
@@ -114,9 +130,14 @@ pub struct Completed {
 }
 
 /// Completes a document that was put together from the pieces of a damaged one. `lacks` is an
-/// object of the members that are added.
+/// object of the members that are added, `notes_in` is [`Rules::notes_in`].
 #[must_use]
-pub fn complete(source: &[u8], found: &Salvaged, lacks: &Json) -> Completed {
+pub fn complete(
+    source: &[u8],
+    found: &Salvaged,
+    lacks: &Json,
+    notes_in: Option<&str>,
+) -> Completed {
     let mut edits = Edits::default();
     for (key, value) in lacks.members() {
         edits.add(&text::decode(key).unwrap_or_default(), value);
@@ -127,7 +148,7 @@ pub fn complete(source: &[u8], found: &Salvaged, lacks: &Json) -> Completed {
     edits.apply(&found.text, close, empty, &mut whole);
     let mut fixes = vec![Code::StateRestored];
     fixes.extend(found.replaced.then_some(Code::Utf8Replaced));
-    note(&mut whole, &fixes);
+    note(&mut whole, &fixes, notes_in);
     let mut same = source.iter().zip(&whole).take_while(|(a, b)| a == b).count();
     let is_whole = same >= source.trim_ascii_end().len();
     if !is_whole {

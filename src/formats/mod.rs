@@ -4,6 +4,7 @@
 //! and the tests of every law iterate over this table.
 
 pub mod agent_orchestrator;
+pub mod atif;
 pub mod canonical;
 pub mod claude_code;
 pub mod codelia;
@@ -30,6 +31,7 @@ pub static FORMATS: &[&Format] = &[
     &codelia::FORMAT,
     &opencode::FORMAT,
     &gemini_cli::FORMAT,
+    &atif::FORMAT,
     &canonical::FORMAT,
 ];
 
@@ -96,7 +98,7 @@ impl Spec {
     /// use copyist::formats::Spec;
     /// assert_eq!(Spec::parse("pi@2").unwrap().version.unwrap().number, 2);
     /// assert!(Spec::parse("pi").unwrap().version.is_none());
-    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, claude-code, codex, copilot-cli, connectonion, agent-orchestrator, codelia, opencode, gemini-cli, canonical"));
+    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, claude-code, codex, copilot-cli, connectonion, agent-orchestrator, codelia, opencode, gemini-cli, atif, canonical"));
     /// ```
     pub fn parse(text: &str) -> std::result::Result<Self, String> {
         let (name, number) = match text.split_once('@') {

@@ -2,6 +2,7 @@
 
 mod agent_orchestrator;
 mod ahead;
+mod atif;
 mod claude_chains;
 mod claude_code;
 mod claude_eras;

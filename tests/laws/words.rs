@@ -38,6 +38,22 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "the first question is the title, too, and an edited title is the name of the session",
     ),
     (
+        "/atif/v1/terminal/in/terminal.json to opencode: table:",
+        "the first question is the title, too, and an edited title is the name of the session",
+    ),
+    (
+        "/atif/v1/lighthouse/in/lighthouse.json to pi@3: ledger:",
+        "an edited result gets the name of its tool, as pi has it, in a member of its own",
+    ),
+    (
+        "/atif/v1/terminal/in/terminal.json to connectonion@",
+        "a file of turns has no place for what comes between a call and its result",
+    ),
+    (
+        "/copilot-cli/v1/helper/in/events.jsonl to atif: helper:",
+        "a word of a sub-agent, which its answer repeats: refused with its place",
+    ),
+    (
         "/opencode/v1/quay/in/quay.json to connectonion@2: barrels: the origin is not used",
         "a word of a summary, which a file of turns has as a question: refused with its place",
     ),

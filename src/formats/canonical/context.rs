@@ -6,10 +6,10 @@
 //! does not keep. Edits apply. Summaries of branches, commands, and messages of extensions are sent
 //! as messages of the user.
 
-use super::write;
 use crate::context_rules::{self, Chosen};
 use crate::format::{Api, Context, Resent};
 use crate::json::Json;
+use crate::mapping::record_text;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
 
@@ -58,7 +58,7 @@ impl Context for Stream {
     }
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {
-        write::object_of(message, out);
+        record_text::object_of(message, out);
     }
 
     fn sent(&mut self, message: &Record) -> Option<Node> {

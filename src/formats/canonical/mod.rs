@@ -15,8 +15,8 @@ mod read;
 mod repair;
 mod write;
 
+pub use crate::mapping::record_text::{line, line_of, normal_line_of, object_of};
 pub use naming::named;
-pub use write::{line, line_of, normal_line_of, object_of};
 
 use crate::error::Result;
 use crate::format::{
@@ -24,7 +24,7 @@ use crate::format::{
     no_header,
 };
 use crate::lines::Line;
-use crate::mapping::Source;
+use crate::mapping::{Source, record_text};
 use crate::members::Scan;
 use crate::position::Position;
 use crate::record::{Kind, Record};
@@ -82,7 +82,7 @@ fn kind_of(line: &[u8]) -> Option<Kind> {
 }
 
 fn check(line: &Line<'_>, _: &mut Scan) -> Result<bool> {
-    read::parse(line, &Bytes::copy_from_slice(line.bytes)).map(|_| true)
+    record_text::parse(line, &Bytes::copy_from_slice(line.bytes)).map(|_| true)
 }
 
 fn open<'a>(line: &Line<'_>, _: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane + 'a>> {
@@ -96,14 +96,14 @@ fn open<'a>(line: &Line<'_>, _: Target, _cx: &'a Cx<'a>) -> Result<Box<dyn Plane
 /// against its content.
 pub fn record(line: &Bytes) -> Result<Record> {
     let at = Position { line: 1, ..Position::default() };
-    read::parse_any(&Line { bytes: line, at, terminated: true }, line)
+    record_text::parse_any(&Line { bytes: line, at, terminated: true }, line)
 }
 
 /// Reads one record from its line, without line ending, and checks the role of a message against
 /// its content.
 pub fn whole_record(line: &Bytes) -> Result<Record> {
     let at = Position { line: 1, ..Position::default() };
-    read::parse(&Line { bytes: line, at, terminated: true }, line)
+    record_text::parse(&Line { bytes: line, at, terminated: true }, line)
 }
 
 /// Plane that passes each checked line on.

@@ -3,13 +3,14 @@
 //! make.
 
 use super::naming::Naming;
-use super::read::{headless, parse};
+use super::read::headless;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::Result;
 use crate::format::{
     Cx, FoundRecord, LineRepair, Reaches, Records, RepairIo, RepairOptions, Repaired,
 };
 use crate::lines::Line;
+use crate::mapping::record_text::parse;
 use crate::position::{Located, Position};
 use crate::record::{Kind, Record};
 use crate::repair::{Walk, nothing_back};

@@ -25,8 +25,13 @@ static RECORDS: Records = Records {
     restore,
 };
 
-static RULES: Rules =
-    Rules { path: PATH, recognise: wire::is_message, lacks, complete: Some(complete) };
+static RULES: Rules = Rules {
+    path: PATH,
+    recognise: wire::is_message,
+    lacks,
+    complete: Some(complete),
+    notes_in: None,
+};
 
 /// Whether an object is a record: a header, a message, perhaps without an identifier or of another
 /// type, another record of the log, or a mark of copyist.

@@ -26,6 +26,7 @@ static RULES: Rules = Rules {
         }
     },
     complete: Some(complete),
+    notes_in: None,
 };
 
 /// Repairs a document.

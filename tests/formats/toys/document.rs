@@ -191,6 +191,7 @@ static RULES: Rules = Rules {
         Some(extra.finish().unwrap_or(Json::constant("{}")))
     },
     complete: None,
+    notes_in: None,
 };
 
 fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {

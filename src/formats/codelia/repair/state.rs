@@ -102,7 +102,7 @@ impl State {
             }
         }
         let lacks = lacks.finish().unwrap_or(Json::constant("{}"));
-        let Completed { text: whole, aside, fixes } = complete(text, &found, &lacks);
+        let Completed { text: whole, aside, fixes } = complete(text, &found, &lacks, None);
         self.fixes.extend(fixes);
         if let Some((place, at)) = aside {
             let at = Position { byte: at.byte + start as u64, ..at };
