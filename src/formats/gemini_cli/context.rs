@@ -124,7 +124,7 @@ impl Messages {
 /// Returns what is sent of a message.
 fn parts(node: &Node, names: &HashMap<Json, Json>) -> Vec<Node> {
     let text = node.json(Field::Content).filter(|text| !text.is_null()).cloned().map(block::text);
-    let blocks = message::attached(node);
+    let blocks = super::blocks::attached(node);
     let is = |own: &Node, name: &str| own.is(Field::Type, name);
     let has_own = blocks
         .iter()

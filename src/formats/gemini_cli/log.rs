@@ -106,6 +106,14 @@ pub struct Log {
     ends: Vec<Option<usize>>,
 }
 
+/// Whether a message is one of the conversation behind which others come. When the program resumes a
+/// session it repeats the results of each answer in a message of its own between the others.
+fn is_talk(id: &str, text: &Json) -> bool {
+    let first = || text.member("content").unwrap_or_default().elements().next();
+    let is_result = || first().is_some_and(|part| part.member("functionResponse").is_some());
+    sort(text) == Sort::Talk && !(id.ends_with("_response") && is_result())
+}
+
 /// Name of a record with data of the session.
 pub const SET: &str = "$set";
 /// Name of a record that takes messages back.
@@ -182,7 +190,7 @@ impl Log {
 
     /// Adds a message behind the others, or a version to one that is there.
     fn message(&mut self, line: usize, id: String, text: &Json, is_listed: bool) -> Item {
-        let is_talk = sort(text) == Sort::Talk;
+        let is_talk = is_talk(&id, text);
         if let Some(own) = self.known.get(&id).copied()
             && let Some(life) = self.lives.get_mut(own).filter(|life| life.is_talk == is_talk)
         {
@@ -220,7 +228,7 @@ impl Log {
         had.push(number);
         self.lives.push(Life {
             versions: vec![(line, text.clone(), !is_listed)],
-            is_talk: sort(text) == Sort::Talk,
+            is_talk: is_talk(&id, text),
             before: self.ends.last().copied().flatten(),
             is_listed,
             is_again: had.len() > 1,

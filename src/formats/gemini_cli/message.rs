@@ -1,5 +1,6 @@
 //! Messages as records, and back, by templates of their members.
 
+use super::blocks::{BLOCKS, CALL_ID, attached, detached, is_same, list, placed};
 use super::{media, part, result, wire};
 use crate::json::{Fault, Json, text};
 use crate::mapping::{Extra, Object, Row, Source, row, template, without};
@@ -117,9 +118,29 @@ pub fn read(item: &Json) -> Result<Read, Fault> {
         false => "assistant",
     };
     node.set(Field::Role, Json::string(role));
-    let lists = [("content", &mut content), ("thoughts", &mut thoughts), ("toolCalls", &mut calls)];
     let mut blocks = Extra::default();
-    for (name, list) in lists {
+    let given = item.member("content").filter(|own| own.as_bytes().starts_with(b"["));
+    let given: Vec<Json> = given.unwrap_or_default().elements().collect();
+    let is_beside = |own: &Node| calls.iter().chain(&thoughts).any(|beside| is_same(own, beside));
+    let beside: Vec<bool> = content.iter().map(is_beside).collect();
+    let mut number = beside.iter();
+    content.retain(|_| number.next() == Some(&false));
+    let mut templates = detached(&mut content).map(|own| own.elements().collect::<Vec<_>>());
+    if beside.contains(&true) {
+        let mut own =
+            templates.unwrap_or_else(|| vec![Json::constant("0"); content.len()]).into_iter();
+        let place = |(part, is_beside): (&Json, &bool)| match is_beside {
+            true => Json::trusted([b"[", part.as_bytes(), b"]"].concat().into()),
+            false => own.next().unwrap_or(Json::constant("0")),
+        };
+        templates = Some(given.iter().zip(&beside).map(place).collect());
+    }
+    if let Some(templates) = templates {
+        let mut out = Vec::new();
+        list(&templates, &mut out, |own, out| out.extend_from_slice(own.as_bytes()));
+        blocks.add(b"\"content\"", &out);
+    }
+    for (name, list) in [("thoughts", &mut thoughts), ("toolCalls", &mut calls)] {
         let templates = detached(list);
         templates.iter().for_each(|own| blocks.add(Json::string(name).as_bytes(), own.as_bytes()));
     }
@@ -139,67 +160,6 @@ pub fn read(item: &Json) -> Result<Read, Fault> {
     }
     Ok(Read { message, results })
 }
-
-/// Member of a message's unnamed data with the templates of its blocks: a block that is edited or
-/// added in another format has none of its own.
-const BLOCKS: &str = "$blocks";
-
-/// Takes the templates out of blocks; `None` if all are usual.
-fn detached(blocks: &mut [Node]) -> Option<Json> {
-    let (mut out, mut is_usual) = (Vec::new(), true);
-    list(blocks.iter_mut(), &mut out, |block, out| match block.take(Field::Extra) {
-        Some(crate::record::Value::Json(own)) => {
-            is_usual = false;
-            out.extend_from_slice(own.as_bytes());
-        }
-        _ => out.push(b'0'),
-    });
-    (!is_usual).then(|| Json::trusted(out.into()))
-}
-
-/// Returns the blocks of a message with their templates: those of calls by their identifiers, the
-/// others in their order.
-pub fn attached(message: &Node) -> Vec<Node> {
-    let mut blocks = message.nodes(Field::Content).unwrap_or_default().to_vec();
-    let own = message.json(Field::Extra).and_then(|extra| extra.member(BLOCKS)).unwrap_or_default();
-    let templates =
-        |name: &str| own.member(name).unwrap_or_default().elements().collect::<Vec<Json>>();
-    let (content, mut calls) = (templates("content"), templates("toolCalls"));
-    let mut thoughts = templates("thoughts").into_iter();
-    let mut parts = Vec::new();
-    // Content may contain the calls beside it as well.
-    for block in blocks.iter_mut().rev().filter(|own| own.is(Field::Type, block::TOOL_CALL)) {
-        let is_its = |own: &Json| {
-            let id = own.member("gemini").and_then(|own| own.member(CALL_ID));
-            id.is_some() && id.as_ref() == block.json(Field::Id)
-        };
-        let place = calls.iter().rposition(is_its);
-        block.put(Field::Extra, place.map(|place| calls.remove(place)));
-    }
-    for (number, block) in blocks.iter_mut().enumerate() {
-        match block.get(Field::Extra) {
-            Some(_) => {}
-            None if block.is(Field::Type, block::THINKING) && thoughts.len() > 0 => {
-                let own = thoughts.next().filter(|own| own.as_bytes().starts_with(b"{"));
-                block.put(Field::Extra, own);
-            }
-            None => parts.push(number),
-        }
-    }
-    if parts.len() == content.len() {
-        for (number, template) in parts.into_iter().zip(content) {
-            let fitting = Some(template).filter(|own| own.as_bytes().starts_with(b"{"));
-            blocks
-                .get_mut(number)
-                .into_iter()
-                .for_each(|own| own.put(Field::Extra, fitting.clone()));
-        }
-    }
-    blocks
-}
-
-/// Member of a call's template with the call's identifier.
-const CALL_ID: &str = "$id";
 
 /// Returns a thought's subject and description as one text.
 fn joined(subject: &str, description: &str) -> String {
@@ -400,7 +360,13 @@ pub fn write(node: &Node, results: &[Node], out: &mut Vec<u8>) {
             }
             "content" => {
                 has_content = true;
-                write_content(&content, value, object.key(key));
+                let beside: Vec<&Node> = calls.iter().chain(&thoughts).copied().collect();
+                match placed(node, &content, &beside) {
+                    Some(parts) => list(&parts, object.key(key), |own, out| {
+                        out.extend_from_slice(own.as_bytes());
+                    }),
+                    None => write_content(&content, value, object.key(key)),
+                }
             }
             "thoughts" if value == template::PLACE => {
                 has_thoughts = true;
@@ -457,22 +423,6 @@ fn write_content(parts: &[&Node], own: &[u8], out: &mut Vec<u8>) {
         [only] if own == b"{}" => part::write(only, out),
         parts => list(parts.iter(), out, |own, out| part::write(own, out)),
     }
-}
-
-/// Writes a list.
-fn list<T>(
-    items: impl IntoIterator<Item = T>,
-    out: &mut Vec<u8>,
-    mut write: impl FnMut(T, &mut Vec<u8>),
-) {
-    out.push(b'[');
-    for (number, item) in items.into_iter().enumerate() {
-        if number > 0 {
-            out.push(b',');
-        }
-        write(item, out);
-    }
-    out.push(b']');
 }
 
 /// Returns a value from its spelling.

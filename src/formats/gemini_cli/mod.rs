@@ -21,6 +21,7 @@
 //! 0.32.1 and 0.61.0, and requests of 0.61.0 for sessions that it resumed.
 
 mod append;
+mod blocks;
 mod context;
 mod files;
 mod log;
