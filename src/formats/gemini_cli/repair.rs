@@ -56,7 +56,8 @@ fn is_unnamed(object: &[u8]) -> bool {
 /// replace all of them.
 fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     let object = salvage(torn)?;
-    (wire::is_message(&object) || log_header(&object)).then_some(object)
+    let is_whole = wire::is_message(&object) || is_unnamed(&object) || log_header(&object);
+    is_whole.then_some(object)
 }
 
 /// Whether an object has what the program demands of a header.
