@@ -14,7 +14,7 @@ pub struct Counted {
 impl Counted {
     /// Begins to count, behind [`Context::begin`].
     pub fn of(context: &dyn Context) -> Self {
-        Self { corrections: context.corrections(), made: Vec::new(), count: 0 }
+        Self { corrections: context.own_corrections(), made: Vec::new(), count: 0 }
     }
 
     /// Counts what is sent of a record.

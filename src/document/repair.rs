@@ -21,7 +21,8 @@ pub struct Rules {
     /// Returns an object of the members that the software needs and a document lacks; `None` if
     /// nothing shows which session it is.
     pub lacks: fn(&Json, &RepairOptions) -> Option<Json>,
-    /// Adds what the software demands to a document. `None` where it needs no change.
+    /// Adds what the software demands to a document that was put together, and to a whole one where
+    /// the user wants to continue the session. `None` where it needs no change.
     pub complete: Option<CompleteFn>,
     /// Member with the object in which repairs are noted, where the software refuses members of the
     /// document that it does not know.
@@ -63,7 +64,8 @@ pub fn repair(
         bench.begin(false)?;
         let done = Repaired { records: items + 1, ..Repaired::default() };
         let done = done.reaching(reach(items), reach(items));
-        let Some((text, fixes)) = resumed(&text) else {
+        let Some((text, fixes)) = Some(&text).filter(|_| wanted.resumable).and_then(|t| resumed(t))
+        else {
             bench.keep("")?;
             return Ok(done);
         };

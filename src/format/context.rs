@@ -87,6 +87,12 @@ pub trait Context {
         None
     }
 
+    /// Returns what the software does to the messages in its own form, which [`own`](Self::own)
+    /// writes.
+    fn own_corrections(&self) -> Option<Box<dyn Corrections>> {
+        self.corrections()
+    }
+
     /// Whether the interface refuses the messages if the first is an answer.
     fn begins_with_question(&self) -> bool {
         false

@@ -31,6 +31,14 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "/opencode/v1/quay/in/quay.json to pi@3, line 13 cut behind",
         "only the line that names the leaf is gone, which is reported as a missing end",
     ),
+    (
+        "/atif/v1/lighthouse/in/lighthouse.json to pi@2, line 14 cut behind",
+        "only lines at the end are gone, which is reported as a missing end",
+    ),
+    (
+        "/codex/v2/taken-back/in/rollout-2026-02-03T09-40-00-01990c5a-7b1e-7c3d-8f4a-5b6c7d8e9f01.jsonl to atif, line 166 deleted",
+        "a link in the data by which a trajectory keeps other branches is gone",
+    ),
 ];
 
 /// Something that is done to lines at one place.

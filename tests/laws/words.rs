@@ -46,6 +46,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "an edited result gets the name of its tool, as pi has it, in a member of its own",
     ),
     (
+        "/atif/v1/terminal/in/terminal.json to gemini-cli@2: tides:",
+        "words of the terminal, which a log joins with the question: refused with its place",
+    ),
+    (
         "/atif/v1/terminal/in/terminal.json to connectonion@",
         "a file of turns has no place for what comes between a call and its result",
     ),

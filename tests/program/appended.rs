@@ -10,7 +10,7 @@ use std::panic::catch_unwind;
 use std::path::{Path, PathBuf};
 
 /// Formats whose main file is a document, which changes where a message comes into it.
-const DOCUMENTS: [&str; 3] = ["connectonion", "codelia", "opencode"];
+const DOCUMENTS: [&str; 5] = ["connectonion", "codelia", "opencode", "gemini-cli", "atif"];
 
 /// A copy of all files of the case of an input; returns the path of the input's copy.
 fn copied(input: &Path, dir: &Dir) -> PathBuf {

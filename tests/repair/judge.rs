@@ -139,6 +139,11 @@ fn payload(record: &[u8]) -> Option<String> {
         "copyist",
     ];
     put_back(object);
+    // A result that is made for a call of Gemini CLI is a member of the call.
+    for call in object.get_mut("toolCalls").and_then(Value::as_array_mut).into_iter().flatten() {
+        let is_made = call["result"].to_string().contains("The outcome of the call is unknown");
+        call.as_object_mut().filter(|_| is_made).map(|call| call.remove("result"));
+    }
     // Lost messages are taken out of the list of those that a compaction keeps.
     for list in ["preservedMessages", "preservedSegment"] {
         let metadata = object.get_mut("compactMetadata").and_then(Value::as_object_mut);

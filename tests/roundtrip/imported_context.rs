@@ -23,10 +23,10 @@ fn excluded_messages_are_not_sent_and_are_restored() {
 
 #[test]
 fn excluded_messages_of_any_format_are_not_sent() {
-    // A session of runs is none without any, and a rollout has no place beside the conversation, so
-    // a stream that says so of one is written anew (CY0627).
-    let beside =
-        |source: &String| !["codelia", "codex"].iter().any(|name| source.starts_with(name));
+    // A session of runs is none without any, and a rollout or a log of Gemini CLI has no place beside
+    // the conversation, so a stream that says so of one is written anew (CY0627).
+    let anew = ["codelia", "codex", "gemini-cli"];
+    let beside = |source: &String| !anew.iter().any(|name| source.starts_with(name));
     for source in targets().into_iter().filter(beside) {
         let stream = [
             with(session(), json!({"source": source, "agent": "x"})),

@@ -199,7 +199,8 @@ impl Written {
         let name = name.split('@').next().filter(|name| !name.is_empty()).map(Json::string);
         let mut frame = Frame {
             session: &session,
-            own: self.own,
+            // A session that begins here has no document yet.
+            own: self.own && session.json(Field::Extra).is_some(),
             totals,
             agent: [name, model],
             agents: Vec::new(),

@@ -102,8 +102,11 @@ impl Context for Messages {
     }
 
     fn corrections(&self) -> Option<Box<dyn Corrections>> {
-        let joins = !self.is_other.get();
-        joins.then(|| Box::new(Joined { names: self.names.clone(), held: None }) as _)
+        self.own_corrections().filter(|_| !self.is_other.get())
+    }
+
+    fn own_corrections(&self) -> Option<Box<dyn Corrections>> {
+        Some(Box::new(Joined { names: self.names.clone(), held: None }))
     }
 }
 
