@@ -78,10 +78,14 @@ pub fn find(
         let Some(newest) = newest else { return Search::Nothing };
         return meant(family_of(&newest, all), target);
     }
+    // Some agents put the beginning of an identifier into the names of files.
+    let first = name.text.split_once('-').map(|(first, _)| first);
+    let is_short = |first: &&str| first.len() == 8 && first.bytes().all(|b| b.is_ascii_hexdigit());
+    let text = first.filter(is_short).unwrap_or(name.text);
     let called = |job: &Job| {
         let mut files = job.files();
-        job.relative.to_string_lossy().contains(name.text)
-            || files.any(|file| file.to_string_lossy().contains(name.text))
+        job.relative.to_string_lossy().contains(text)
+            || files.any(|file| file.to_string_lossy().contains(text))
     };
     let chosen = |mut all: Vec<Listed>| {
         all.retain(is_agents);

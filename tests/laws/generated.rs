@@ -123,8 +123,9 @@ fn branches_at_a_call(entries: &[Entry], call: u8) -> bool {
     (0..=entries.len()).any(|at| branches(at) && is_below_a_call(at))
 }
 
-/// Whether a result comes behind anything but its call or another result. OpenCode has a result in
-/// its call, and no place for such a one, so that the answers before it and behind it meet there.
+/// Whether a result comes behind anything but its call or another result. OpenCode and Gemini CLI
+/// have a result in its call, and no place for such a one, so that the answers before it and behind
+/// it meet there. In Gemini CLI, results of calls that follow each other have their order, too.
 fn is_apart(to: &str, entries: &[Entry], [call, result]: [u8; 2]) -> bool {
     let late = |(n, entry): (usize, &Entry)| {
         let parent = (n - entry.back.min(n)).checked_sub(1);
@@ -132,7 +133,10 @@ fn is_apart(to: &str, entries: &[Entry], [call, result]: [u8; 2]) -> bool {
         let own = before == Some(call) && entry.back == 1;
         entry.kind == result && !own && before != Some(result)
     };
-    to == "opencode" && (1..).zip(entries).any(late)
+    let in_one = |pair: &[Entry]| pair.iter().all(|entry| entry.kind == call);
+    let is_gemini = to.starts_with("gemini-cli@");
+    (is_gemini && entries.windows(2).any(in_one))
+        || ((is_gemini || to == "opencode") && (1..).zip(entries).any(late))
 }
 
 /// Whether a prompt is one that Gemini CLI takes for a command, and does not send again.

@@ -28,11 +28,6 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "",
         "pi sends it without half of a character; Anthropic accepts U+0000, others do not",
     ),
-    (
-        "/atif/v1/terminal/",
-        "claude-code",
-        "calls without results, and Claude Code leaves out such an answer with its words",
-    ),
     ("/codex/0.142.0/huge/", "", "OpenAI's Responses accept U+0000, others do not"),
 ];
 

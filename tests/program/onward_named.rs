@@ -254,3 +254,27 @@ fn session_with_sub_agents_is_named_by_its_main_file() {
     let path = path_of(&out);
     assert!(path.ends_with(format!("{MAIN}.jsonl")) && path.is_file(), "{out}");
 }
+
+#[test]
+fn session_comes_back_from_a_file_named_by_the_beginning_of_its_identifier() {
+    for (own, _) in AGENTS {
+        let (home, original) = home_of(own);
+        add_others(&home);
+        let before = read(&original);
+        let mut length = before.len();
+        for round in ["One more?", "And one?"] {
+            let there = go(&home, &[ID], "gemini-cli");
+            let file = path_of(&there);
+            let file = file.to_str().expect("UTF-8");
+            for (role, text) in [("user", round), ("assistant", "Yes.")] {
+                let (code, words) = said(&home, &["append", "--role", role, "--text", text, file]);
+                assert_eq!(code, 0, "{own}: {words}");
+            }
+            let back = go(&home, &[ID], own);
+            assert_eq!(path_of(&back), original, "{own}: {back}");
+            let after = read(&original);
+            assert!(after.starts_with(&before) && after.len() > length, "{own}: {back}");
+            length = after.len();
+        }
+    }
+}
