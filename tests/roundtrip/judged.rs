@@ -245,6 +245,11 @@ fn every_target(folder: &Path) {
             .filter(|line| keeps && line.contains("that no model accepts"))
             .map(path)
             .collect();
+        // A stream is judged as its source, and Claude Code leaves out a line of its own with words and
+        // calls that have no result.
+        let stays = |line: &&str| spec.starts_with("canonical") && line.contains("CY0421");
+        let omitted = said.lines().filter(stays).map(path);
+        let halves: Vec<String> = halves.into_iter().chain(omitted).collect();
         let known = |line: &&str| {
             let own = spec.split('@').next().is_some_and(|own| line.contains(&format!("/{own}/")));
             own || halves.contains(&path(line))

@@ -38,6 +38,11 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
         "agent-orchestrator@2",
         "a log whose result has two members `subtype` comes back as one of version 2",
     ),
+    (
+        "edge_cases/tool-output-fake",
+        "agent-orchestrator@1",
+        "without the line that begins the session, metadata of version 1 have no identifier",
+    ),
     ("sessions/messages/", "codelia@1", "a log of messages without a row in the database gets one"),
     ("v2/log/in/", "codelia@1", "the same"),
     (
