@@ -127,6 +127,13 @@ pub fn family_of(session: &Listed, mut all: Vec<Listed>) -> Vec<Listed> {
 pub fn meant(mut sessions: Vec<Listed>, target: Option<&'static Format>) -> Search {
     let is_target = |one: &Listed| target.is_some_and(|own| one.summary.agent == own.name);
     let is_copy = |one: &Listed| origin_of(&one.path).is_file();
+    // Beside a session that it resumes, an agent may begin a file of the same identifier.
+    let told: Vec<String> = sessions
+        .iter()
+        .filter(|one| one.summary.messages > 0)
+        .map(|one| one.summary.id.clone())
+        .collect();
+    sessions.retain(|one| one.summary.messages > 0 || !told.contains(&one.summary.id));
     sessions.sort_by_cached_key(|one| {
         (is_target(one), Reverse(one.spoken()), is_copy(one), one.path.clone())
     });

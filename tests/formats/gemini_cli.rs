@@ -226,3 +226,31 @@ fn a_call_without_a_result_gets_one_for_a_resumable_session() {
     assert!(response["response"]["error"].is_string(), "{last}");
     assert_eq!(repaired(&back, true), back);
 }
+
+/// When the program resumes a session, it puts the results of all calls of an answer into each.
+#[test]
+fn a_call_has_its_own_result_where_each_has_those_of_all() {
+    let response = |id: &str, text: &str| json!({"functionResponse": {"id": id, "name": "read", "response": {"output": text}}});
+    let all = json!([response("c1", "north"), response("c2", "south")]);
+    let call = |id: &str| json!({"id": id, "name": "read", "args": {}, "result": all, "status": "success"});
+    let lines = [
+        json!({"sessionId": "7f000000-0000-4000-8000-0000000000f1", "projectHash": "00",
+            "startTime": "2026-03-04T09:00:00.000Z", "lastUpdated": "2026-03-04T09:00:00.000Z"}),
+        json!({"id": "u1", "timestamp": "2026-03-04T09:00:01.000Z", "type": "user",
+            "content": [{"text": "Both?"}]}),
+        json!({"id": "g1", "timestamp": "2026-03-04T09:00:02.000Z", "type": "gemini",
+            "content": "", "toolCalls": [call("c1"), call("c2")]}),
+    ];
+    let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let options = options(OnError::Stop, Choice::Derived);
+    let stream = to_canonical(log.as_bytes(), &options);
+    let text = String::from_utf8(stream.clone()).expect("UTF-8");
+    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let results: Vec<Value> = records
+        .filter(|record| record["role"] == "tool")
+        .map(|record| record["content"][0]["content"].clone())
+        .collect();
+    assert_eq!(results, ["north", "south"]);
+    let back = from_canonical(&stream, "gemini-cli@2", &options);
+    assert_eq!(String::from_utf8_lossy(&back), log);
+}

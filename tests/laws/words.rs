@@ -66,6 +66,10 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "a word of a call without a result, which the file has: refused with its place",
     ),
     (
+        "/claude-code/v2/parallel/in/c4a7e910-5d3b-4f86-b1c2-90e8d7a6f534.jsonl to gemini-cli@",
+        "the same as for OpenCode",
+    ),
+    (
         "/copilot-cli/v1/beehive/in/events.jsonl to gemini-cli@",
         "Gemini CLI has results in the order of their calls, and the source in another one",
     ),

@@ -197,7 +197,7 @@ fn answers(item: &Json, answered: &HashSet<Vec<u8>>) -> Vec<(Span, Vec<u8>)> {
     for call in item.member("toolCalls").unwrap_or_default().elements() {
         let Some(id) = call.member("id").filter(|id| id.text().is_some()) else { continue };
         let own = call.member("result");
-        if own.as_ref().is_some_and(|own| result::read(own, None).is_some())
+        if own.as_ref().is_some_and(|own| result::read(own, &id, None).is_some())
             || answered.contains(id.as_bytes())
         {
             continue;

@@ -29,8 +29,27 @@ fn response_of(response: &Json) -> (Json, bool) {
     }
 }
 
+/// Returns the parts of a result that are those of its call. When 0.61.0 resumes a session, it puts
+/// the results of all calls of an answer into each of them.
+fn of_call(parts: Vec<Json>, call: &Json) -> Vec<Json> {
+    let response = |part: &Json| part.member("functionResponse");
+    let is_its = |own: &Json| own.member("id").as_ref() == Some(call);
+    let has_its = parts.iter().filter_map(response).any(|own| is_its(&own));
+    if !has_its || parts.iter().filter_map(response).all(|own| is_its(&own)) {
+        return parts;
+    }
+    // Files follow the response to which they belong.
+    let mut takes = false;
+    let mut its = parts;
+    its.retain(|part| {
+        takes = response(part).map_or(takes, |own| is_its(&own));
+        takes
+    });
+    its
+}
+
 /// Reads the `result` of a call; `None` if the program sends nothing of it.
-pub fn read(result: &Json, status: Option<&str>) -> Option<Outcome> {
+pub fn read(result: &Json, call: &Json, status: Option<&str>) -> Option<Outcome> {
     let failed = matches!(status, Some("error" | "cancelled"));
     let parts: Vec<Json> = match result.as_bytes().first() {
         Some(b'"') if text::is(result.as_bytes(), "") => return None,
@@ -41,6 +60,7 @@ pub fn read(result: &Json, status: Option<&str>) -> Option<Outcome> {
         Some(b'{') => vec![result.clone()],
         _ => return None,
     };
+    let parts = of_call(parts, call);
     let (mut texts, mut images, mut is_error) = (Vec::new(), Vec::new(), failed);
     for own in &parts {
         let response = own.member("functionResponse");
@@ -122,7 +142,7 @@ pub fn block_of(
     name: Option<&Json>,
     (result, status): (&Json, Option<&str>),
 ) -> Option<(Node, Option<Json>)> {
-    let outcome = read(result, status)?;
+    let outcome = read(result, call, status)?;
     let mut node = Node::with_capacity(5);
     node.set(Field::Type, block::type_of(block::TOOL_RESULT));
     node.set(Field::Call, call.clone());
@@ -143,7 +163,7 @@ pub fn written(
     own: Option<&Json>,
     status: Option<&str>,
 ) -> Json {
-    let own = own.filter(|own| is_of(read(own, status).as_ref(), result));
+    let own = own.filter(|own| is_of(read(own, call, status).as_ref(), result));
     own.cloned().unwrap_or_else(|| usual(call, name, result))
 }
 

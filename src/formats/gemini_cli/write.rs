@@ -198,7 +198,9 @@ impl MessageList for Session<'_> {
         self.note(record);
         let node = &record.node;
         let is = |role| record.kind == Kind::Message && node.is(Field::Role, role);
-        if is("tool") && !is_own(node) && self.answers.takes(&self.usual.fitted(node, own, self.cx))
+        // Records of other formats have members of such a name, too.
+        let is_template = own && is_own(node);
+        if is("tool") && !is_template && self.answers.takes(&self.usual.fitted(node, own, self.cx))
         {
             return Ok(true);
         }
@@ -236,7 +238,7 @@ impl MessageList for Session<'_> {
                 Ok(false)
             }
             Kind::Message => {
-                let message = match own && is_own(node) {
+                let message = match is_template {
                     true => node.clone(),
                     false => self.usual.message(node, own, self.cx),
                 };
