@@ -144,7 +144,7 @@ impl Forming {
     /// Begins messages of this form, behind [`Context::begin`].
     pub fn new(form: Form, context: &dyn Context, format: &Format) -> Self {
         let (shape, api) = match form {
-            Form::Own => (Shape::Own(context.corrections()), None),
+            Form::Own => (Shape::Own(context.own_corrections()), None),
             Form::Canonical => (Shape::Canonical, None),
             Form::OpenAi => (Shape::OpenAi(openai::Messages::default()), Some(Api::OpenAi)),
             Form::Anthropic => {

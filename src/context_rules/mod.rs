@@ -8,10 +8,12 @@
 
 mod paired;
 mod resent;
+mod stream;
 mod words;
 
 pub use paired::Paired;
 pub use resent::NO_RESULT;
+pub use stream::stream;
 pub use words::{is_sent, message};
 
 use crate::format::{Api, Resent};

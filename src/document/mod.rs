@@ -13,21 +13,43 @@
 //! # Ok::<(), copyist::error::Error>(())
 //! ```
 
+mod changes;
 mod items;
 mod pen;
 mod repair;
 mod salvage;
 
+pub use changes::Changes;
 pub use items::{Frame, Items, frame};
 pub use pen::{ListPen, Style, around};
 pub use repair::{CompleteFn, Completed, Rules, complete, repair};
 pub use salvage::{Salvaged, salvage};
 
+use crate::error::Result;
+use crate::format::Piece;
 use crate::json::EscapeStyle;
+use crate::position::{Located, Position};
 use bytes::Bytes;
+use std::io::Read;
 
 /// Names of the members that lead to a list, from the outermost object on.
 pub type Path = &'static [&'static str];
+
+/// Shows the items of a document, and then the document without them, up to the first fault.
+///
+/// # Errors
+/// If the document cannot be opened.
+pub fn pieces(from: Box<dyn Read>, path: Path, limit: usize, show: Piece<'_>) -> Result<()> {
+    let mut items = Items::over(from, path, limit)?;
+    for item in items.by_ref() {
+        let Ok(Located { value, at }) = item else { return Ok(()) };
+        if show(at, &on_one_line(value.bytes())).is_break() {
+            return Ok(());
+        }
+    }
+    let _ = show(Position { line: 1, ..Position::default() }, &items.frame().text);
+    Ok(())
+}
 
 /// Returns JSON without the line breaks between its values, for values in records contain none.
 #[must_use]

@@ -10,14 +10,13 @@ use crate::record::{Field, Kind, Record};
 /// If the session cannot be read.
 pub fn is_passed(format: &Format, parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<bool> {
     parts.keep()?;
-    let (mut any, mut all) = (false, true);
+    let mut all = None;
     for item in format.records(parts, cx)? {
         if let Some(passed) = outcome(&item?.value) {
-            any = true;
-            all &= passed;
+            all = Some(all.unwrap_or(true) && passed);
         }
     }
-    Ok(any && all)
+    Ok(all == Some(true))
 }
 
 /// Returns whether the check of a turn was passed; `None` for a record without a check. Sessions

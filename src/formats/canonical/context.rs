@@ -1,72 +1,11 @@
-//! Messages that are sent of a stream whose source has no rules of its own, such as a stream from
-//! an importer.
-//!
-//! Messages are sent as they are, except for excluded ones, those of sub-agents, and answers that
-//! were broken off. The summary of the last compaction replaces all messages that the compaction
-//! does not keep. Edits apply. Summaries of branches, commands, and messages of extensions are sent
-//! as messages of the user.
+//! Messages that are sent of a stream whose source has no rules of its own.
 
-use crate::context_rules::{self, Chosen};
-use crate::format::{Api, Context, Resent};
-use crate::json::Json;
+use crate::context_rules;
+use crate::format::Context;
 use crate::mapping::record_text;
-use crate::position::Located;
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::Record;
 
 /// Begins a context.
 pub fn open(session: &Record) -> Box<dyn Context> {
-    let prompt = session.node.json(Field::SystemPrompt).filter(|prompt| !prompt.is_null()).cloned();
-    Box::new(Stream { prompt, chosen: Chosen::default(), system: None, began: false })
-}
-
-struct Stream {
-    prompt: Option<Json>,
-    chosen: Chosen,
-    /// The system message before those of the path.
-    system: Option<Node>,
-    /// Whether a message was sent.
-    began: bool,
-}
-
-impl Context for Stream {
-    fn look(&mut self, position: u32, located: &Located<Record>) -> crate::error::Result<()> {
-        self.chosen.look(position, &located.value);
-        Ok(())
-    }
-
-    fn begin(&mut self, place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
-        let compaction = self.chosen.compaction(place);
-        let own = compaction.as_ref().and_then(|node| node.node(Field::SystemMessage)).cloned();
-        let prompt = self.prompt.take().map(|prompt| {
-            let mut node = Node::with_capacity(2);
-            node.set(Field::Role, Json::constant("\"system\""));
-            node.set(Field::Content, prompt);
-            node
-        });
-        self.system = own.or(prompt);
-        let system = self.system.clone().map(|node| Record { kind: Kind::Message, node });
-        let summary = compaction.map(|node| Record { kind: Kind::Compaction, node });
-        system.into_iter().chain(summary).collect()
-    }
-
-    fn message(&mut self, position: u32, record: &Record) -> Option<Record> {
-        self.chosen.message(position, record)
-    }
-
-    fn edited(&self, record: &Record) -> Option<Record> {
-        self.chosen.edited(record)
-    }
-
-    fn own(&self, message: &Record, out: &mut Vec<u8>) {
-        record_text::object_of(message, out);
-    }
-
-    fn sent(&mut self, message: &Record) -> Option<Node> {
-        let first = !std::mem::replace(&mut self.began, true);
-        context_rules::message(message, first)
-    }
-
-    fn resent(&self, api: Api) -> Option<Box<dyn Resent>> {
-        Some(self.chosen.resent(api, self.system.as_ref()))
-    }
+    context_rules::stream(session, record_text::object_of)
 }

@@ -4,7 +4,8 @@
 //! out. Sessions of 1.0 have no `slug`, and no `agent` in answers.
 
 use super::part::is;
-use crate::json::{Json, Span};
+use crate::document::Changes;
+use crate::json::Json;
 use bytes::Bytes;
 
 /// A member that an import demands, and its usual value.
@@ -46,113 +47,44 @@ const FAILED: &[Needed] =
     &[("input", "{}"), ("error", "\"\""), ("time", "{\"start\":0,\"end\":0}")];
 
 /// Returns a document without its messages, completed.
-pub fn complete_frame(frame: Bytes) -> Bytes {
-    completed(frame, |edits, frame| edits.frame(frame))
+pub fn complete_frame(text: Bytes) -> Bytes {
+    completed(text, frame)
 }
 
 /// Returns a message, completed.
-pub fn complete_message(item: Bytes) -> Bytes {
-    completed(item, |edits, item| edits.message(item, None))
+pub fn complete_message(text: Bytes) -> Bytes {
+    completed(text, message)
 }
 
-fn completed(text: Bytes, add: impl Fn(&mut Edits<'_>, &Json)) -> Bytes {
+fn completed(text: Bytes, complete: fn(&Json, &mut Changes<'_>)) -> Bytes {
     let json = Json::trusted(text.clone());
-    let mut edits = Edits::of(&json);
-    add(&mut edits, &json);
-    edits.apply().map_or(text, Bytes::from)
+    let mut changes = Changes::of(&json);
+    complete(&json, &mut changes);
+    changes.apply().map_or(text, Bytes::from)
 }
 
-/// Changes of a document, or of a part of one.
-pub struct Edits<'d> {
-    document: &'d Json,
-    places: Vec<(Span, Vec<u8>)>,
-    /// Whether a time is changed.
-    pub is_dated: bool,
+/// Completes what describes the session.
+pub fn frame(document: &Json, changes: &mut Changes<'_>) {
+    document.member("info").iter().for_each(|info| changes.add(info, INFO));
 }
 
-impl<'d> Edits<'d> {
-    /// Begins without a change.
-    pub fn of(document: &'d Json) -> Self {
-        Self { document, places: Vec::new(), is_dated: false }
+/// Completes a message.
+pub fn message(item: &Json, changes: &mut Changes<'_>) {
+    if let Some(info) = item.member("info") {
+        let user = is(info.member("role").as_ref(), "user");
+        changes.add(&info, if user { USER } else { ASSISTANT });
     }
-
-    /// Whether a member is added.
-    pub fn is_added(&self) -> bool {
-        self.places.iter().any(|(place, _)| place.start == place.end)
-    }
-
-    /// Returns the text with the changes; `None` if there are none.
-    pub fn apply(mut self) -> Option<Vec<u8>> {
-        if self.places.is_empty() {
-            return None;
+    for part in item.member("parts").unwrap_or_default().elements() {
+        if is(part.member("type").as_ref(), "reasoning") {
+            changes.add(&part, REASONING);
         }
-        let text = self.document.as_bytes();
-        self.places.sort_by_key(|(place, _)| place.start);
-        let (mut out, mut from) = (Vec::with_capacity(text.len()), 0);
-        for (place, put) in self.places {
-            out.extend_from_slice(text.get(from..place.start).unwrap_or_default());
-            out.extend_from_slice(&put);
-            from = place.end;
-        }
-        out.extend_from_slice(text.get(from..).unwrap_or_default());
-        Some(out)
-    }
-
-    /// Completes what describes the session.
-    pub fn frame(&mut self, document: &Json) {
-        document.member("info").iter().for_each(|info| self.add(info, INFO));
-    }
-
-    /// Completes a message. One that is later than `latest` is dated then.
-    pub fn message(&mut self, item: &Json, latest: Option<i64>) {
-        if let Some(info) = item.member("info") {
-            let user = is(info.member("role").as_ref(), "user");
-            self.add(&info, if user { USER } else { ASSISTANT });
-            let created = info.member("time").and_then(|time| time.member("created"));
-            self.date(created.as_ref(), latest);
-        }
-        for part in item.member("parts").unwrap_or_default().elements() {
-            if is(part.member("type").as_ref(), "reasoning") {
-                self.add(&part, REASONING);
-            }
-            let Some(state) = part.member("state") else { continue };
-            match state.member("status").and_then(|status| status.text()).as_deref() {
-                Some("pending") => self.add(&state, PENDING),
-                Some("running") => self.add(&state, RUNNING),
-                Some("completed") => self.add(&state, COMPLETED),
-                Some("error") => self.add(&state, FAILED),
-                _ => {}
-            }
-        }
-    }
-
-    /// Adds the members that an object lacks.
-    fn add(&mut self, object: &Json, needed: &[Needed]) {
-        if !object.as_bytes().starts_with(b"{") {
-            return;
-        }
-        let end = self.document.place_of(object).end.saturating_sub(1);
-        let mut is_empty = object.members().next().is_none();
-        let mut put = Vec::new();
-        for (name, value) in needed {
-            if object.member(name).is_none() {
-                let comma = if std::mem::take(&mut is_empty) { "" } else { "," };
-                put.extend_from_slice(format!("{comma}\"{name}\":{value}").as_bytes());
-            }
-        }
-        if !put.is_empty() {
-            self.places.push((Span { start: end, end }, put));
-        }
-    }
-
-    /// Changes a time that is later than now.
-    fn date(&mut self, time: Option<&Json>, latest: Option<i64>) {
-        let late = time
-            .zip(latest)
-            .filter(|(time, latest)| time.float().is_some_and(|time| time > *latest as f64));
-        if let Some((time, latest)) = late {
-            self.places.push((self.document.place_of(time), latest.to_string().into_bytes()));
-            self.is_dated = true;
+        let Some(state) = part.member("state") else { continue };
+        match state.member("status").and_then(|status| status.text()).as_deref() {
+            Some("pending") => changes.add(&state, PENDING),
+            Some("running") => changes.add(&state, RUNNING),
+            Some("completed") => changes.add(&state, COMPLETED),
+            Some("error") => changes.add(&state, FAILED),
+            _ => {}
         }
     }
 }

@@ -6,7 +6,7 @@ use super::item::{self, Item, Reverted};
 use super::wire::{INFO, SESSION_TIMES, kept, read_times};
 use super::{PATH, STYLE};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::document::{Frame, Items, on_one_line};
+use crate::document::{self, Frame, Items, on_one_line};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader};
 use crate::framing::{ReadLines, Reading};
@@ -233,13 +233,5 @@ pub fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()>
     let names = parts.names();
     // The stores have other shapes than the document that they become.
     let Some(name) = files::document(&names).filter(|_| names.len() == 1) else { return Ok(()) };
-    let mut items = Items::over(parts.open(name)?, PATH, cx.options.max_line)?;
-    for item in items.by_ref() {
-        let Ok(Located { value, at }) = item else { return Ok(()) };
-        if show(at, &on_one_line(value.bytes())).is_break() {
-            return Ok(());
-        }
-    }
-    let _ = show(Position { line: 1, ..Position::default() }, &items.frame().text);
-    Ok(())
+    document::pieces(parts.open(name)?, PATH, cx.options.max_line, show)
 }

@@ -1,9 +1,9 @@
 //! Repair of export documents: of damage, and of members without which an import is refused.
 
 use super::PATH;
-use super::needed::Edits;
+use super::needed;
 use crate::diagnostic::Code;
-use crate::document::{self, Rules};
+use crate::document::{self, Changes, Rules};
 use crate::error::{Error, Result};
 use crate::format::{Cx, RepairIo, RepairOptions, Repaired};
 use crate::json::{Json, member};
@@ -47,15 +47,22 @@ pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Res
 /// if nothing is to be changed.
 fn complete(text: &[u8], wanted: &RepairOptions, cx: &Cx<'_>) -> Option<(Vec<u8>, Vec<Code>)> {
     let document = Json::trusted(Bytes::copy_from_slice(text));
-    let mut edits = Edits::of(&document);
-    edits.frame(&document);
+    let mut changes = Changes::of(&document);
+    needed::frame(&document, &mut changes);
     let latest = cx.options.latest.filter(|_| wanted.resumable);
-    document.member("messages").unwrap_or_default().elements().for_each(|item| {
-        edits.message(&item, latest);
-    });
-    let codes = [
-        edits.is_added().then_some(Code::MemberRestored),
-        edits.is_dated.then_some(Code::TimeReached),
-    ];
-    Some((edits.apply()?, codes.into_iter().flatten().collect()))
+    let mut is_dated = false;
+    for item in document.member("messages").unwrap_or_default().elements() {
+        needed::message(&item, &mut changes);
+        let info = item.member("info").unwrap_or_default();
+        let created = info.member("time").and_then(|time| time.member("created"));
+        let is_late =
+            |(time, latest): &(Json, i64)| time.float().is_some_and(|time| time > *latest as f64);
+        if let Some((time, latest)) = created.zip(latest).filter(is_late) {
+            changes.set(&time, latest.to_string().as_bytes());
+            is_dated = true;
+        }
+    }
+    let codes =
+        [changes.is_added().then_some(Code::MemberRestored), is_dated.then_some(Code::TimeReached)];
+    Some((changes.apply()?, codes.into_iter().flatten().collect()))
 }
