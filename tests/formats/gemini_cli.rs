@@ -52,7 +52,7 @@ fn with_whole(text: &[u8]) -> String {
     String::from_utf8_lossy(text).replace("\\ud83d end", "? end")
 }
 
-/// What the program would send of a session.
+/// Messages that the program would send of a session.
 fn sent(session: &[u8]) -> Vec<Value> {
     let request = Request { form: Form::Own, ..Request::default() };
     let sent = context(session, &request, &options(OnError::Keep, Choice::Derived)).0;
@@ -230,18 +230,7 @@ fn a_call_without_a_result_gets_one_for_a_resumable_session() {
 /// When the program resumes a session, it puts the results of all calls of an answer into each.
 #[test]
 fn a_call_has_its_own_result_where_each_has_those_of_all() {
-    let response = |id: &str, text: &str| json!({"functionResponse": {"id": id, "name": "read", "response": {"output": text}}});
-    let all = json!([response("c1", "north"), response("c2", "south")]);
-    let call = |id: &str| json!({"id": id, "name": "read", "args": {}, "result": all, "status": "success"});
-    let lines = [
-        json!({"sessionId": "7f000000-0000-4000-8000-0000000000f1", "projectHash": "00",
-            "startTime": "2026-03-04T09:00:00.000Z", "lastUpdated": "2026-03-04T09:00:00.000Z"}),
-        json!({"id": "u1", "timestamp": "2026-03-04T09:00:01.000Z", "type": "user",
-            "content": [{"text": "Both?"}]}),
-        json!({"id": "g1", "timestamp": "2026-03-04T09:00:02.000Z", "type": "gemini",
-            "content": "", "toolCalls": [call("c1"), call("c2")]}),
-    ];
-    let log: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let log = log_of(&resumed()[..1]);
     let options = options(OnError::Stop, Choice::Derived);
     let stream = to_canonical(log.as_bytes(), &options);
     let text = String::from_utf8(stream.clone()).expect("UTF-8");
@@ -253,4 +242,96 @@ fn a_call_has_its_own_result_where_each_has_those_of_all() {
     assert_eq!(results, ["north", "south"]);
     let back = from_canonical(&stream, "gemini-cli@2", &options);
     assert_eq!(String::from_utf8_lossy(&back), log);
+}
+
+/// Lines behind a header and a question.
+fn log_of(lines: &[Value]) -> String {
+    let head = [
+        json!({"sessionId": "7f000000-0000-4000-8000-0000000000f1", "projectHash": "00",
+            "startTime": "2026-03-04T09:00:00.000Z", "lastUpdated": "2026-03-04T09:00:00.000Z"}),
+        json!({"id": "u1", "timestamp": "2026-03-04T09:00:01.000Z", "type": "user",
+            "content": [{"text": "Both?"}]}),
+    ];
+    head.iter().chain(lines).map(|line| format!("{line}\n")).collect()
+}
+
+/// An answer of two calls, each of which has the results of both, and the message that repeats them.
+fn resumed() -> [Value; 2] {
+    let response = |id: &str, text: &str| json!({"functionResponse": {"id": id, "name": "read", "response": {"output": text}}});
+    let all = json!([response("c1", "north"), response("c2", "south")]);
+    let call = |id: &str| json!({"id": id, "name": "read", "args": {}, "result": all, "status": "success"});
+    [
+        json!({"id": "g1", "timestamp": "2026-03-04T09:00:02.000Z", "type": "gemini",
+            "content": "", "toolCalls": [call("c1"), call("c2")]}),
+        json!({"id": "g1_response", "timestamp": "2026-03-04T09:00:02.000Z", "type": "user",
+            "content": all}),
+    ]
+}
+
+#[test]
+fn results_that_a_message_repeats_are_there_once() {
+    let options = options(OnError::Stop, Choice::Derived);
+    let [answer, repeats] = resumed();
+    let command = json!({"id": "u2", "timestamp": "2026-03-04T09:00:03.000Z", "type": "user",
+        "content": [{"text": "/stats"}]});
+    // The message that repeats them may come behind another one.
+    for lines in [vec![answer.clone(), repeats.clone()], vec![answer, command, repeats]] {
+        let log = log_of(&lines);
+        let stream = to_canonical(log.as_bytes(), &options);
+        let back = from_canonical(&stream, "gemini-cli@2", &options);
+        assert_eq!(String::from_utf8_lossy(&back), log);
+        let codex = from_canonical(&stream, "codex", &options);
+        let codex = String::from_utf8(codex).expect("UTF-8");
+        assert_eq!(codex.matches("function_call_output").count(), 2, "{codex}");
+    }
+    let log = log_of(&resumed());
+    let parts: Vec<Value> = sent(log.as_bytes())
+        .iter()
+        .flat_map(|message| message["parts"].as_array().expect("parts").clone())
+        .filter(|part| part.get("functionResponse").is_some())
+        .collect();
+    // Each call sends those of both, and the message sends them once more.
+    assert_eq!(parts.len(), 6, "{parts:?}");
+}
+
+#[test]
+fn an_edited_result_is_edited_in_every_call() {
+    let options = options(OnError::Stop, Choice::Derived);
+    let stream = to_canonical(log_of(&resumed()[..1]).as_bytes(), &options);
+    let text = String::from_utf8(stream).expect("UTF-8");
+    let edited: String = text
+        .lines()
+        .map(|line| {
+            let mut record: Value = serde_json::from_str(line).expect("JSON");
+            if record["content"][0]["content"] == "north" {
+                record["content"][0]["content"] = json!("NORTH");
+            }
+            format!("{record}\n")
+        })
+        .collect();
+    assert_ne!(edited, text);
+    let back = from_canonical(edited.as_bytes(), "gemini-cli@2", &options);
+    let back = String::from_utf8(back).expect("UTF-8");
+    assert!(back.contains("NORTH") && !back.contains("\"north\""), "{back}");
+}
+
+/// The program lists the results of an answer once more when it resumes a session.
+#[test]
+fn a_list_of_results_is_no_message_of_its_own() {
+    let [answer, mut again] = resumed();
+    again["timestamp"] = json!("2026-03-05T09:00:00.000Z");
+    let set = json!({"$set": {"messages": [
+        {"id": "u1", "timestamp": "2026-03-04T09:00:01.000Z", "type": "user",
+            "content": [{"text": "Both?"}]},
+        &answer, &again,
+        {"id": "g2", "timestamp": "2026-03-04T09:00:04.000Z", "type": "gemini", "content": "So."}]}});
+    let end = json!({"id": "g2", "timestamp": "2026-03-04T09:00:04.000Z", "type": "gemini",
+        "content": "So."});
+    let log = log_of(&[answer.clone(), end, set]);
+    let options = options(OnError::Stop, Choice::Derived);
+    let stream = to_canonical(log.as_bytes(), &options);
+    let back = from_canonical(&stream, "gemini-cli@2", &options);
+    assert_eq!(String::from_utf8_lossy(&back), log);
+    let text = String::from_utf8(stream).expect("UTF-8");
+    assert_eq!(text.matches("\"role\":\"tool\"").count(), 2, "{text}");
 }

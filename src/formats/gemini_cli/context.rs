@@ -6,11 +6,10 @@
 //! Source: `convertSessionToClientHistory` in the bundle of 0.61.0, and its requests.
 
 use super::{message, part, result};
-use crate::format::{Api, Context, Corrections, Resent};
+use crate::format::{Context, Corrections};
 use crate::json::Json;
 use crate::mapping::{Extra, Object};
 use crate::record::{Field, Kind, Node, Record, Value, block};
-use std::cell::Cell;
 use std::collections::HashMap;
 
 /// Begins a context.
@@ -30,19 +29,25 @@ struct Messages {
     names: HashMap<Json, Json>,
     /// Results of the last answer.
     results: Vec<Node>,
-    /// Whether the messages go to another interface, which joins them by its own rules.
-    is_other: Cell<bool>,
 }
 
 impl Context for Messages {
     fn message(&mut self, _: u32, record: &Record) -> Option<Record> {
         let node = &record.node;
         if record.is_repetition() {
-            let calls: Vec<Json> = node.json(Field::Data)?.member("content")?.elements().collect();
-            let is_its =
-                |own: &&Node| message::call_of(own).is_some_and(|call| calls.contains(&call));
-            let results = self.results.iter().filter(is_its);
-            let parts: Vec<Node> = results.flat_map(|own| self.parts(own)).collect();
+            let mut parts = Vec::new();
+            for call in node.json(Field::Data)?.member("content")?.elements() {
+                if call.member("functionResponse").is_some() {
+                    parts.push(sent_part(&call));
+                    continue;
+                }
+                let is_its = |own: &&Node| message::call_of(own).as_ref() == Some(&call);
+                for own in self.results.iter().filter(is_its) {
+                    let block = own.nodes(Field::Content).and_then(<[Node]>::first)?;
+                    let its = result::of_call(result_parts(own, block, &call, &self.names), &call);
+                    parts.extend(its.iter().map(sent_part));
+                }
+            }
             let mut repeated = Record::new(Kind::Message);
             for field in [Field::Id, Field::Parent, Field::Time] {
                 repeated.node.put(field, node.json(field).cloned());
@@ -96,17 +101,8 @@ impl Context for Messages {
         object.close();
     }
 
-    fn resent(&self, _: Api) -> Option<Box<dyn Resent>> {
-        self.is_other.set(true);
-        None
-    }
-
-    fn corrections(&self) -> Option<Box<dyn Corrections>> {
-        self.own_corrections().filter(|_| !self.is_other.get())
-    }
-
     fn own_corrections(&self) -> Option<Box<dyn Corrections>> {
-        Some(Box::new(Joined { names: self.names.clone(), held: None }))
+        Some(Box::new(Joined { names: HashMap::new(), held: None }))
     }
 }
 
@@ -146,24 +142,33 @@ fn parts(node: &Node, names: &HashMap<Json, Json>) -> Vec<Node> {
         let mut out = Vec::new();
         match own.json(Field::Call).filter(|_| is(own, block::TOOL_RESULT)) {
             Some(call) if !super::write::is_own(node) => {
-                let form = node.json(Field::Extra).and_then(|extra| extra.member("result"));
-                let failed = own.is_true(Field::IsError).then_some("error");
-                let name = names.get(call).or(own.json(Field::Name));
-                let list = result::written(call, name, own, form.as_ref(), failed);
-                let list = match list.as_bytes().starts_with(b"[") {
-                    true => list,
-                    false => result::usual(call, name, own),
-                };
-                all.extend(list.elements().map(|part| raw(plain(&part).as_bytes().to_vec())));
+                all.extend(result_parts(node, own, call, names).iter().map(sent_part));
                 continue;
             }
             _ if is_call && !part::is_part(own) => call_of(own, has_thought, &mut out),
             _ => part::write(own, &mut out),
         }
         has_thought &= !is_call;
-        all.push(raw(plain(&message::json(&out)).as_bytes().to_vec()));
+        all.push(sent_part(&message::json(&out)));
     }
     all
+}
+
+/// Returns the parts of a result, `block` of the message `node`, as a session holds them.
+fn result_parts(node: &Node, block: &Node, call: &Json, names: &HashMap<Json, Json>) -> Vec<Json> {
+    let form = node.json(Field::Extra).and_then(|extra| extra.member("result"));
+    let failed = block.is_true(Field::IsError).then_some("error");
+    let name = names.get(call).or(block.json(Field::Name));
+    let list = result::written(call, name, block, form.as_ref(), failed);
+    match list.as_bytes().starts_with(b"[") {
+        true => list.elements().collect(),
+        false => result::usual(call, name, block).elements().collect(),
+    }
+}
+
+/// Returns a part as it is sent.
+fn sent_part(part: &Json) -> Node {
+    raw(plain(part).as_bytes().to_vec())
 }
 
 /// Writes a call. Behind thoughts, whose signature is not in the session, it gets another one.

@@ -81,8 +81,8 @@ pub enum Item {
 /// Effect of a line.
 #[derive(Debug)]
 pub enum Effect {
-    /// Data of the session, perhaps with messages; and for data that drop messages, the last one of
-    /// the conversation that is not new.
+    /// Data of the session, and the messages in them. If they drop messages and add none, also the
+    /// last message that is left: `Some(None)` if none is.
     Data(&'static str, Vec<Item>, Option<Option<usize>>),
     /// A message that is new.
     New(usize),
@@ -122,7 +122,7 @@ pub const REWIND: &str = "$rewindTo";
 pub const HEADER: &str = "header";
 
 impl Log {
-    /// Applies a line; `is_header` is true if it can have messages of its own.
+    /// Applies a line, and returns its effect.
     pub fn apply(&mut self, line: usize, value: &Json) -> Effect {
         let text = |name: &str| value.member(name)?.text();
         if let Some(id) = text(REWIND) {
@@ -266,7 +266,7 @@ impl Log {
     }
 }
 
-/// Returns an object with another value of a member, which may be inside another.
+/// Returns an object with another value of a member that it has.
 pub fn with_member(object: &Json, name: &str, value: &[u8]) -> Json {
     let mut out = Extra::default();
     for (key, own) in object.members() {

@@ -277,8 +277,14 @@ fn read_calls(list: &Json, results: &mut Vec<Record>) -> Option<Vec<Node>> {
     Some(calls.iter().map(read).collect())
 }
 
-/// Writes a call with its result, which is a message of role `tool`.
-fn write_call(node: &Node, time: Option<&Json>, answer: Option<&Node>, out: &mut Vec<u8>) {
+/// Writes a call with its result, which is a message of role `tool`. `results` are those of all calls
+/// of the message.
+fn write_call(
+    node: &Node,
+    time: Option<&Json>,
+    (answer, results): (Option<&Node>, &[Node]),
+    out: &mut Vec<u8>,
+) {
     let usual = Json::constant(r#"{"id":0,"name":0,"args":0,"result":0,"status":0,"timestamp":0}"#);
     let kept = media::kept(node).and_then(|own| without(&own, CALL_ID)).unwrap_or(usual);
     let block = answer.and_then(|answer| answer.nodes(Field::Content)?.first());
@@ -296,6 +302,7 @@ fn write_call(node: &Node, time: Option<&Json>, answer: Option<&Node>, out: &mut
                 let id = node.json(Field::Id).cloned().unwrap_or_default();
                 let name = node.json(Field::Name);
                 let result = result::written(&id, name, block, form.as_ref(), status);
+                let result = result::current(result, &id, results);
                 object.member(key, result.as_bytes());
             }
             ("result", None) if value == template::PLACE => {}
@@ -343,7 +350,9 @@ pub fn write(node: &Node, results: &[Node], out: &mut Vec<u8>) {
     }
     let write_calls = |out: &mut Vec<u8>| {
         let mut pairs = calls.iter().zip(&answers);
-        list(&mut pairs, out, |(call, answer), out| write_call(call, time, *answer, out));
+        list(&mut pairs, out, |(call, answer), out| {
+            write_call(call, time, (*answer, results), out);
+        });
     };
     let write_thoughts =
         |out: &mut Vec<u8>| list(thoughts.iter(), out, |own, out| write_thought(own, time, out));

@@ -59,7 +59,7 @@ impl Pen {
 
     fn put(&mut self, line: &[u8]) -> Result<()> {
         self.due()?;
-        self.pen.line()?.extend_from_slice(line);
+        self.pen.put(line)?;
         self.count += 1;
         self.due()
     }
@@ -68,7 +68,7 @@ impl Pen {
     fn due(&mut self) -> Result<()> {
         while let Some(entry) = self.later.first_entry().filter(|own| *own.key() <= self.count) {
             for line in entry.remove() {
-                self.pen.line()?.extend_from_slice(&line);
+                self.pen.put(&line)?;
                 self.count += 1;
             }
         }
@@ -171,7 +171,7 @@ impl Pen {
     pub fn finish(mut self) -> Result<()> {
         self.close()?;
         for line in std::mem::take(&mut self.later).into_values().flatten() {
-            self.pen.line()?.extend_from_slice(&line);
+            self.pen.put(&line)?;
         }
         self.pen.finish()
     }

@@ -4,18 +4,20 @@
 
 use super::log::{self, Effect, Item, Life, Log};
 use super::message::{self, Sort, sort};
+use super::result;
 use super::{PATH, STYLE, is_document, wire};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::document::{Items, on_one_line};
+use crate::document::{self, Items, on_one_line};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Head, Parts, Piece, Reader};
 use crate::framing::{Chain, FramedLines, Framing, ReadLines, Reading};
+use crate::ids::hash;
 use crate::json::Json;
 use crate::lines::utf8;
 use crate::mapping::Extra;
 use crate::position::{Located, Position};
-use crate::record::{Field, Kind, Node, Record};
-use std::collections::{HashMap, VecDeque};
+use crate::record::{Field, Kind, Node, Record, calls};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Read;
 
 /// Opens a session for reading.
@@ -72,15 +74,17 @@ const OTHER: &str = "other";
 struct Talk<'a> {
     chain: Chain,
     cx: &'a Cx<'a>,
-    /// Call and first part of each result of the last answer, by which lines that repeat them are
+    /// Calls of the last answer with the parts of their results, by which lines that repeat these are
     /// known.
-    answer: Vec<(Json, Json)>,
+    answer: Vec<(Json, Vec<Json>)>,
+    /// Hashes of the identifiers of all answers that call tools.
+    calling: HashSet<u64>,
 }
 
 impl<'a> Talk<'a> {
     fn of(session: &Node, cx: &'a Cx<'a>) -> Self {
         let key = session.json(Field::Id).map_or(&b""[..], Json::as_bytes);
-        Self { chain: Chain::of(key, cx), cx, answer: Vec::new() }
+        Self { chain: Chain::of(key, cx), cx, answer: Vec::new(), calling: HashSet::new() }
     }
 
     /// Returns the records of a message behind the entry `before`, and the last entry.
@@ -102,8 +106,7 @@ impl<'a> Talk<'a> {
         let read = message::read(item).map_err(|fault| Error::json(fault, item.as_bytes(), at))?;
         let message::Read { mut message, results } = read;
         let has_id = message.node.json(Field::Id).is_some();
-        let is_result = message.node.is(Field::Role, "tool");
-        if let Some(data) = self.repeated(item).filter(|_| is_result) {
+        if let Some(data) = self.repeated(item).or_else(|| self.listed_again(item)) {
             let node = std::mem::take(&mut message.node);
             message = Record::new(Kind::Event);
             for field in [Field::Id, Field::Time] {
@@ -120,7 +123,11 @@ impl<'a> Talk<'a> {
             self.chain.name(&mut message.node);
         }
         if message.node.is(Field::Role, "assistant") {
-            self.answer = answers(item);
+            self.answer = result::of_calls(item);
+            if calls(&message.node) {
+                let id = item.member("id").unwrap_or_default();
+                self.calling.insert(hash(id.text().unwrap_or_default().as_bytes()));
+            }
         }
         let (mut all, mut last) = (vec![message], before);
         all.extend(results);
@@ -134,15 +141,27 @@ impl<'a> Talk<'a> {
         Ok((all, last))
     }
 
+    /// Returns a message with the results of an earlier answer, which the program makes when it
+    /// resumes a session: its name is that of the answer, with an ending.
+    fn listed_again(&self, item: &Json) -> Option<Json> {
+        let id = item.member("id")?.text()?;
+        let is_known = self.calling.contains(&hash(id.strip_suffix("_response")?.as_bytes()));
+        let content = item.member("content")?;
+        let is_result = |part: Json| part.member("functionResponse").is_some();
+        (is_known && content.elements().all(is_result)).then(|| item.clone())
+    }
+
     /// Returns a message that only repeats results of the answer before it, with the calls in the
     /// places of their results.
     fn repeated(&self, item: &Json) -> Option<Json> {
         let content = item.member("content").filter(|list| list.as_bytes().starts_with(b"["))?;
-        let call = |part: Json| {
-            let own = self.answer.iter().find(|(_, own)| *own == part);
-            own.map(|(call, _)| call.as_bytes().to_vec())
-        };
-        let calls: Vec<Vec<u8>> = content.elements().map(call).collect::<Option<_>>()?;
+        let content: Vec<Json> = content.elements().collect();
+        let (mut rest, mut calls) = (content.as_slice(), Vec::new());
+        while !rest.is_empty() {
+            let (call, parts) = self.answer.iter().find(|(_, parts)| rest.starts_with(parts))?;
+            calls.push(call.as_bytes());
+            rest = rest.get(parts.len()..)?;
+        }
         let list = [b"[", calls.join(&b","[..]).as_slice(), b"]"].concat();
         (!calls.is_empty()).then(|| log::with_member(item, "content", &list))
     }
@@ -152,24 +171,6 @@ impl<'a> Talk<'a> {
 fn rename(node: &mut Node, id: &Json) {
     let kept = node.json(Field::Extra).map(|kept| log::with_member(kept, "id", id.as_bytes()));
     node.put(Field::Extra, kept);
-}
-
-/// Returns the calls of an answer, and the part of each result that a line can repeat.
-pub fn answers(item: &Json) -> Vec<(Json, Json)> {
-    let calls = item.member("toolCalls").unwrap_or_default();
-    let parts = calls.elements().flat_map(|call| {
-        let id = call.member("id").unwrap_or_default();
-        let parts = call.member("result").unwrap_or_default();
-        let parts: Vec<Json> = parts.elements().collect();
-        parts.into_iter().map(move |part| (id.clone(), part))
-    });
-    let mut all: Vec<(Json, Json)> = Vec::new();
-    for (call, part) in parts {
-        if !all.iter().any(|(own, _)| *own == call) {
-            all.push((call, part));
-        }
-    }
-    all
 }
 
 fn open_document<'a>(
@@ -478,15 +479,7 @@ impl ReadLines for Lines<'_> {
 /// If a part cannot be read.
 pub fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
     if is_of_document(parts)? {
-        let mut items = Items::over(parts.main()?, PATH, cx.options.max_line)?;
-        for item in items.by_ref() {
-            let Ok(Located { value, at }) = item else { return Ok(()) };
-            if show(at, &on_one_line(value.bytes())).is_break() {
-                return Ok(());
-            }
-        }
-        let _ = show(Position { line: 1, ..Position::default() }, &items.frame().text);
-        return Ok(());
+        return document::pieces(parts.main()?, PATH, cx.options.max_line, show);
     }
     let mut frames = FramedLines::over(parts.main()?, cx.options.max_line)?;
     while let Ok(Some(frame)) = frames.next() {

@@ -31,7 +31,7 @@ fn response_of(response: &Json) -> (Json, bool) {
 
 /// Returns the parts of a result that are those of its call. When 0.61.0 resumes a session, it puts
 /// the results of all calls of an answer into each of them.
-fn of_call(parts: Vec<Json>, call: &Json) -> Vec<Json> {
+pub fn of_call(parts: Vec<Json>, call: &Json) -> Vec<Json> {
     let response = |part: &Json| part.member("functionResponse");
     let is_its = |own: &Json| own.member("id").as_ref() == Some(call);
     let has_its = parts.iter().filter_map(response).any(|own| is_its(&own));
@@ -46,6 +46,20 @@ fn of_call(parts: Vec<Json>, call: &Json) -> Vec<Json> {
         takes
     });
     its
+}
+
+/// Returns the calls of an answer that have a result, each with the parts of its own.
+pub fn of_calls(item: &Json) -> Vec<(Json, Vec<Json>)> {
+    let mut all: Vec<(Json, Vec<Json>)> = Vec::new();
+    for call in item.member("toolCalls").unwrap_or_default().elements() {
+        let id = call.member("id").unwrap_or_default();
+        let parts = call.member("result").unwrap_or_default().elements().collect();
+        let parts = of_call(parts, &id);
+        if !parts.is_empty() && !all.iter().any(|(own, _)| *own == id) {
+            all.push((id, parts));
+        }
+    }
+    all
 }
 
 /// Reads the `result` of a call; `None` if the program sends nothing of it.
@@ -165,6 +179,31 @@ pub fn written(
 ) -> Json {
     let own = own.filter(|own| is_of(read(own, call, status).as_ref(), result));
     own.cloned().unwrap_or_else(|| usual(call, name, result))
+}
+
+/// Returns the result of a call without those of other calls, if one of these is another now.
+pub fn current(result: Json, call: &Json, results: &[Node]) -> Json {
+    let block_of = |call: &Json| {
+        let mut blocks = results.iter().filter_map(|own| own.nodes(Field::Content)?.first());
+        blocks.rfind(|block| block.json(Field::Call) == Some(call))
+    };
+    let is_now = |part: &Json| {
+        let other = part.member("functionResponse").and_then(|own| own.member("id"));
+        other.filter(|other| other != call).is_none_or(|other| {
+            let outcome = read(&result, &other, None);
+            let block = block_of(&other);
+            block
+                .zip(outcome)
+                .is_some_and(|(block, outcome)| block.get(Field::Content) == Some(&outcome.content))
+        })
+    };
+    let parts: Vec<Json> = result.elements().collect();
+    if parts.iter().all(is_now) {
+        return result;
+    }
+    let own: Vec<Vec<u8>> =
+        of_call(parts, call).iter().map(|part| part.as_bytes().to_vec()).collect();
+    Json::trusted([b"[", own.join(&b","[..]).as_slice(), b"]"].concat().into())
 }
 
 /// Reads a part of content that is a result; `None` for any other part.

@@ -4,7 +4,7 @@
 
 use super::log::{self, SET};
 use super::pen::Pen;
-use super::read::answers;
+use super::result;
 use super::usual::Usual;
 use super::{DOCUMENT, FORMAT, PATH, STYLE, message, wire};
 use crate::diagnostic::FieldOutcome;
@@ -103,8 +103,8 @@ impl Branch {
 #[derive(Debug, Default)]
 pub struct Answers {
     held: Option<(Node, Vec<Node>)>,
-    /// Call and part of each result of the last answer that was written.
-    written: Vec<(Json, Json)>,
+    /// Calls of the last answer that was written, with the parts of their results.
+    written: Vec<(Json, Vec<Json>)>,
 }
 
 impl Answers {
@@ -142,16 +142,25 @@ impl Answers {
         let mut out = Vec::new();
         self.write(&mut out);
         let (answer, _) = self.held.take()?;
-        self.written = answers(&message::json(&out));
+        if answer.is(Field::Role, "assistant") {
+            self.written = result::of_calls(&message::json(&out));
+        }
         Some((answer, out))
     }
 
     /// Returns the message that repeats results of the last answer; `None` if there are none.
     pub fn repeat(&self, data: &Json) -> Option<Json> {
-        let part =
-            |call: Json| self.written.iter().find(|(own, _)| *own == call).map(|(_, part)| part);
+        let parts = |call: Json| {
+            // The program listed the results of an earlier answer once more.
+            if call.member("functionResponse").is_some() {
+                return vec![call];
+            }
+            let own = self.written.iter().find(|(own, _)| *own == call);
+            own.map(|(_, parts)| parts.clone()).unwrap_or_default()
+        };
         let calls = data.member("content")?;
-        let parts: Vec<&[u8]> = calls.elements().filter_map(part).map(Json::as_bytes).collect();
+        let parts: Vec<Json> = calls.elements().flat_map(parts).collect();
+        let parts: Vec<&[u8]> = parts.iter().map(Json::as_bytes).collect();
         let list = [b"[", parts.join(&b","[..]).as_slice(), b"]"].concat();
         (!parts.is_empty()).then(|| log::with_member(data, "content", &list))
     }
