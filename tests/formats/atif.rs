@@ -36,7 +36,7 @@ fn sent(session: &[u8]) -> Option<Vec<Value>> {
     Some(messages.filter(|message| message["role"] != "system").cloned().collect())
 }
 
-/// What Harbor's validator refuses in a list of steps.
+/// Faults for which Harbor's validator refuses a list of steps.
 fn faults(document: &Value) -> Vec<String> {
     const OF_ANSWERS: &[&str] =
         &["model_name", "reasoning_effort", "reasoning_content", "tool_calls", "metrics"];
@@ -244,4 +244,69 @@ fn an_edit_of_a_step_is_an_edit_of_its_record() {
     let records = records(edited.as_bytes());
     assert!(records.iter().any(|record| record.to_string().contains("Which lamps are out?")));
     assert!(!records.iter().any(|record| record.to_string().contains("Which lamps are lit?")));
+}
+
+#[test]
+fn a_thought_that_is_only_a_signature_comes_back_once() {
+    let lines = [
+        json!({"kind": "session", "source": "claude-code@2", "id": "a1"}),
+        json!({"kind": "message", "id": "a", "parent": null, "role": "user", "content": "Look."}),
+        json!({"kind": "message", "id": "b", "parent": "a", "role": "assistant", "content": [
+            {"type": "thinking", "thinking": "", "signature": "SIG"},
+            {"type": "text", "text": "Yes."}]}),
+    ];
+    let stream: Vec<u8> = lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect();
+    let written = from_canonical(&stream, "atif", &keep());
+    let back = records(&alone(&written));
+    assert_eq!(back[1]["content"], lines[2]["content"]);
+}
+
+#[test]
+fn a_document_of_ours_stays_whole_when_it_is_written_again() {
+    for path in own_inputs() {
+        let source = session(&path);
+        let Some(written) = trajectory(&source) else { continue };
+        let Some((format, version)) = recognise(&source) else { continue };
+        let text = alone(&converted(&source, format, version, "atif", &keep()).0.expect("written"));
+        let stream = to_canonical(&text, &keep());
+        let again = value(&alone(&from_canonical(&stream, "atif", &keep())));
+        for name in ["name", "version", "model_name"] {
+            assert_eq!(again["agent"][name], written["agent"][name], "{}", path.display());
+        }
+        // Arguments that are no object stay what they were, as in documents of others.
+        let others = |fault: &String| !fault.ends_with(": arguments");
+        let faults: Vec<String> = faults(&again).into_iter().filter(others).collect();
+        assert_eq!(faults, Vec::<String>::new(), "{}", path.display());
+    }
+}
+
+#[test]
+fn members_without_items_come_back() {
+    let steps = json!([{"step_id": 1, "source": "agent", "message": "Yes.", "tool_calls": []},
+        {"step_id": 2, "source": "robot", "message": "Beep."}]);
+    for agents in [
+        Value::Null,
+        json!([]),
+        json!([{"schema_version": "ATIF-v1.7",
+        "trajectory_id": "t", "agent": {"name": "a", "version": "1"}, "steps": []}]),
+    ] {
+        let mut whole = value(&document(&steps));
+        whole["subagent_trajectories"] = agents;
+        let text = serde_json::to_vec(&whole).expect("JSON");
+        let stream = to_canonical(&text, &keep());
+        assert_eq!(value(&alone(&from_canonical(&stream, "atif", &keep()))), whole);
+    }
+}
+
+#[test]
+fn repair_completes_the_agent_and_numbers_the_steps() {
+    let mut whole = value(&document(&json!([{"source": "user", "message": "Look."},
+        {"step_id": 7, "source": "agent", "message": "Yes."}])));
+    whole["agent"] = json!({});
+    let dir = common::Dir::new();
+    dir.write("t.json", whole.to_string().as_bytes());
+    let (code, said) = dir.said(&["repair", "--resumable", "-o", "o.json", "t.json"]);
+    assert_eq!(code, 0, "{said}");
+    let (code, said) = dir.said(&["validate", "o.json"]);
+    assert_eq!(code, 0, "{said}");
 }

@@ -12,7 +12,7 @@ use crate::record::{Field, Record, block};
 use crate::times;
 
 /// Member with the names of members that the record lacks.
-const LACKS: &str = "lacks";
+pub const LACKS: &str = "lacks";
 /// Members of a difference between lists of blocks: the block in the step, or the text in place of
 /// the block there.
 const OF: &str = "of";
@@ -220,6 +220,15 @@ fn thought(blocks: &mut Blocks, block: &Json, at: &mut usize) -> Json {
     let (Some((.., own)), Some(said)) = (own, text_of(block, "thinking")) else {
         return block.clone();
     };
+    let name = Json::constant("\"thinking.0\"");
+    // A thought without words, of which only the signature is known, is one as well.
+    if *at == 0 && own.member("thinking") == block.member("thinking") {
+        *at = said.chars().count() + wire::SEAM.chars().count();
+        return match between(&own, block) {
+            None => name,
+            Some(rest) => with(&[(OF, name)], &rest),
+        };
+    }
     if !text::lone_halves(block.as_bytes()).is_empty() {
         return block.clone();
     }
@@ -230,14 +239,6 @@ fn thought(blocks: &mut Blocks, block: &Json, at: &mut usize) -> Json {
         return block.clone();
     }
     *at = end + wire::SEAM.chars().count();
-    let name = Json::constant("\"thinking.0\"");
-    let is_all = start == 0 && end == all.len();
-    if is_all {
-        return match between(&own, block) {
-            None => name,
-            Some(rest) => with(&[(OF, name)], &rest),
-        };
-    }
     let rest = without(block, "thinking").and_then(|rest| without(&rest, "type"));
     let place = list_of(&[start, end, all.len()].map(|number| Json::number(number as u64)));
     with(&[(OF, name), (PIECE, place)], &rest.unwrap_or(Json::constant("{}")))
@@ -315,7 +316,7 @@ fn joined(own: &Json, delta: &Json) -> Json {
             (false, _) => own.clone(),
         };
     }
-    let mut items = Vec::new();
+    let (mut items, mut thoughts) = (Vec::new(), Vec::new());
     for item in delta.elements() {
         if let Some(name) = item.text() {
             let found = blocks.find(&name).and_then(|place| blocks.take(place));
@@ -330,9 +331,17 @@ fn joined(own: &Json, delta: &Json) -> Json {
             let same = said.as_ref().and_then(|said| text_of(said, "text")) == shown(&whole);
             // An edited text counts.
             items.extend(if same { Some(whole) } else { said });
-        } else if item.member("type").is_some() {
+        } else if let Some(kind) = text_of(&item, "type") {
+            thoughts.extend(text_of(&item, "thinking").filter(|_| kind == block::THINKING));
             items.push(item);
         }
+    }
+    // Thoughts that are kept whole are what the step says of them.
+    if let Some(place) = blocks.find("thinking.0").filter(|_| !thoughts.is_empty())
+        && let Some((.., said)) = blocks.all.get(place)
+        && text_of(said, "thinking").as_ref() == Some(&thoughts.join(wire::SEAM))
+    {
+        blocks.take(place);
     }
     let left = blocks.all.iter().zip(&blocks.used).filter(|(_, used)| !**used);
     let left: Vec<Json> = left.map(|((.., block), _)| block.clone()).collect();

@@ -10,7 +10,7 @@
 //! | result without a call | `message` of role `user`, layout `observation` |
 //! | trajectory of a sub-agent | messages with `parent_call` |
 //!
-//! What a trajectory has no place for is in the member `copyist` of `extra`, by one rule: a reader
+//! Data without a place in a trajectory is in the member `copyist` of `extra`, by one rule: a reader
 //! takes from a step what the step says, and copyist keeps the difference between that and the
 //! record (`delta.rs`). Records that are no steps (other branches, labels, changes of the model) are
 //! kept with the step before which they come. So the way back needs no origin, except for members

@@ -6,8 +6,8 @@ use super::read_step::{self, Step};
 use super::root;
 use super::wire::FILE;
 use super::{FORMAT, PATH};
-use crate::diagnostic::Code;
-use crate::document::{Items, on_one_line};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::document::{self, Items, on_one_line};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader};
 use crate::framing::{Chain, ReadLines, Reading};
@@ -244,8 +244,12 @@ impl Steps<'_> {
             let Some(name) = self.names.iter().find(is_part) else { continue };
             let mut bytes = Vec::new();
             let limit = self.cx.options.max_line as u64;
-            let read = self.parts.open(name)?.take(limit).read_to_end(&mut bytes);
-            read.map_err(|error| Error::io("cannot read", error))?;
+            let read = self.parts.open(name)?.take(limit.saturating_add(1)).read_to_end(&mut bytes);
+            if read.map_err(|error| Error::io("cannot read", error))? as u64 > limit {
+                let message = format!("{name} has more than {limit} bytes, the limit");
+                self.cx.report(Diagnostic::new(Code::LineTooLong, message));
+                continue;
+            }
             block.set(Field::Data, Json::string(&to_base64(&bytes)));
         }
         Ok(())
@@ -295,13 +299,5 @@ fn hash_of(step: &Json) -> u64 {
 
 /// Shows the document without its steps, and its steps, as the pieces that the schema describes.
 pub fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
-    let mut items = Items::over(parts.main()?, PATH, cx.options.max_line)?;
-    for item in items.by_ref() {
-        let Ok(Located { value, at }) = item else { return Ok(()) };
-        if show(at, &on_one_line(value.bytes())).is_break() {
-            return Ok(());
-        }
-    }
-    let _ = show(Position { line: 1, ..Position::default() }, &items.frame().text);
-    Ok(())
+    document::pieces(parts.main()?, PATH, cx.options.max_line, show)
 }

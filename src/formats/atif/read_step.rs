@@ -53,7 +53,10 @@ pub fn read(text: &Bytes) -> Option<Step> {
             "step_id" => out.number = Some(value),
             "message" if is_content(&value) => parts.message = Some(value),
             "reasoning_content" if agent && is_string(&value) => parts.thinking = Some(value),
-            "tool_calls" if agent && calls(&value).is_some() => parts.calls = calls(&value),
+            "tool_calls" if agent => match calls(&value).filter(|calls| !calls.is_empty()) {
+                Some(calls) => parts.calls = Some(calls),
+                None => extra.add(key.as_bytes(), value.as_bytes()),
+            },
             "observation" => parts.observation = Some(value),
             "metrics" if agent && is_object(&value) => node.set(Field::Usage, usage(&value)),
             "extra" if is_object(&value) => {

@@ -2,10 +2,9 @@
 
 use super::PATH;
 use crate::diagnostic::Code;
-use crate::document::{self, Rules};
+use crate::document::{self, Changes, Rules};
 use crate::error::Result;
 use crate::format::{Cx, RepairIo, RepairOptions, Repaired};
-use crate::json::edit::Edits;
 use crate::json::{Json, member};
 use crate::mapping::Extra;
 use bytes::Bytes;
@@ -46,31 +45,22 @@ pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Res
 /// refuses a document. Returns the fixes; none if nothing is to be changed.
 fn complete(text: &[u8], _: &RepairOptions, _: &Cx<'_>) -> Option<(Vec<u8>, Vec<Code>)> {
     let document = Json::trusted(Bytes::copy_from_slice(text));
-    let (mut edits, mut fixes) = (Edits::default(), Vec::new());
-    if let Some(agent) = document.member("agent").filter(|agent| agent.member("version").is_none())
-        && let Some(name) = agent.member("name")
-    {
-        let place = document.place_of(&name);
-        let behind = crate::json::Span { start: place.end, end: place.end };
-        edits.replace(behind, b",\"version\":\"unknown\"");
-        fixes.push(Code::MemberRestored);
+    let mut changes = Changes::of(&document);
+    if let Some(agent) = document.member("agent") {
+        changes.add(&agent, &[("name", "\"unknown\""), ("version", "\"unknown\"")]);
     }
-    let steps = document.member("steps").unwrap_or_default();
+    let has_agent = changes.is_added();
     let mut is_renumbered = false;
-    for (number, step) in (1..).zip(steps.elements()) {
-        let Some(own) = step.member("step_id") else { continue };
-        let number: u64 = number;
-        if own.as_bytes() != number.to_string().as_bytes() {
-            edits.replace(document.place_of(&own), number.to_string().as_bytes());
-            is_renumbered = true;
+    for (number, step) in (1u64..).zip(document.member("steps").unwrap_or_default().elements()) {
+        let number = number.to_string();
+        match step.member("step_id") {
+            Some(own) if own.as_bytes() == number.as_bytes() => continue,
+            Some(own) => changes.set(&own, number.as_bytes()),
+            None => changes.add(&step, &[("step_id", &number)]),
         }
+        is_renumbered = true;
     }
-    fixes.extend(is_renumbered.then_some(Code::StepRenumbered));
-    if fixes.is_empty() {
-        return None;
-    }
-    let mut out = Vec::with_capacity(text.len());
-    let close = text.iter().rposition(|byte| *byte == b'}')?;
-    edits.apply(text, close, false, &mut out);
-    Some((out, fixes))
+    let codes =
+        [has_agent.then_some(Code::MemberRestored), is_renumbered.then_some(Code::StepRenumbered)];
+    Some((changes.apply()?, codes.into_iter().flatten().collect()))
 }

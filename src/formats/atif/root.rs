@@ -3,6 +3,7 @@
 use super::delta;
 use super::read_step::object;
 use super::wire::{self, is_object, is_string, list_of};
+use crate::document::on_one_line;
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, without};
 use crate::record::{Field, Kind, Node, Record};
@@ -25,7 +26,7 @@ impl Seen {
     pub fn step(&mut self, step: &Json) {
         if !std::mem::replace(&mut self.any, true) {
             self.first = text_of(step, "timestamp");
-            self.prompt = is_prompt(step).then(|| step.clone());
+            self.prompt = is_prompt(step).then(|| Json::trusted(on_one_line(step.bytes())));
         }
         let observation = step.member("observation").unwrap_or_default();
         for result in observation.member("results").unwrap_or_default().elements() {
@@ -46,8 +47,9 @@ fn is_prompt(step: &Json) -> bool {
     step.member("source").is_some_and(|source| text::is(source.as_bytes(), "system"))
         && step.member("message").as_ref().is_some_and(is_string)
         && step.members().all(|(key, _)| is_known(key))
-        && ours
-            .is_none_or(|ours| ours.member("record").is_none() && ours.member("before").is_none())
+        && ours.is_none_or(|ours| {
+            ["record", "before", "alone"].iter().all(|name| ours.member(name).is_none())
+        })
 }
 
 /// Returns the text of a member.
@@ -71,6 +73,9 @@ pub struct Session {
 pub fn read(document: &Json, seen: &Seen) -> Session {
     let mut node = Node::with_capacity(10);
     let (mut extra, mut ours, mut agents) = (Extra::default(), None, Vec::new());
+    let kept = document.member("extra").and_then(|extra| extra.member(wire::OURS));
+    let kept = kept.and_then(|ours| ours.member("session")).unwrap_or_default();
+    let lacks: Vec<Json> = kept.member(delta::LACKS).unwrap_or_default().elements().collect();
     for (key, value) in document.pairs() {
         let name = text::decode(key.as_bytes()).unwrap_or_default();
         match name.as_str() {
@@ -78,7 +83,13 @@ pub fn read(document: &Json, seen: &Seen) -> Session {
             "session_id" if is_string(&value) => node.set(Field::Id, value),
             "agent" if is_object(&value) => {
                 let mut agent = Node::default();
-                object(&value, wire::AGENT, &mut agent, &mut |_, _, _, _| false);
+                object(&value, wire::AGENT, &mut agent, &mut |name, value, _, rest| {
+                    let is_only_there = is_only_in_document(name, &lacks);
+                    if is_only_there {
+                        rest.add(Json::string(name).as_bytes(), value.as_bytes());
+                    }
+                    is_only_there
+                });
                 let rest = agent.json(Field::Extra).cloned();
                 extra.add(key.as_bytes(), rest.as_ref().map_or(&b"{}"[..], Json::as_bytes));
                 agent.take(Field::Extra);
@@ -93,7 +104,10 @@ pub fn read(document: &Json, seen: &Seen) -> Session {
                 ours = own;
                 rest.iter().for_each(|rest| extra.add(key.as_bytes(), rest.as_bytes()));
             }
-            "subagent_trajectories" if value.elements().all(|one| is_object(&one)) => {
+            "subagent_trajectories"
+                if value.as_bytes().starts_with(b"[")
+                    && value.elements().all(|one| is_object(&one)) =>
+            {
                 agents = keyed(&value, &seen.refs);
                 let frames: Vec<Json> = agents.iter().map(|(key, one)| frame(key, one)).collect();
                 extra.add(key.as_bytes(), list_of(&frames).as_bytes());
@@ -128,6 +142,12 @@ pub fn read(document: &Json, seen: &Seen) -> Session {
 /// Unnamed members of the first step, where that is the system prompt.
 const PROMPT: &[u8] = b"\"prompt\"";
 
+/// Whether a member of the agent is one that the document needs and the session lacks.
+fn is_only_in_document(name: &str, lacks: &[Json]) -> bool {
+    let row = wire::AGENT.iter().find(|row| row.key == name);
+    row.is_some_and(|row| lacks.iter().any(|own| text::is(own.as_bytes(), row.field.name())))
+}
+
 /// Returns trajectories of sub-agents with the calls that started them, of which each has one.
 fn keyed(list: &Json, refs: &HashMap<Json, Json>) -> Vec<(Json, Json)> {
     let mut keyed: Vec<(Json, Json)> = Vec::new();
@@ -146,7 +166,8 @@ fn keyed(list: &Json, refs: &HashMap<Json, Json>) -> Vec<(Json, Json)> {
 fn frame(key: &Json, trajectory: &Json) -> Json {
     let mut out = Extra::default();
     for (name, value) in trajectory.pairs() {
-        let steps = name.as_bytes() == b"\"steps\"";
+        // One without steps has no records, and stays as it is.
+        let steps = name.as_bytes() == b"\"steps\"" && value.elements().next().is_some();
         out.add(name.as_bytes(), if steps { key.as_bytes() } else { value.as_bytes() });
     }
     out.finish().unwrap_or(Json::constant("{}"))
@@ -247,6 +268,8 @@ impl Frame<'_> {
                 "subagent_trajectories" if !self.agents.is_empty() => {
                     object.member(row.key, list_of(&self.agents).as_bytes());
                 }
+                // Those that are kept have keys in place of their steps.
+                "subagent_trajectories" if has_items(kept(row.key)) => {}
                 _ => return false,
             }
             true
@@ -254,6 +277,7 @@ impl Frame<'_> {
         object.close();
     }
 
+    /// Appends the agent, of which `kept` is what its record has no field for.
     fn agent(&self, kept: Option<Json>, out: &mut Vec<u8>) {
         let mut object = Object::open(out);
         let [name, model] = &self.agent;
@@ -279,6 +303,10 @@ impl Frame<'_> {
         });
         object.close();
     }
+}
+
+fn has_items(list: Option<Json>) -> bool {
+    list.is_some_and(|list| list.elements().next().is_some())
 }
 
 /// Returns the version of the program that held a session.

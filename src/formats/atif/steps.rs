@@ -25,7 +25,8 @@ pub struct Steps {
     agents: Vec<Json>,
     /// Folder of the files of images, as the document names it; `None` without room for files.
     folder: Option<String>,
-    images: HashSet<u64>,
+    /// Names of the files that were written.
+    images: HashSet<String>,
     /// Call that started the sub-agent whose steps these are.
     pub parent_call: Option<Json>,
     waiting: VecDeque<Unit>,
@@ -132,17 +133,13 @@ impl Steps {
     /// Takes the next record that leads to the leaf.
     pub fn record(&mut self, record: Record, place: usize, sink: &mut dyn Sink) -> Result<()> {
         let role = |name| record.kind == Kind::Message && record.node.is(Field::Role, name);
-        let layout = |name| self.own && record.node.is(Field::Layout, name);
-        if layout(OBSERVED) || layout(ELSEWHERE) {
+        if self.is_beside_calls(&record) {
             if let Some(unit) = self.waiting.back_mut().filter(|unit| unit.main.is_some()) {
                 unit.results.push(record);
                 return Ok(());
             }
         } else if role("tool") {
-            let block = record.node.nodes(Field::Content).and_then(<[Node]>::first);
-            let call = block.and_then(|block| block.json(Field::Call)).cloned();
-            let has = |unit: &&mut Unit| call.as_ref().is_some_and(|call| unit.has_call(call));
-            if let Some(unit) = self.waiting.iter_mut().rev().find(has) {
+            if let Some(unit) = self.caller(&record) {
                 unit.results.push(record);
                 return Ok(());
             }
@@ -155,6 +152,18 @@ impl Steps {
         }
         self.unit(Unit { main: Some(record), place, ..Unit::default() }, sink)?;
         if ends { self.end(sink) } else { Ok(()) }
+    }
+
+    /// Whether a record is a result of a trajectory that names no call of its step.
+    fn is_beside_calls(&self, record: &Record) -> bool {
+        let layout = |name| record.node.is(Field::Layout, name);
+        self.own && (layout(OBSERVED) || layout(ELSEWHERE))
+    }
+
+    /// Returns the last step that waits and has the call of a result.
+    fn caller(&mut self, result: &Record) -> Option<&mut Unit> {
+        let call = result.node.nodes(Field::Content)?.first()?.json(Field::Call)?;
+        self.waiting.iter_mut().rev().find(|unit| unit.has_call(call))
     }
 
     fn unit(&mut self, mut unit: Unit, sink: &mut dyn Sink) -> Result<()> {
@@ -174,14 +183,10 @@ impl Steps {
     pub fn copy(&mut self, record: Record, place: usize, sink: &mut dyn Sink) -> Result<()> {
         let step = self.numbers.get(place).copied().filter(|number| *number > 0);
         let is_system = record.node.is(Field::Role, "system");
-        if record.kind == Kind::Message && record.node.is(Field::Role, "tool") {
-            let block = record.node.nodes(Field::Content).and_then(<[Node]>::first);
-            let call = block.and_then(|block| block.json(Field::Call)).cloned();
-            let has = |unit: &&mut Unit| call.as_ref().is_some_and(|call| unit.has_call(call));
-            let unit = self.waiting.iter_mut().rev().find(has);
-            unit.into_iter().for_each(|unit| unit.results.push(record.clone()));
-        } else if self.own && record.node.is(Field::Layout, OBSERVED) {
+        if self.is_beside_calls(&record) {
             self.waiting.back_mut().into_iter().for_each(|unit| unit.results.push(record.clone()));
+        } else if record.kind == Kind::Message && record.node.is(Field::Role, "tool") {
+            self.caller(&record).into_iter().for_each(|unit| unit.results.push(record.clone()));
         } else if step.is_some() && !is_system && record.kind != Kind::Compaction {
             self.end(sink)?;
             let unit = Unit { main: Some(record), place, copy_of: step, ..Unit::default() };
@@ -201,7 +206,7 @@ impl Steps {
     /// Writes a step without a message where there would be none: a document has at least one.
     pub fn at_least_one(&mut self, sink: &mut dyn Sink) -> Result<()> {
         match self.number {
-            0 if !self.own => self.unit(Unit::default(), sink).and_then(|()| self.end(sink)),
+            0 => self.unit(Unit::default(), sink).and_then(|()| self.end(sink)),
             _ => Ok(()),
         }
     }
@@ -209,7 +214,25 @@ impl Steps {
     /// Returns the records behind the last step.
     pub fn after(&mut self) -> Vec<Json> {
         let after = std::mem::take(&mut self.before);
-        after.into_iter().map(|record| self.kept(&record)).collect()
+        self.settle(&after)
+    }
+
+    /// Writes steps of an unknown source as they are; returns the other records as they are kept.
+    fn settle(&mut self, records: &[Record]) -> Vec<Json> {
+        let mut kept = Vec::new();
+        for record in records {
+            let raw = record.node.json(Field::Data).filter(|_| {
+                self.own && record.kind == Kind::Opaque && record.node.is(Field::Type, "step")
+            });
+            match raw {
+                Some(raw) => {
+                    self.number += 1;
+                    self.push(raw.as_bytes().to_vec());
+                }
+                None => kept.push(self.kept(record)),
+            }
+        }
+        kept
     }
 
     /// Returns a record without a step as it is kept.
@@ -225,19 +248,7 @@ impl Steps {
     fn write(&mut self, unit: Unit, sink: &mut dyn Sink) -> Result<()> {
         let Unit { main, results, before, place, copy_of } = unit;
         let mut ours = Extra::default();
-        let mut kept = Vec::new();
-        for record in &before {
-            let raw = record.node.json(Field::Data).filter(|_| {
-                self.own && record.kind == Kind::Opaque && record.node.is(Field::Type, "step")
-            });
-            match raw {
-                Some(raw) => {
-                    self.number += 1;
-                    self.push(raw.as_bytes().to_vec());
-                }
-                None => kept.push(self.kept(record)),
-            }
-        }
+        let kept = self.settle(&before);
         self.number += 1;
         if !kept.is_empty() {
             ours.add(b"\"before\"", list_of(&kept).as_bytes());
@@ -249,7 +260,7 @@ impl Steps {
             ours.add(b"\"alone\"", b"true");
         }
         if copy_of.is_none() {
-            self.numbers.resize(place.max(self.numbers.len().saturating_sub(1)) + 1, 0);
+            self.numbers.resize(self.numbers.len().max(place + 1), 0);
             if let (Some(number), Some(_)) = (self.numbers.get_mut(place), &main) {
                 *number = self.number;
             }
@@ -345,7 +356,7 @@ fn restore(node: &mut Node, named: &[(String, Json)]) {
 struct Files<'s> {
     sink: &'s mut dyn Sink,
     folder: Option<String>,
-    images: &'s mut HashSet<u64>,
+    images: &'s mut HashSet<String>,
     /// Paths and data of the step's images.
     named: Vec<(String, Json)>,
     failed: Option<Error>,
@@ -362,17 +373,16 @@ impl<'s> Files<'s> {
         let folder = self.folder.clone()?;
         let bytes = from_base64(&data.text()?)?;
         let (_, ending) = IMAGES.iter().find(|(known, _)| *known == media)?;
-        let hash = fingerprint(&bytes);
-        let name = format!("{hash:016x}.{ending}");
-        if self.images.insert(hash) {
+        let name = format!("{:016x}.{ending}", fingerprint(&bytes));
+        if !self.images.contains(&name) {
             match self.sink.add(&format!("/images/{name}"), &bytes) {
-                Ok(true) => {}
+                Ok(true) => self.images.insert(name.clone()),
                 Ok(false) => return None,
                 Err(error) => {
                     self.failed = Some(error);
                     return None;
                 }
-            }
+            };
         }
         let path = format!("{folder}/{name}");
         self.named.push((path.clone(), data.clone()));

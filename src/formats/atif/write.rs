@@ -240,7 +240,11 @@ impl Written {
         let all: Vec<(Json, Option<Json>)> = named.chain(keys).collect();
         let (mut written, mut sums) = (Vec::new(), Totals::default());
         for (key, own) in all {
-            let Some(numbers) = groups.remove(key.as_bytes()) else { continue };
+            let Some(numbers) = groups.remove(key.as_bytes()) else {
+                // A trajectory without steps is in the frame as it is.
+                written.extend(own.filter(|_| !super::wire::is_string(&key)));
+                continue;
+            };
             let mut steps = Steps::new(self.own, Vec::new(), sink);
             steps.parent_call = Some(key.clone());
             for (place, number) in numbers.into_iter().enumerate() {
@@ -265,18 +269,17 @@ impl Written {
     ) -> Option<Json> {
         let mut text = Vec::new();
         frame.write(&mut text);
-        let plain = root::read(&Json::trusted(text.into()), seen).main;
+        let mut plain = root::read(&Json::trusted(text.into()), seen).main;
         let mut whole = Record { kind: Kind::Session, node: frame.session.clone() };
         for field in [Field::Source, Field::File] {
             whole.node.take(field);
         }
-        let mut plain = plain;
         if whole.node.json(Field::Leaf) == last {
             whole.node.take(Field::Leaf);
         }
-        if self.own {
+        // The time of the first step is read as that of a session without one.
+        if self.own && whole.node.get(Field::Created).is_none() {
             plain.node.take(Field::Created);
-            whole.node.take(Field::Created);
         }
         let mut ours = Extra::default();
         let between = delta::between(&delta::object_of(&plain), &delta::object_of(&whole));
