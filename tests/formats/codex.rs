@@ -1,7 +1,7 @@
 //! Codex's rollouts: the corpus comes back byte for byte, versions migrate, what crashes and older
 //! releases leave is repaired.
 
-use crate::common::codex;
+use crate::common::{self, codex};
 use crate::common::{
     Dir, alone, context, corpus, files, from_canonical, migrated, options, own, read, recognise,
     to_canonical,
@@ -236,4 +236,27 @@ fn a_bare_rollout_migrates_to_the_folder_that_the_user_names() {
     let unpacked =
         zstd::decode_all(read(&dir.path("out/a.jsonl.zst")).as_slice()).expect("a frame");
     assert!(unpacked.starts_with(b"{\"timestamp\":"), "{}", String::from_utf8_lossy(&unpacked));
+}
+
+#[test]
+fn header_has_no_members_of_another_format() {
+    let options = options(OnError::Keep, Choice::Derived);
+    let mut count = 0;
+    for path in common::own_inputs() {
+        let source = common::session(&path);
+        let Some((format, version)) = common::recognise(&source) else { continue };
+        if ["codex", "canonical"].contains(&format.name) {
+            continue;
+        }
+        let Ok(written) = common::converted(&source, format, version, "codex", &options).0 else {
+            continue;
+        };
+        let text = common::alone(&written);
+        let first = text.split(|byte| *byte == b'\n').next().expect("a line");
+        let header: BTreeMap<String, Value> = serde_json::from_slice(first).expect("JSON");
+        let names: Vec<&str> = header.keys().map(String::as_str).collect();
+        assert_eq!(names, ["payload", "timestamp", "type"], "{}", path.display());
+        count += 1;
+    }
+    assert!(count > 20, "{count}");
 }

@@ -192,6 +192,11 @@ impl Foreign {
             node.set(Field::Created, created.clone());
         }
         node.set(Field::Time, created);
+        if !self.own {
+            for field in [Field::Provider, Field::SystemPrompt, Field::Extra] {
+                node.take(field);
+            }
+        }
         let extra = members(&node, self.version, self.own);
         if self.version == 1 {
             node.set(Field::Extra, extra);
@@ -200,10 +205,6 @@ impl Foreign {
                 node.set(Field::Cwd, Json::constant("\"/\""));
             }
             self.number(extra, &mut node);
-        }
-        if !self.own {
-            node.take(Field::Provider);
-            node.take(Field::SystemPrompt);
         }
         let mut out = Vec::new();
         line::write_meta(&node, self.version == 1, &mut out);
