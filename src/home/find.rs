@@ -1,6 +1,7 @@
 //! Search for a session by name.
 
 use super::cache::Cache;
+use super::onward::is_made_from;
 use super::places::SessionPlace;
 use super::survey::{Listed, survey, survey_projects};
 use crate::batch::{Job, stem};
@@ -112,8 +113,14 @@ fn called_by(name: &str, mut sessions: Vec<Listed>) -> Vec<Listed> {
 }
 
 /// Whether two sessions are one conversation: a session, and a copy with which an agent continues it.
+/// A copy of a session with branches or a compaction may begin elsewhere.
 fn is_family(one: &Listed, other: &Listed) -> bool {
-    one.summary.id == other.summary.id && one.summary.beginning == other.summary.beginning
+    let is_from =
+        |copy: &Listed, of: &Listed| is_made_from(&copy.path, (&of.path, &of.summary.agent));
+    one.summary.id == other.summary.id
+        && (one.summary.beginning == other.summary.beginning
+            || is_from(one, other)
+            || is_from(other, one))
 }
 
 /// Returns the family of a session.

@@ -26,6 +26,7 @@ use crate::store::{Fingerprint, Writes, lock, origin_of};
 use compare::Sides;
 use made::{Base, Made};
 use other::Other;
+pub use other::is_made_from;
 use serde::de::IgnoredAny;
 pub use size::{largest_of, tokens_of};
 use std::fs::File;

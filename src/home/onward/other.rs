@@ -50,6 +50,15 @@ fn original(path: &Path, format: &'static Format, recipient: &Recipient<'_>) -> 
     Some(Other { main, format: recipient.to.format, origin, is_original: true })
 }
 
+/// Whether a file was made from another one, which is of this agent, by what its origin says.
+pub fn is_made_from(copy: &Path, (path, agent): (&Path, &str)) -> bool {
+    let header = header_of(&origin_of(copy));
+    header.is_some_and(|header| {
+        Spec::parse(&header.source).is_ok_and(|source| source.format.name == agent)
+            && header.file_name == plain_of(path)
+    })
+}
+
 /// Finds the files that were made from this one, the newest first.
 fn copies(path: &Path, format: &'static Format, recipient: &Recipient<'_>) -> Vec<Other> {
     let Some(name) = plain_of(path) else { return Vec::new() };
