@@ -355,7 +355,9 @@ fn header(
     }
     let source = source.unwrap_or(canonical::FORMAT.name).to_owned();
     let target = to.format.at(to.version().number);
-    Some(Header::new(source, from.at(version), target, Like::of(sink), cx))
+    let mut header = Header::new(source, from.at(version), target, Like::of(sink), cx);
+    header.latest = cx.options.latest.filter(|_| to.format.agent.expires);
+    Some(header)
 }
 
 /// Whether other sessions share a part, so that only the records of this session may be copied.

@@ -42,6 +42,9 @@ pub struct Agent {
     pub rename: Option<RenameFn>,
     /// Fields of the session's record that the software fills by itself where they are missing.
     pub fills: &'static [Field],
+    /// Whether the software removes sessions that were not updated for long, so that one that is
+    /// written counts as updated now.
+    pub expires: bool,
     /// Whether the session's record names copyist as the program that began the file.
     pub is_ours: Option<fn(&Node) -> bool>,
     /// Returns the running totals of tokens and cost that the software notes in a record.
@@ -83,6 +86,7 @@ impl Agent {
         additions: None,
         rename: None,
         fills: &[],
+        expires: false,
         is_ours: None,
         totals: None,
         window: None,

@@ -71,6 +71,9 @@ pub struct Header {
     /// Folder that the user named for a session that names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
+    /// The present when the target was written, if its writer asks for it: see [`Options::latest`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latest: Option<i64>,
     /// Whether the agents of both files went on with the session by turns: then the target is not
     /// what a writer makes of the source, and its later bytes are what is new in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -114,6 +117,7 @@ impl Header {
             encoding: cx.options.encoding.map(|encoding| encoding.name().to_owned()),
             on_error: named(cx.options.on_error).map(str::to_owned),
             folder: cx.options.folder.clone(),
+            latest: None,
             by_turns: false,
             trimmed: None,
             file_name: None,
@@ -132,6 +136,11 @@ impl Header {
             folder: self.folder.clone(),
             ..options.clone()
         }
+    }
+
+    /// Returns options for writing the target as it was written.
+    pub fn writing(&self, options: &Options) -> Options {
+        Options { latest: self.latest, ..options.clone() }
     }
 
     pub(super) fn parse(json: &[u8]) -> Option<Self> {

@@ -16,14 +16,19 @@ pub fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     Some(format!("{home}/.gemini/tmp"))
 }
 
-/// Returns the path `<project>/chats/session-<minute>-<first digits of the identifier>`.
+/// Returns the path `<project>/chats/session-<minute>-<identifier>`.
+///
+/// The program's own names end with eight digits of the identifier. It begins a file without messages
+/// beside a session that it resumes, and when it starts again it removes that one together with
+/// all files whose names end with the same digits. It finds a session of any other name, too, and
+/// leaves it alone.
 pub fn native(named: &Named<'_>) -> String {
     let folder = named.session.text(Field::Cwd).unwrap_or_default();
     let time = named.session.json(Field::Created).and_then(times::read).unwrap_or_default();
     let spelled = times::with_seconds(time);
     let minute = spelled.get(..16).unwrap_or_default().replace(':', "-");
     let id = session_id(named.session, named.question);
-    format!("/{}/chats/session-{minute}-{}", slug(&folder), id.get(..8).unwrap_or_default())
+    format!("/{}/chats/session-{minute}-{id}", slug(&folder))
 }
 
 /// Returns the name of a project's folder, as `ProjectRegistry.slugify` makes it.

@@ -106,12 +106,16 @@ pub struct Log {
     ends: Vec<Option<usize>>,
 }
 
-/// Whether a message is one of the conversation behind which others come. When the program resumes a
-/// session it repeats the results of each answer in a message of its own between the others.
+/// Whether a message is one of the conversation behind which others come.
 fn is_talk(id: &str, text: &Json) -> bool {
-    let first = || text.member("content").unwrap_or_default().elements().next();
-    let is_result = || first().is_some_and(|part| part.member("functionResponse").is_some());
-    sort(text) == Sort::Talk && !(id.ends_with("_response") && is_result())
+    sort(text) == Sort::Talk && answer_listed_again(id, text).is_none()
+}
+
+/// Returns the identifier of the answer whose results a message repeats. The program makes such
+/// messages when it resumes a session, and names each after its answer.
+pub fn answer_listed_again<'a>(id: &'a str, text: &Json) -> Option<&'a str> {
+    let first = text.member("content")?.elements().next()?;
+    first.member("functionResponse").and_then(|_| id.strip_suffix("_response"))
 }
 
 /// Name of a record with data of the session.

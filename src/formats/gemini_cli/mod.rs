@@ -76,6 +76,7 @@ pub static FORMAT: Format = Format {
         whole_answers: true,
         results_in_calls: true,
         additions: Some(append::addition),
+        expires: true,
         is_ours: Some(wire::is_ours),
         inserted: Inserted { elements: &["session_context", "hook_context"], ..Inserted::NOTHING },
         ..Agent::UNKNOWN

@@ -141,14 +141,11 @@ impl<'a> Talk<'a> {
         Ok((all, last))
     }
 
-    /// Returns a message with the results of an earlier answer, which the program makes when it
-    /// resumes a session: its name is that of the answer, with an ending.
+    /// Returns a message that repeats the results of an earlier answer.
     fn listed_again(&self, item: &Json) -> Option<Json> {
         let id = item.member("id")?.text()?;
-        let is_known = self.calling.contains(&hash(id.strip_suffix("_response")?.as_bytes()));
-        let content = item.member("content")?;
-        let is_result = |part: Json| part.member("functionResponse").is_some();
-        (is_known && content.elements().all(is_result)).then(|| item.clone())
+        let answer = log::answer_listed_again(&id, item)?;
+        self.calling.contains(&hash(answer.as_bytes())).then(|| item.clone())
     }
 
     /// Returns a message that only repeats results of the answer before it, with the calls in the
@@ -195,7 +192,7 @@ fn open_document<'a>(
         let message = "the document has no `sessionId`";
         return Err(Error::unfit(Diagnostic::new(Code::NoHeader, message).at(at)));
     }
-    let mut value = wire::read_header(&header, project, context.as_deref());
+    let mut value = wire::read_header(&header, wire::HEADER, project, context.as_deref());
     value.node.set(Field::Source, Json::constant(SOURCES[0]));
     value.node.put(Field::File, frame.file(STYLE, cx));
     let talk = Talk::of(&value.node, cx);
@@ -296,7 +293,7 @@ fn open_log<'a>(
         return Err(no_header(rows, frames.position()));
     };
     let shown = listed(value, "messages", &log.items(items));
-    let mut session = wire::read_header(&shown, project, context.as_deref());
+    let mut session = wire::read_header(&shown, wire::LOG_HEADER, project, context.as_deref());
     session.node.set(Field::Source, Json::constant(SOURCES[1]));
     if number > 0 {
         let mut extra = Extra::default();

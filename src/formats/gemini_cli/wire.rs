@@ -13,6 +13,11 @@ pub const HEADER: &[Row] = &[
     row("summary", Field::Name),
 ];
 
+/// Members of the header of a log, which stays as it is: later records say when the session was
+/// updated.
+pub const LOG_HEADER: &[Row] =
+    &[row("sessionId", Field::Id), row("startTime", Field::Created), row("summary", Field::Name)];
+
 /// Template of the header of a session that copyist began. The member `cwd` is its own: the program
 /// keeps the folder of a project in a file beside its sessions.
 pub const USUAL_HEADER: &str = r#"{"sessionId":0,"projectHash":0,"startTime":0,"lastUpdated":0,"kind":"main","summary":0,"cwd":0}"#;
@@ -62,12 +67,17 @@ pub fn hash_of(folder: &str) -> Json {
     Json::string(&digits)
 }
 
-/// Reads a header into the record of a session. `project` is the folder in the file beside the
-/// sessions, and `context` the message in which the program names its folders.
-pub fn read_header(header: &Json, project: Option<&str>, context: Option<&str>) -> Record {
+/// Reads a header with these members into the record of a session. `project` is the folder in the
+/// file beside the sessions, and `context` the message in which the program names its folders.
+pub fn read_header(
+    header: &Json,
+    rows: &'static [Row],
+    project: Option<&str>,
+    context: Option<&str>,
+) -> Record {
     let mut record = Record::new(Kind::Session);
     let node = &mut record.node;
-    let kept = template::take(header, HEADER, node);
+    let kept = template::take(header, rows, node);
     let (mut own, hash) = (header.member("cwd"), header.member("projectHash"));
     own = own.filter(|own| own.text().is_some());
     let named = context.and_then(named_folder).map(|folder| Json::string(&folder));

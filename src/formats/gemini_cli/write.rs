@@ -14,7 +14,7 @@ use crate::foreign::{ListWriter, MessageList};
 use crate::format::{Cx, Sink, Version, Writer};
 use crate::framing;
 use crate::json::{Json, text};
-use crate::mapping::without;
+use crate::mapping::{template, without};
 use crate::parts::list::SpooledList;
 use crate::record::{Field, Kind, Node, Record, block};
 use std::collections::{HashMap, HashSet};
@@ -313,8 +313,12 @@ impl Session<'_> {
     /// Takes the newest data of the session into the header; false if a record has more of them.
     fn is_in_header(&mut self, data: &Json) -> bool {
         let set = data.member(SET).unwrap_or_default();
-        let updated = set.member("lastUpdated").filter(|it| it.text().is_some());
-        self.header.put(Field::Updated, updated);
+        if let Some(updated) = set.member("lastUpdated").filter(|it| it.text().is_some()) {
+            let own = self.header.json(Field::Extra);
+            let own = own.map(|own| log::with_member(own, "lastUpdated", template::PLACE));
+            self.header.put(Field::Extra, own);
+            self.header.set(Field::Updated, updated);
+        }
         set.members().all(|(key, _)| text::is(key, "lastUpdated") || text::is(key, "sessionId"))
     }
 }
