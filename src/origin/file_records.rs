@@ -4,7 +4,7 @@ use super::record_key::RecordKey;
 use super::record_store::RecordStore;
 use crate::error::Result;
 use crate::format::{Cx, Format, Parts, Reader};
-use crate::formats::canonical;
+use crate::formats::{Spec, canonical};
 use crate::json::Json;
 use crate::position::Position;
 use crate::record::{Field, Kind, Record};
@@ -49,6 +49,21 @@ impl FileRecords {
             Some(record) => Ok(record.clone()),
             None => canonical::record(&self.store.line(number)?),
         }
+    }
+
+    /// Returns the format of the file, by the record of its session.
+    pub fn format(&mut self) -> Result<Option<Spec>> {
+        if self.names.is_empty() {
+            return Ok(None);
+        }
+        let source = self.record(0)?.node.text(Field::Source);
+        Ok(source.and_then(|source| Spec::parse(&source).ok()))
+    }
+
+    /// Whether the file is of another format than the source.
+    pub fn is_foreign(&mut self, source: Option<Spec>) -> Result<bool> {
+        let file = self.format()?;
+        Ok(source.zip(file).is_some_and(|(own, file)| own.format.name != file.format.name))
     }
 
     /// Reads a file.

@@ -11,7 +11,7 @@ use super::keep::Digesting;
 use super::matching::branches::{self, Abandoned};
 use super::matching::call_names::CallNames;
 use super::matching::compactions::{self, Summed};
-use super::matching::outcomes::{aligned, match_turns, renumbered};
+use super::matching::outcomes::{aligned, match_turns, renumbered, written_again};
 use super::matching::parent_links::ParentLinks;
 use super::matching::rewritten_history::RewrittenHistory;
 use super::matching::{context_edits, copies, unsaved_run};
@@ -194,9 +194,10 @@ fn reproduces(
     cx: &Cx<'_>,
 ) -> Result<bool> {
     let log = Log::default();
-    let quiet = Cx { options: cx.options, log: &log };
     let mut digesting = Digesting::like(sink, header.place.clone());
-    let written = write((&mut *source, header), target, &mut digesting, &quiet);
+    let options = header.writing(cx.options);
+    let then = Cx { options: &options, log: &log };
+    let written = write((&mut *source, header), target, &mut digesting, &then);
     if written.is_ok() && sorted(digesting.digests()) == digests {
         return Ok(true);
     }
@@ -343,7 +344,9 @@ pub fn base_of(
     cx: &Cx<'_>,
 ) -> Result<(Base, Staged)> {
     let mut stage = Stage::like(sink, header.place.clone());
-    let trace = write((stream, header), target, &mut stage, cx)?;
+    let options = header.writing(cx.options);
+    let then = Cx { options: &options, log: cx.log };
+    let trace = write((stream, header), target, &mut stage, &then)?;
     let written = stage.whole()?;
     drop(stage);
     let mut written = was.unwrap_or(written);
@@ -382,6 +385,9 @@ fn merged(
     let anew = RewrittenHistory::of(&base.names, now, source_format)?;
     copies::find(&base.names, now, source_format)?;
     renumbered(&base.names, now)?;
+    if now.is_foreign(source_format)? {
+        written_again(base, now)?;
+    }
     let (mut outcomes, mut added) = aligned(&base.names, &now.names);
     let names = CallNames::of(base, &mut *origin, &quiet)?;
     if !names.is_empty() {

@@ -10,6 +10,7 @@ use crate::ids::fingerprint;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// One piece of a record's content.
@@ -221,6 +222,31 @@ fn content_of(record: &Record) -> Vec<u8> {
 /// content in the same place are paired, too, if they have one tag. The pairs are sorted and
 /// without duplicates.
 pub fn pairs(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {
+    let mut pairs = in_order(source, target);
+    // New messages may be before those of sub-agents in one file, and behind them in the other.
+    let [sources, targets]: [HashSet<u32>; 2] = [
+        pairs.iter().map(|(source, _)| *source).collect(),
+        pairs.iter().map(|(_, target)| *target).collect(),
+    ];
+    let left = |atoms: &[Atom], paired: &HashSet<u32>| -> Vec<Atom> {
+        atoms.iter().copied().filter(|atom| !paired.contains(&atom.record)).collect()
+    };
+    let (source, target) = (left(source, &sources), left(target, &targets));
+    if !source.is_empty() && !target.is_empty() {
+        let hashes = |atoms: &[Atom]| -> Vec<u64> { atoms.iter().map(|a| a.hash).collect() };
+        matched(&hashes(&source), &hashes(&target), &mut |same, a, b| {
+            let (a, b) = (source.get(a).unwrap_or_default(), target.get(b).unwrap_or_default());
+            let alike = a.iter().zip(b).filter(|(a, b)| same && a.tag == b.tag);
+            pairs.extend(alike.map(|(a, b)| (a.record, b.record)));
+        });
+    }
+    pairs.sort_unstable();
+    pairs.dedup();
+    pairs
+}
+
+/// Pairs records that are in the same order in both.
+fn in_order(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {
     let mut pairs = Vec::new();
     for class in 0..CLASSES {
         let of = |atoms: &[Atom]| -> Vec<Atom> {
@@ -237,8 +263,6 @@ pub fn pairs(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {
             }
         });
     }
-    pairs.sort_unstable();
-    pairs.dedup();
     pairs
 }
 

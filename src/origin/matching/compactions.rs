@@ -192,9 +192,8 @@ pub fn relink(
         return Ok(linked);
     }
     let session = now.record(0)?;
-    let file_format = session.node.text(Field::Source).and_then(|source| Spec::parse(&source).ok());
     let foreign = |spec: &Spec| source_format.is_none_or(|own| own.format.name != spec.format.name);
-    let open = file_format.filter(foreign).and_then(|spec| spec.format.agent.context);
+    let open = now.format()?.filter(foreign).and_then(|spec| spec.format.agent.context);
     let Some(rules) = open.map(|open| open(&session)) else { return Ok(linked) };
     for summary in added {
         let record = now.record(*summary)?;

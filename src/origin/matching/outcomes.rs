@@ -7,8 +7,8 @@ use crate::origin::file_records::FileRecords;
 use crate::origin::matching::align::{Tag, matched};
 use crate::origin::record_hash;
 use crate::origin::record_key::RecordKey;
-use crate::record::{Field, Record};
-use std::collections::{BTreeMap, HashSet};
+use crate::record::{Field, Record, Value};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Outcome of a record that the file had when it was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,48 @@ pub fn renumbered(names: &[RecordKey], now: &mut FileRecords) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Matches messages that an agent wrote again in another form, as Gemini CLI does when it resumes a
+/// session: only members of its own format differ.
+pub fn written_again(base: &mut Base, now: &mut FileRecords) -> Result<()> {
+    let hashes = |names: &[RecordKey]| names.iter().map(|name| name.hash).collect();
+    let [old, new]: [HashSet<u64>; 2] = [hashes(&base.names), hashes(&now.names)];
+    let without = |names: &[RecordKey], others: &HashSet<u64>| -> Vec<u32> {
+        let is_left = |name: &RecordKey| name.tag.is_message() && !others.contains(&name.hash);
+        (0..).zip(names).filter(|(_, name)| is_left(name)).map(|(number, _)| number).collect()
+    };
+    let (gone, added) = (without(&base.names, &new), without(&now.names, &old));
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let mut by_id: HashMap<Json, (u32, u64)> = HashMap::new();
+    for number in added {
+        let record = now.record(number)?;
+        let id = record.node.json(Field::Id).filter(|_| record.node.get(Field::IdMade).is_none());
+        let Some(id) = id.cloned() else { continue };
+        let plain = plain(record);
+        by_id.insert(id, (number, plain));
+    }
+    for number in gone {
+        let Some(hash) = base.names.get(number as usize).map(|name| name.hash) else { continue };
+        let was = base.record(number)?;
+        let again = was.node.json(Field::Id).and_then(|id| by_id.get(id));
+        let again = again.copied();
+        if let Some((number, _)) = again.filter(|(_, said)| plain(was) == *said) {
+            now.names.get_mut(number as usize).into_iter().for_each(|name| name.hash = hash);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the hash of a message without the members of its format.
+fn plain(mut message: Record) -> u64 {
+    message.node.take(Field::Extra);
+    if let Some(Value::Nodes(blocks)) = message.node.get_mut(Field::Content) {
+        blocks.iter_mut().for_each(|block| drop(block.take(Field::Extra)));
+    }
+    record_hash::of(&message)
 }
 
 /// Matches turns by content where their number changed, as their places have no meaning then. The

@@ -37,8 +37,7 @@ impl ParentLinks {
             return Ok(parent_links);
         }
         let session = now.record(0)?;
-        let source = session.node.text(Field::Source);
-        parent_links.file_format = source.and_then(|source| Spec::parse(&source).ok());
+        parent_links.file_format = now.format()?;
         if new.is_empty() {
             return Ok(parent_links);
         }

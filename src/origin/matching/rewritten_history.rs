@@ -43,14 +43,8 @@ impl RewrittenHistory {
             return Ok(Self::default());
         }
         let session = now.record(0)?;
-        let source = session.node.text(Field::Source);
-        let file_format = source.and_then(|source| Spec::parse(&source).ok());
-        let native = |file_format: &Spec| {
-            source_format
-                .is_some_and(|source_format| source_format.format.name == file_format.format.name)
-        };
-        let Some(file_format) =
-            file_format.filter(|file_format| !file_format.version().tree && !native(file_format))
+        let is_native = source_format.is_some() && !now.is_foreign(source_format)?;
+        let Some(file_format) = now.format()?.filter(|file| !file.version().tree && !is_native)
         else {
             return Ok(Self::default());
         };

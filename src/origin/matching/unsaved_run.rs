@@ -23,13 +23,8 @@ pub fn taken(
     if added.is_empty() || source_format.is_none_or(|source_format| source_format.version().tree) {
         return Ok(found);
     }
-    let source = now.record(0)?.node.text(Field::Source);
-    let file_format = source.and_then(|source| Spec::parse(&source).ok());
-    let other = |file_format: Spec| {
-        source_format
-            .is_some_and(|source_format| source_format.format.name != file_format.format.name)
-    };
-    if file_format.is_none_or(|file_format| !other(file_format) || file_format.version().tree) {
+    let is_list = now.format()?.is_some_and(|file_format| !file_format.version().tree);
+    if !is_list || !now.is_foreign(source_format)? {
         return Ok(found);
     }
     let mut stands = None;
