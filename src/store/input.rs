@@ -218,9 +218,21 @@ impl Input {
 
     /// Makes a part be read from this unnamed file from now on.
     pub fn put(&mut self, name: &str, file: File) {
+        self.set(Part::new(name.to_owned(), Source::Spooled(file)));
+    }
+
+    /// Makes a part be read from the file of this path from now on.
+    ///
+    /// # Errors
+    /// If the file cannot be opened.
+    pub fn replace(&mut self, name: &str, path: &Path) -> Result<()> {
+        self.set(Part::new(name.to_owned(), Source::file(path.into())?));
+        Ok(())
+    }
+
+    fn set(&mut self, part: Part) {
         self.memo = Memo::default();
-        let part = Part::new(name.to_owned(), Source::Spooled(file));
-        match self.part(name) {
+        match self.part(&part.name.clone()) {
             // The position at which a compressed part was torn is kept.
             Ok(old) => *old = Part { tear: old.tear.take(), reach: old.reach.clone(), ..part },
             Err(_) => {

@@ -27,6 +27,7 @@ mod mistakes;
 mod native;
 mod onward;
 mod onward_named;
+mod onward_resumed;
 mod own_folder_races;
 mod own_folders;
 mod packed;

@@ -3,7 +3,7 @@
 use super::compare::Sides;
 use super::other::Other;
 use super::{Failed, Onward, Recipient, Way, named, opened, options, summary_at};
-use crate::batch::{Job, Kind, Namer, OutputPlace};
+use crate::batch::{Found, Job, Kind, Namer, OutputPlace};
 use crate::diagnostic::{Code, Log, Severity};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Map, Options, Parts};
@@ -13,6 +13,7 @@ use crate::home::survey::Listed;
 use crate::ids;
 use crate::origin::pair;
 use crate::store::{Edit, Fingerprint, Write, Writes, is_origin, origin_of};
+use jiff::Timestamp;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,6 +28,16 @@ pub struct Made<'m> {
     pub recipient: &'m Recipient<'m>,
     /// Folder for temporary files.
     pub work: &'m Path,
+}
+
+/// New lines and files for the other agent's session.
+struct Additions {
+    /// The writes.
+    writes: Vec<Write>,
+    /// A copy of the main file as it is then.
+    main: PathBuf,
+    /// Names of the parts that are other ones then, each with a copy of the file.
+    parts: Vec<(String, PathBuf)>,
 }
 
 /// State of the other agent's session to which the new messages are added.
@@ -58,6 +69,7 @@ impl Made<'_> {
             folder: Some(self.recipient.cwd.clone().unwrap_or_else(|| self.recipient.here.clone())),
             ignore_origin: is_apart,
             id: is_apart.then(new_id),
+            latest: Some(Timestamp::now().as_millisecond()),
             ..options()
         };
         let out = self.work.join(if is_apart { "apart" } else { "new" });
@@ -66,7 +78,8 @@ impl Made<'_> {
         let report =
             converted((self.job, &name), to, OutputPlace::Native(out.clone()), options, None)?;
         let files = files(&out);
-        let main = files.iter().find(|file| !is_origin(file) && origin_of(file).is_file());
+        let is_main = |file: &PathBuf| report.output.as_ref().is_some_and(|out| out.is(file));
+        let main = files.iter().find(|file| is_main(file));
         // Files of sub-agents are in folders below.
         let others = files.iter().filter(|file| !is_origin(file));
         let main = main.or_else(|| others.min_by_key(|file| file.components().count()));
@@ -75,11 +88,12 @@ impl Made<'_> {
         };
         if is_apart || moved.is_some() {
             // No writer makes this file from the session alone.
-            self.refresh(
-                &origin_of(&main),
-                (self.job, None),
-                (&named(&main), Some(self.recipient.to)),
-            )?;
+            let made = named(&main);
+            let (mut source, mut made) = (opened(self.job)?, opened(&made)?);
+            let to = self.recipient.to;
+            let to = if to.version.is_some() { to } else { spec_of(&made.found) };
+            let source = (spec_of(&source.found), &mut source.input as &mut dyn Parts);
+            write_pair(&origin_of(&main), source, (to, &mut made.input))?;
         }
         let place = |file: &Path| home.path.join(file.strip_prefix(&out).unwrap_or(file));
         // A run that was killed may have written some of the files.
@@ -136,9 +150,8 @@ impl Made<'_> {
         };
         let origin_read = Fingerprint::of(&other.origin)?;
         let theirs = named(&other.main);
-        let found = opened(&theirs)?.found;
-        let to =
-            Spec { format: found.format, version: found.format.version(found.sniffed.version) };
+        let mut then = opened(&theirs)?;
+        let to = spec_of(&then.found);
         let origin = match other.is_original {
             true => None,
             false => Some(self.reverse_origin(&theirs, to, sides, is_resumed)?),
@@ -160,14 +173,20 @@ impl Made<'_> {
         };
         let known = (!is_resumed).then_some(sides.known);
         let own = out.join(&name.stem);
-        let (mut writes, after) = match self.additions(&out, &own, other, (read, known))? {
-            Ok(additions) => additions,
-            Err(why) => return Ok(Err(why)),
-        };
+        let Additions { mut writes, main: after, parts } =
+            match self.additions(&out, &own, other, (read, known))? {
+                Ok(additions) => additions,
+                Err(why) => return Ok(Err(why)),
+            };
         let fresh = self.work.join("fresh.origin");
-        let (mine, then) = ((self.job, None), (&named(&after), Some(to)));
+        for (name, path) in parts {
+            then.input.replace(&name, &path)?;
+        }
+        let mut mine = opened(self.job)?;
+        let mine: (Spec, &mut dyn Parts) = (spec_of(&mine.found), &mut mine.input);
+        let then: (Spec, &mut dyn Parts) = (to, &mut then.input);
         let (source, target) = if other.is_original { (then, mine) } else { (mine, then) };
-        self.refresh(&fresh, source, target)?;
+        write_pair(&fresh, source, target)?;
         let edit = Edit::once(fresh, origin_read);
         writes.push(Write::Replace { edit, to: other.origin.clone() });
         let mut summary = summary_at(&after, other.format);
@@ -184,18 +203,17 @@ impl Made<'_> {
         }))
     }
 
-    /// Returns the writes by which the other agent's files get what is new in the converted ones below
-    /// `out`, whose names begin with `own`, and a copy of the main file as it is then. `Err` inside
-    /// is the reason why that is not possible.
+    /// Returns how the other agent's files get what is new in the converted ones below `out`, whose
+    /// names begin with `own`. `Err` inside is the reason why that is not possible.
     fn additions(
         &self,
         out: &Path,
         own: &Path,
         other: &Other,
         (read, known): (Fingerprint, Option<u64>),
-    ) -> Result<std::result::Result<(Vec<Write>, PathBuf), String>> {
+    ) -> Result<std::result::Result<Additions, String>> {
         let their = stem(&other.main);
-        let (mut writes, mut after) = (Vec::new(), None);
+        let (mut writes, mut after, mut parts) = (Vec::new(), None, Vec::new());
         for file in files(out).iter().filter(|file| !is_origin(file)) {
             let Some(rest) =
                 file.to_string_lossy().strip_prefix(&*own.to_string_lossy()).map(str::to_owned)
@@ -205,6 +223,7 @@ impl Made<'_> {
             let to = PathBuf::from(format!("{}{rest}", their.display()));
             if !to.exists() {
                 writes.push(self.new_file(file, to)?);
+                parts.push((rest, file.clone()));
                 continue;
             }
             let is_main = to == other.main;
@@ -214,7 +233,9 @@ impl Made<'_> {
                 let why = "earlier messages were changed, so this is a session of its own";
                 return Ok(Err(why.to_owned()));
             };
-            let grown = self.grown(file, skip, &to)?;
+            let folder = self.work.join(format!("after-{}", parts.len()));
+            let grown = grown(&folder, (file, skip), &to)?;
+            parts.push((if is_main { String::new() } else { rest }, grown.clone()));
             if is_main {
                 after = Some(grown);
             }
@@ -223,24 +244,7 @@ impl Made<'_> {
             }
         }
         let none = "the conversion gave no file, so this is a session of its own";
-        Ok(after.map(|after| (writes, after)).ok_or_else(|| none.to_owned()))
-    }
-
-    /// Copies a file with what is added to it.
-    fn grown(&self, file: &Path, skip: u64, to: &Path) -> Result<PathBuf> {
-        let failed = |error| Error::io("cannot copy", error);
-        let folder = self.work.join("after");
-        std::fs::create_dir_all(&folder).map_err(failed)?;
-        let after = folder.join(to.file_name().unwrap_or_default());
-        let grow = || {
-            std::fs::copy(to, &after)?;
-            let mut from = File::open(file)?;
-            io::Seek::seek(&mut from, io::SeekFrom::Start(skip))?;
-            let mut after = File::options().append(true).open(&after)?;
-            io::copy(&mut from, &mut after)
-        };
-        grow().map_err(failed)?;
-        Ok(after)
+        Ok(after.map(|main| Additions { writes, main, parts }).ok_or_else(|| none.to_owned()))
     }
 
     /// Writes the origin by which the new messages of an original get to its copy: the copy as it is
@@ -253,34 +257,37 @@ impl Made<'_> {
         is_resumed: bool,
     ) -> Result<PathBuf> {
         let path = self.work.join("reverse.origin");
-        let own = opened(self.job)?.found;
-        let own = Spec { format: own.format, version: own.format.version(own.sniffed.version) };
+        let own = spec_of(&opened(self.job)?.found);
         let Sides { before, theirs, .. } = sides;
         let mut now = opened(copy)?.input;
         let copy: &mut dyn Parts = if is_resumed { theirs } else { &mut now };
         write_pair(&path, (to, copy), (own, before))?;
         Ok(path)
     }
-
-    /// Writes the origin of two files as they are now.
-    fn refresh(
-        &self,
-        path: &Path,
-        source: (&Job, Option<Spec>),
-        target: (&Job, Option<Spec>),
-    ) -> Result<()> {
-        let (mut from, mut to) = (opened(source.0)?, opened(target.0)?);
-        let spec = |found: crate::batch::Found, known: Option<Spec>| {
-            let version = found.format.version(found.sniffed.version);
-            known
-                .filter(|known| known.version.is_some())
-                .unwrap_or(Spec { format: found.format, version })
-        };
-        let (source, target) = (spec(from.found, source.1), spec(to.found, target.1));
-        write_pair(path, (source, &mut from.input), (target, &mut to.input))
-    }
 }
 
+/// Returns the format and version of a session that was found.
+fn spec_of(found: &Found) -> Spec {
+    Spec { format: found.format, version: found.format.version(found.sniffed.version) }
+}
+
+/// Copies a file into a folder, with what is in another one behind as many bytes.
+fn grown(folder: &Path, (file, skip): (&Path, u64), to: &Path) -> Result<PathBuf> {
+    let failed = |error| Error::io("cannot copy", error);
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let after = folder.join(to.file_name().unwrap_or_default());
+    let grow = || {
+        std::fs::copy(to, &after)?;
+        let mut from = File::open(file)?;
+        io::Seek::seek(&mut from, io::SeekFrom::Start(skip))?;
+        let mut after = File::options().append(true).open(&after)?;
+        io::copy(&mut from, &mut after)
+    };
+    grow().map_err(failed)?;
+    Ok(after)
+}
+
+/// Writes the origin of two files as they are now.
 fn write_pair(
     path: &Path,
     source: (Spec, &mut dyn Parts),
