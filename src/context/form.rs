@@ -223,12 +223,8 @@ fn write_own(context: &dyn Context, nodes: Vec<Node>, list: &mut List) {
 
 /// Writes a message in the shape of the source's software.
 fn own(context: &dyn Context, message: &Record, list: &mut List) {
-    let mut item = Vec::new();
-    context.own(message, &mut item);
     // Some software drops a message only when it sends the others.
-    if !item.is_empty() {
-        list.item().extend_from_slice(&item);
-    }
+    list.item_of(|out| context.own(message, out));
 }
 
 fn write_canonical(message: &Node, list: &mut List) {

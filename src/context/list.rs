@@ -18,6 +18,20 @@ impl List {
         &mut self.out
     }
 
+    /// Lets an item be written; if nothing is, there is none.
+    pub fn item_of(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let before = self.out.len();
+        if self.begun {
+            self.out.push(b',');
+        }
+        let start = self.out.len();
+        write(&mut self.out);
+        match self.out.len() > start {
+            true => self.begun = true,
+            false => self.out.truncate(before),
+        }
+    }
+
     /// Returns the buffer into which the next item is written.
     pub fn item(&mut self) -> &mut Vec<u8> {
         if std::mem::replace(&mut self.begun, true) {

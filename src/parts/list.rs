@@ -51,7 +51,13 @@ impl SpooledList {
     /// # Errors
     /// If there is no room.
     pub fn add(&mut self, item: &[u8]) -> Result<()> {
-        self.write(|out| out.extend_from_slice(item))
+        if item.len() < CHUNK {
+            return self.write(|out| out.extend_from_slice(item));
+        }
+        // A large item is not copied.
+        self.flush()?;
+        self.ends.push(self.items.length() + item.len() as u64);
+        self.put(item)
     }
 
     /// Adds the item that `write` appends.
@@ -65,10 +71,16 @@ impl SpooledList {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let written = self.items.write_all(&self.out);
-        written.map_err(|error| Error::io("cannot write a temporary file", error))?;
+        let out = std::mem::take(&mut self.out);
+        self.put(&out)?;
+        self.out = out;
         empty(&mut self.out);
         Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.items.write_all(bytes);
+        written.map_err(|error| Error::io("cannot write a temporary file", error))
     }
 
     /// Reads an item; empty if there is no item of this number.

@@ -2,7 +2,7 @@
 //! its first line, and a record with a list of messages is written when its list is complete.
 
 use super::log::{self, SET, shortened};
-use super::{message, wire};
+use super::wire;
 use crate::error::Result;
 use crate::framing;
 use crate::json::{Json, text};
@@ -98,12 +98,12 @@ impl Pen {
     }
 
     /// Writes a message: in a list, or on a line, with its versions.
-    pub fn message(&mut self, node: &Node, text: &[u8], is_listed: bool) -> Result<()> {
+    pub fn message(&mut self, node: &Node, text: &Json, is_listed: bool) -> Result<()> {
         let kept = node.json(crate::record::Field::Extra);
         let forms = kept.and_then(|kept| kept.member(wire::VERSIONS)).unwrap_or_default();
-        let last = message::json(text);
+        let last = text;
         let form = |form: &Json| match form.as_bytes().first() {
-            Some(b'[') => shortened(&last, form),
+            Some(b'[') => shortened(last, form),
             Some(b'{') => form.clone(),
             _ => last.clone(),
         };
@@ -115,7 +115,7 @@ impl Pen {
         }
         if let Some(id) = last.member("id").and_then(|id| id.text()) {
             self.numbers.insert(id, self.texts.len());
-            self.texts.add(text)?;
+            self.texts.add(text.as_bytes())?;
         }
         let number = self.count;
         for pair in forms.get(1..).unwrap_or_default().chunks_exact(2) {

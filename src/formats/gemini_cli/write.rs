@@ -138,14 +138,14 @@ impl Answers {
     }
 
     /// Returns the answer that was held, and its text.
-    pub fn take(&mut self) -> Option<(Node, Vec<u8>)> {
+    pub fn take(&mut self) -> Option<(Node, Json)> {
         let mut out = Vec::new();
         self.write(&mut out);
-        let (answer, _) = self.held.take()?;
+        let (text, (answer, _)) = (Json::trusted(out.into()), self.held.take()?);
         if answer.is(Field::Role, "assistant") {
-            self.written = result::of_calls(&message::json(&out));
+            self.written = result::of_calls(&text);
         }
-        Some((answer, out))
+        Some((answer, text))
     }
 
     /// Returns the message that repeats results of the last answer; `None` if there are none.
@@ -227,7 +227,7 @@ impl MessageList for Session<'_> {
                 let Some(text) = data.and_then(|data| self.answers.repeat(data)) else {
                     return Ok(true);
                 };
-                self.put(node, text.as_bytes())?;
+                self.put(node, &text)?;
                 Ok(true)
             }
             Kind::Notice | Kind::Event | Kind::Opaque => {
@@ -235,7 +235,7 @@ impl MessageList for Session<'_> {
                 let is_message = data.member("id").is_some() && data.member(log::REWIND).is_none();
                 let has_list = data.member(SET).is_some() || wire::is_header(data.as_bytes());
                 match &mut self.out {
-                    _ if is_message => self.put(node, data.as_bytes())?,
+                    _ if is_message => self.put(node, data)?,
                     Out::Log(pen) if has_list => pen.record(data)?,
                     Out::Log(pen) => pen.line(data.as_bytes())?,
                     // A document has the newest data of its session, and no time of each record.
@@ -300,12 +300,12 @@ impl Session<'_> {
     }
 
     /// Writes a message.
-    fn put(&mut self, node: &Node, text: &[u8]) -> Result<()> {
+    fn put(&mut self, node: &Node, text: &Json) -> Result<()> {
         match &mut self.out {
             Out::Log(pen) => pen.message(node, text, node.is(Field::Layout, wire::LISTED)),
             Out::Document(_, branch) => {
                 branch.owners.push(node.json(Field::Id).filter(|_| self.is_own).cloned());
-                branch.texts.add(text)
+                branch.texts.add(text.as_bytes())
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Writer of records.
 
-use crate::json::Json;
+use crate::json::{self, Json};
 use crate::record::{Field, Node, Record, Value};
 
 /// Appends one record and its line ending.
@@ -28,7 +28,7 @@ pub fn object_of(record: &Record, out: &mut Vec<u8>) {
 type Put = fn(&Json, &mut Vec<u8>);
 
 fn as_it_is(json: &Json, out: &mut Vec<u8>) {
-    out.extend_from_slice(json.as_bytes());
+    json::put(json.as_bytes(), out);
 }
 
 fn only(record: &Record, counts: &dyn Fn(Field) -> bool, put: Put, out: &mut Vec<u8>) {
