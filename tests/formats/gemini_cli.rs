@@ -295,6 +295,27 @@ fn results_that_a_message_repeats_are_there_once() {
 }
 
 #[test]
+fn results_listed_again_are_sent_behind_those_of_their_answer() {
+    let [answer, repeats] = resumed();
+    let more = |id: &str, kind: &str| {
+        json!({"id": id, "timestamp": "2026-03-04T09:00:04.000Z", "type": kind,
+            "content": [{"text": "More."}]})
+    };
+    // The program resumed the session behind another answer.
+    let lines = [answer.clone(), more("g2", "gemini")];
+    let list = json!({"$set": {"messages": [answer, repeats, more("g2", "gemini")]}});
+    let log = log_of(&[&lines[..], &[list, more("u2", "user")]].concat());
+    let roles = |messages: &[Value]| -> Vec<(Value, usize)> {
+        let parts = |message: &Value| message["parts"].as_array().expect("parts").len();
+        messages.iter().map(|message| (message["role"].clone(), parts(message))).collect()
+    };
+    let sent = roles(&sent(log.as_bytes()));
+    let wanted = [("model", 2), ("user", 6), ("model", 1), ("user", 1)];
+    let wanted = wanted.map(|(role, parts)| (json!(role), parts));
+    assert!(sent.ends_with(&wanted), "{sent:?}");
+}
+
+#[test]
 fn an_edited_result_is_edited_in_every_call() {
     let options = options(OnError::Stop, Choice::Derived);
     let stream = to_canonical(log_of(&resumed()[..1]).as_bytes(), &options);

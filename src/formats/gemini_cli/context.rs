@@ -5,12 +5,12 @@
 //!
 //! Source: `convertSessionToClientHistory` in the bundle of 0.61.0, and its requests.
 
-use super::{message, part, result};
+use super::{log, message, part, result};
 use crate::format::{Context, Corrections};
 use crate::json::Json;
 use crate::mapping::{Extra, Object};
 use crate::record::{Field, Kind, Node, Record, Value, block};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Begins a context.
 pub fn open(_: &Record) -> Box<dyn Context> {
@@ -19,6 +19,9 @@ pub fn open(_: &Record) -> Box<dyn Context> {
 
 /// Layout of a message that repeats results, which only Gemini's interface gets.
 const REPEATED: &str = "repeated";
+
+/// Layout of results behind which parts repeat them.
+const LISTED: &str = "listed again";
 
 /// Answer that the program puts behind results that no answer follows.
 const INTERRUPTED: &str = "[The previous response was interrupted before it completed.]";
@@ -29,25 +32,34 @@ struct Messages {
     names: HashMap<Json, Json>,
     /// Results of the last answer.
     results: Vec<Node>,
+    /// Number of calls of the last answer without a result so far.
+    open: usize,
+    /// Contents of messages in which the program lists the results of an answer once more, by the
+    /// identifiers of the answers.
+    listed: HashMap<String, Json>,
+    /// Identifier of the last answer and content of its message, until its results are there.
+    due: Option<(String, Json)>,
+    /// Answers whose results were repeated.
+    again: HashSet<String>,
 }
 
 impl Context for Messages {
+    fn pass(&mut self, record: &Record) {
+        let data = record.node.json(Field::Data).filter(|_| record.is_repetition());
+        let Some(data) = data else { return };
+        let id = data.member("id").and_then(|id| id.text()).unwrap_or_default();
+        let answer = id.strip_suffix(log::LISTED_AGAIN).map(str::to_owned);
+        self.listed.extend(answer.zip(data.member("content")));
+    }
+
     fn message(&mut self, _: u32, record: &Record) -> Option<Record> {
         let node = &record.node;
         if record.is_repetition() {
-            let mut parts = Vec::new();
-            for call in node.json(Field::Data)?.member("content")?.elements() {
-                if call.member("functionResponse").is_some() {
-                    parts.push(sent_part(&call));
-                    continue;
-                }
-                let is_its = |own: &&Node| message::call_of(own).as_ref() == Some(&call);
-                for own in self.results.iter().filter(is_its) {
-                    let block = own.nodes(Field::Content).and_then(<[Node]>::first)?;
-                    let its = result::of_call(result_parts(own, block, &call, &self.names), &call);
-                    parts.extend(its.iter().map(sent_part));
-                }
+            let id = node.text(Field::Id).unwrap_or_default();
+            if id.strip_suffix(log::LISTED_AGAIN).is_some_and(|id| self.again.contains(id)) {
+                return None;
             }
+            let parts = self.repeated(&node.json(Field::Data)?.member("content")?);
             let mut repeated = Record::new(Kind::Message);
             for field in [Field::Id, Field::Parent, Field::Time] {
                 repeated.node.put(field, node.json(field).cloned());
@@ -62,13 +74,32 @@ impl Context for Messages {
         }
         if node.is(Field::Role, "assistant") {
             self.results.clear();
+            self.open = 0;
             let calls = node.nodes(Field::Content).unwrap_or_default();
             for call in calls.iter().filter(|own| own.is(Field::Type, block::TOOL_CALL)) {
                 let pair = call.json(Field::Id).cloned().zip(call.json(Field::Name).cloned());
                 self.names.extend(pair);
+                self.open += 1;
             }
+            // A message that came again keeps its identifier beside its record's.
+            let own = node.json(Field::Extra).and_then(|extra| extra.member("id")?.text());
+            let own = own.or_else(|| node.text(Field::Id));
+            self.due = own.and_then(|id| self.listed.remove_entry(&id));
         } else if node.is(Field::Role, "tool") && !super::write::is_own(node) {
             self.results.push(node.clone());
+            let results = node.nodes(Field::Content).unwrap_or_default();
+            self.open = self.open.saturating_sub(results.len());
+            if self.open == 0
+                && let Some((answer, content)) = self.due.take()
+            {
+                self.again.insert(answer);
+                let mut record = record.clone();
+                record.node.set(Field::Layout, Json::string(LISTED));
+                if let Some(Value::Nodes(blocks)) = record.node.get_mut(Field::Content) {
+                    blocks.extend(self.repeated(&content));
+                }
+                return Some(record);
+            }
         }
         Some(record.clone())
     }
@@ -78,7 +109,13 @@ impl Context for Messages {
         let blocks = node.nodes(Field::Content);
         let is_empty =
             blocks.is_some_and(|all| all.iter().all(|own| own.is(Field::Type, block::THINKING)));
-        (!is_empty && !node.is(Field::Layout, REPEATED)).then(|| node.clone())
+        let mut sent = (!is_empty && !node.is(Field::Layout, REPEATED)).then(|| node.clone())?;
+        if node.is(Field::Layout, LISTED)
+            && let Some(Value::Nodes(blocks)) = sent.get_mut(Field::Content)
+        {
+            blocks.retain(|block| !block.is(Field::Type, block::OPAQUE));
+        }
+        Some(sent)
     }
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {
@@ -115,6 +152,26 @@ fn raw(text: Vec<u8>) -> Node {
 }
 
 impl Messages {
+    /// Returns the parts of a message that repeats results, in which calls may stand for their
+    /// results.
+    fn repeated(&self, content: &Json) -> Vec<Node> {
+        let mut parts = Vec::new();
+        for part in content.elements() {
+            if !part.as_bytes().starts_with(b"\"") {
+                parts.push(sent_part(&part));
+                continue;
+            }
+            let is_its = |own: &&Node| message::call_of(own).as_ref() == Some(&part);
+            for own in self.results.iter().filter(is_its) {
+                let block = own.nodes(Field::Content).and_then(<[Node]>::first);
+                let all = block.map(|block| result_parts(own, block, &part, &self.names));
+                let its = all.map(|all| result::of_call(all, &part)).unwrap_or_default();
+                parts.extend(its.iter().map(sent_part));
+            }
+        }
+        parts
+    }
+
     fn parts(&self, node: &Node) -> Vec<Node> {
         parts(node, &self.names)
     }

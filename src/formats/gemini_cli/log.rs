@@ -115,8 +115,12 @@ fn is_talk(id: &str, text: &Json) -> bool {
 /// messages when it resumes a session, and names each after its answer.
 pub fn answer_listed_again<'a>(id: &'a str, text: &Json) -> Option<&'a str> {
     let first = text.member("content")?.elements().next()?;
-    first.member("functionResponse").and_then(|_| id.strip_suffix("_response"))
+    first.member("functionResponse").and_then(|_| id.strip_suffix(LISTED_AGAIN))
 }
+
+/// End of the identifier of a message that repeats the results of an answer, behind that of the
+/// answer.
+pub const LISTED_AGAIN: &str = "_response";
 
 /// Name of a record with data of the session.
 pub const SET: &str = "$set";
