@@ -166,6 +166,11 @@ impl Args {
         if origin.is_some() && inputs.several() {
             return Err(Stop::usage("`--origin` takes one input"));
         }
+        let home = match &place {
+            OutputPlace::Native(folder) => Some(folder.clone()),
+            _ => None,
+        };
+        let options = Options { home, ..options };
         let action = Action::Convert(to);
         let task = Task {
             repair_first: self.repair_first.settings(&inputs)?,

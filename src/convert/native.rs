@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::Result;
-use crate::format::{Cx, Named, NativeFn, Sink};
+use crate::format::{Cx, Home, Named, NativeFn, Sink};
 use crate::formats::Spec;
 use crate::json::Json;
 use crate::record::{Field, Node, block};
@@ -27,8 +27,14 @@ impl Native {
     pub fn folder_of(&self, cwd: &str) -> String {
         let mut session = Node::default();
         session.set(Field::Cwd, Json::string(cwd));
-        let named =
-            Named { session: &session, question: None, stem: "", version: self.version, nth: 1 };
+        let named = Named {
+            session: &session,
+            question: None,
+            stem: "",
+            version: self.version,
+            nth: 1,
+            home: Home::default(),
+        };
         let path = (self.named)(&named);
         path.rsplit_once('/').map_or_else(String::new, |(folder, _)| folder.to_owned())
     }
@@ -78,7 +84,8 @@ pub fn native(
     let stem = stage.stem().unwrap_or_default();
     let ending = to.format.extensions[0];
     let question = question.as_deref();
-    let at = |nth| named(&Named { session: &session, question, stem: &stem, version, nth });
+    let home = Home(cx.options.home.as_deref());
+    let at = |nth| named(&Named { session: &session, question, stem: &stem, version, nth, home });
     let first = at(1);
     let path = |nth| match at(nth) {
         path if nth > 1 && path == first => format!("{path}-{nth}"),

@@ -38,6 +38,9 @@ pub struct Files {
     /// Text files in which the software keeps paths of projects, as paths from
     /// [`home`](Self::home).
     pub lists: &'static [List],
+    /// Files whose whole text is the path of a project, one in each folder of a place: the path of
+    /// the place from [`home`](Self::home), and the name of the file.
+    pub marks: &'static [(&'static str, &'static str)],
     /// The folder in which the software keeps all sessions of the user.
     pub home: Option<HomeFn>,
     /// Further folders with sessions of the user, as paths from [`home`](Self::home).
@@ -61,6 +64,7 @@ impl Files {
         folders: &[],
         messages: &[],
         lists: &[],
+        marks: &[],
         home: None,
         archives: &[],
         in_projects: &[],

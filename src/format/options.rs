@@ -11,6 +11,7 @@ use crate::record::{Field, Node, Record};
 use crate::redact::Rules;
 use crate::threads::ThreadBudget;
 use crate::yaml::encoding::Encoding;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Treatment of damaged input.
@@ -62,6 +63,8 @@ pub struct Options {
     /// The folder of a session that names none, where another format or the newer version of its
     /// own needs one.
     pub folder: Option<String>,
+    /// The folder in which the target's software keeps its sessions, if the output goes there.
+    pub home: Option<PathBuf>,
     /// The identifier that a session gets in another format, instead of its own.
     pub id: Option<String>,
     /// The present, in milliseconds since 1970, if it is known: software may bear no later time.
@@ -103,6 +106,7 @@ impl Default for Options {
             folder: None,
             id: None,
             latest: None,
+            home: None,
             question: None,
             plain: false,
             redact: None,

@@ -14,6 +14,7 @@ mod context;
 mod export;
 mod folders;
 mod foreign;
+mod gemini_projects;
 mod interrupt;
 mod journal;
 mod kill;

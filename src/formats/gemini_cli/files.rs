@@ -1,10 +1,11 @@
 //! Names and places of sessions.
 //!
 //! A project's folder is called by the last name of its path. If two projects have the same name,
-//! the program gives one of them a number, which only its own list of projects shows.
+//! the program gives one of them a number: its list of projects and a file in the folder show which.
 
-use crate::format::Named;
+use crate::format::{Home, Named};
 use crate::ids::{is_uuid, uuid_of};
+use crate::json::Json;
 use crate::record::{Field, Node, identity};
 use crate::times;
 
@@ -28,8 +29,32 @@ pub fn native(named: &Named<'_>) -> String {
     let spelled = times::with_seconds(time);
     let minute = spelled.get(..16).unwrap_or_default().replace(':', "-");
     let id = session_id(named.session, named.question);
-    format!("/{}/chats/session-{minute}-{id}", slug(&folder))
+    format!("/{}/chats/session-{minute}-{id}", project(&folder, &named.home))
 }
+
+/// Returns the name of a project's folder: the one that the program has given it, or else the one
+/// that it would give it now, as `ProjectRegistry.claimNewSlug` does.
+fn project(path: &str, home: &Home<'_>) -> String {
+    let list = home.read("../projects.json").and_then(|text| Json::read(&text.into()).ok());
+    let given = list.and_then(|list| list.member("projects")).unwrap_or_default();
+    let mine = |name: &str| {
+        ["", "../history/"].iter().all(|folder| {
+            let owner = home.read(&format!("{folder}{name}/.project_root"));
+            owner.is_none_or(|owner| owner.trim() == path)
+        })
+    };
+    if let Some(own) = given.member(path).and_then(|own| own.text()).filter(|own| mine(own)) {
+        return own;
+    }
+    let taken: Vec<String> = given.pairs().iter().filter_map(|(_, own)| own.text()).collect();
+    let name = slug(path);
+    let numbered = (1..).map(|number| format!("{name}-{number}"));
+    let mut names = std::iter::once(name.clone()).chain(numbered).take(MOST);
+    names.find(|name| !taken.contains(name) && mine(name)).unwrap_or(name)
+}
+
+/// Maximum number of projects of one name.
+const MOST: usize = 1000;
 
 /// Returns the name of a project's folder, as `ProjectRegistry.slugify` makes it.
 fn slug(folder: &str) -> String {

@@ -68,6 +68,8 @@ pub static FORMAT: Format = Format {
         folders: &["cwd", "directories"],
         messages: &["content", "toolCalls", "thoughts", "messages", "displayContent"],
         lists: &[List { path: "../projects.json", members: &[], keyed: &["projects"] }],
+        // The program gives a project another folder if one of these files names another path.
+        marks: &[(".", ".project_root"), ("../history", ".project_root")],
         ..Files::ONE
     },
     agent: Agent {

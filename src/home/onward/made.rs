@@ -69,6 +69,7 @@ impl Made<'_> {
             folder: Some(self.recipient.cwd.clone().unwrap_or_else(|| self.recipient.here.clone())),
             ignore_origin: is_apart,
             id: is_apart.then(new_id),
+            home: Some(home.path.clone()),
             latest: Some(Timestamp::now().as_millisecond()),
             ..options()
         };

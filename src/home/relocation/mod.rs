@@ -10,6 +10,7 @@ mod text;
 
 use super::converting;
 use super::places::SessionPlace;
+use crate::convert::moved_path;
 use crate::error::{Error, Result};
 use crate::format::{Format, Map};
 use crate::store::{Edit, Held, Packing, Redo, Write, Writes, is_origin, origin_of};
@@ -189,6 +190,7 @@ impl<'f> Found<'f> {
         if format.files.home.is_none() || place.project.is_some() {
             return Ok(());
         }
+        self.marks(place, format)?;
         let above = place.path.parent().unwrap_or(Path::new(""));
         let others = std::fs::read_dir(above).into_iter().flatten().flatten();
         for other in others.map(|entry| entry.path()).filter(|path| path.is_file()) {
@@ -204,6 +206,27 @@ impl<'f> Found<'f> {
                     false => "the user's own settings",
                 };
                 self.others.push((other, why.to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the files whose text is the path of a project.
+    fn marks(&mut self, place: &SessionPlace, format: &'static Format) -> Result<()> {
+        for (folder, name) in format.files.marks {
+            let folders = std::fs::read_dir(super::places::below(&place.path, folder));
+            let marks = folders.into_iter().flatten().flatten().map(|entry| entry.path());
+            for mark in marks.map(|folder| folder.join(name)).filter(|mark| mark.is_file()) {
+                let maps = self.maps.to_vec();
+                let work = move |from: &mut dyn BufRead, to: &mut dyn io::Write| {
+                    let mut text = String::new();
+                    from.read_to_string(&mut text)?;
+                    let path = text.trim();
+                    let new = moved_path(path, &maps);
+                    to.write_all(new.as_deref().unwrap_or(path).as_bytes())?;
+                    Ok(u64::from(new.is_some()))
+                };
+                self.edit(&mark, format.name, &Redo::new(work, false))?;
             }
         }
         Ok(())
