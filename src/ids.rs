@@ -108,7 +108,19 @@ pub fn uuid(high: u64, low: u64) -> String {
 /// ```
 #[must_use]
 pub fn uuid_of(text: &[u8]) -> String {
-    let (a, b) = (hash(text), hash(&[text, b"2"].concat()));
+    uuid_of_pieces([text])
+}
+
+/// Returns the UUID of version 4 that follows from a text in pieces, as from the whole text.
+///
+/// ```
+/// use copyist::ids::{uuid_of, uuid_of_pieces};
+/// assert_eq!(uuid_of_pieces([&b"a"[..], b"b"]), uuid_of(b"ab"));
+/// ```
+#[must_use]
+pub fn uuid_of_pieces<'t>(pieces: impl IntoIterator<Item = &'t [u8]>) -> String {
+    let all = pieces.into_iter().flatten().fold(FNV, fnv);
+    let (a, b) = (mix(all), mix(fnv(all, &b'2')));
     // Version 4 and its variant.
     uuid(a & 0xffff_ffff_ffff_0fff | 0x4000, b & 0x0fff_ffff_ffff_ffff | 0xa << 60)
 }

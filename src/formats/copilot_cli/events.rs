@@ -6,7 +6,7 @@ use super::{line, starts, wire};
 use crate::diagnostic::Log;
 use crate::foreign::fitted;
 use crate::format::Cx;
-use crate::ids::{hash, is_uuid, uuid_of};
+use crate::ids::{is_uuid, uuid_of, uuid_of_pieces};
 use crate::json::{Json, text};
 use crate::mapping::Object;
 use crate::record::{Field, Kind, Node, Record, Value, block, identity};
@@ -90,22 +90,19 @@ impl Events {
     /// Gives an event with these data an identifier, and the one before it as its parent.
     fn name(&mut self, data: Json, node: &mut Node) {
         let last = self.last.take().unwrap_or(Json::constant("null"));
-        let mut key =
-            [self.session.as_bytes(), &self.count.to_le_bytes(), last.as_bytes()].concat();
+        let key = [self.session.as_bytes(), &self.count.to_le_bytes(), last.as_bytes()].concat();
         // A merge makes events of new messages one by one, each behind the first line.
-        let mut add = |value: &Json| key.extend(hash(value.as_bytes()).to_le_bytes());
-        for field in [Field::Time, Field::Content] {
-            match node.get(field) {
-                Some(Value::Json(value)) => add(value),
-                Some(Value::Nodes(blocks)) => {
-                    let named = [Field::Id, Field::Call, Field::Text];
-                    let of = |block: &Node| named.map(|field| block.json(field).cloned());
-                    blocks.iter().flat_map(of).flatten().for_each(|part| add(&part));
-                }
-                _ => {}
+        let own = [Field::Time, Field::Content].map(|field| match node.get(field) {
+            Some(Value::Json(value)) => vec![value],
+            Some(Value::Nodes(blocks)) => {
+                let named = [Field::Id, Field::Call, Field::Text];
+                let all = blocks.iter().flat_map(|block| named.map(|field| block.json(field)));
+                all.flatten().collect()
             }
-        }
-        let id = Json::string(&uuid_of(&key));
+            _ => Vec::new(),
+        });
+        let own = own.iter().flatten().map(|value| value.as_bytes());
+        let id = Json::string(&uuid_of_pieces(std::iter::once(key.as_slice()).chain(own)));
         let mut extra = Vec::new();
         let mut object = Object::open(&mut extra);
         object.member("data", data.as_bytes());
