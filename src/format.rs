@@ -31,7 +31,7 @@ pub use inserted::{Inserted, Typed, TypedFn};
 pub use list::List;
 pub use map::{Map, below, inside_linux, is_of_windows};
 pub use member::Member;
-pub use named::{Home, Named};
+pub use named::{BEGINNING, Home, Named};
 pub use options::{Cx, OnError, Options};
 pub use repair::{
     FoundRecord, LineRepair, Reach, Reaches, Records, RepairFn, RepairIo, RepairOptions, Repaired,

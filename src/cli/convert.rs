@@ -7,11 +7,13 @@ use super::reading::{Losing, Reading, Strictness, Tolerance};
 use super::telling::Telling;
 use super::{Stop, names};
 use crate::batch::{Action, Joining, OutputPlace, Task};
-use crate::format::{Format, Map, Options};
+use crate::format::{Format, Home, Map, Options};
 use crate::formats::{Spec, canonical};
+use crate::home::HomeFolder;
 use crate::show::{Form, Request};
 use clap::ValueEnum;
 use std::io::{self, IsTerminal};
+use std::sync::Arc;
 
 /// Write sessions in another format, or an older version of their own
 ///
@@ -166,8 +168,8 @@ impl Args {
         if origin.is_some() && inputs.several() {
             return Err(Stop::usage("`--origin` takes one input"));
         }
-        let home = match &place {
-            OutputPlace::Native(folder) => Some(folder.clone()),
+        let home: Option<Arc<dyn Home>> = match &place {
+            OutputPlace::Native(folder) => Some(Arc::new(HomeFolder(folder.clone()))),
             _ => None,
         };
         let options = Options { home, ..options };

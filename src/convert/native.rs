@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::Result;
-use crate::format::{Cx, Home, Named, NativeFn, Sink};
+use crate::format::{Cx, Named, NativeFn, Sink};
 use crate::formats::Spec;
 use crate::json::Json;
 use crate::record::{Field, Node, block};
@@ -33,7 +33,7 @@ impl Native {
             stem: "",
             version: self.version,
             nth: 1,
-            home: Home::default(),
+            home: None,
         };
         let path = (self.named)(&named);
         path.rsplit_once('/').map_or_else(String::new, |(folder, _)| folder.to_owned())
@@ -84,7 +84,7 @@ pub fn native(
     let stem = stage.stem().unwrap_or_default();
     let ending = to.format.extensions[0];
     let question = question.as_deref();
-    let home = Home(cx.options.home.as_deref());
+    let home = cx.options.home.as_deref();
     let at = |nth| named(&Named { session: &session, question, stem: &stem, version, nth, home });
     let first = at(1);
     let path = |nth| match at(nth) {

@@ -1,21 +1,20 @@
 //! Data by which formats name sessions.
 
 use crate::record::Node;
-use std::path::Path;
+use std::fmt::Debug;
 
 /// Folder in which a software keeps its sessions, on this machine.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Home<'n>(pub Option<&'n Path>);
+pub trait Home: Debug + Send + Sync {
+    /// Reads the beginning of a text file, up to [`BEGINNING`] bytes, by its path from the folder,
+    /// with `/` between its pieces; `None` where there is none.
+    fn read(&self, path: &str) -> Option<String>;
 
-impl Home<'_> {
-    /// Reads a text file by its path from the folder, with `/` between its pieces; `None` where
-    /// there is none.
-    #[must_use]
-    pub fn read(&self, path: &str) -> Option<String> {
-        let path = path.split('/').fold(self.0?.to_owned(), |folder, piece| folder.join(piece));
-        std::fs::read_to_string(path).ok()
-    }
+    /// Lists the names of what is in a folder, by its path.
+    fn names(&self, path: &str) -> Vec<String>;
 }
+
+/// Number of bytes that are read of a file.
+pub const BEGINNING: u64 = 1 << 20;
 
 /// Data by which a session is named.
 #[derive(Clone, Copy, Debug)]
@@ -33,5 +32,5 @@ pub struct Named<'n> {
     pub nth: u64,
     /// The folder in which the name is to be found, if it is known: the software may have given a
     /// project a folder there.
-    pub home: Home<'n>,
+    pub home: Option<&'n dyn Home>,
 }

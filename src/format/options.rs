@@ -1,6 +1,6 @@
 //! Options of the user, and the context of the work on one session.
 
-use super::Map;
+use super::{Home, Map};
 use crate::cuts::Cuts;
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
@@ -11,7 +11,6 @@ use crate::record::{Field, Node, Record};
 use crate::redact::Rules;
 use crate::threads::ThreadBudget;
 use crate::yaml::encoding::Encoding;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Treatment of damaged input.
@@ -64,7 +63,7 @@ pub struct Options {
     /// own needs one.
     pub folder: Option<String>,
     /// The folder in which the target's software keeps its sessions, if the output goes there.
-    pub home: Option<PathBuf>,
+    pub home: Option<Arc<dyn Home>>,
     /// The identifier that a session gets in another format, instead of its own.
     pub id: Option<String>,
     /// The present, in milliseconds since 1970, if it is known: software may bear no later time.

@@ -24,7 +24,7 @@ pub use find::{Search, SessionName, family_of, find, meant};
 pub use mention::Mention;
 pub use onward::{Onward, Recipient, Way, beginning_at, largest_of, onward, tokens_of};
 pub use pack::{Arrival, Base, Manifest, Pack, Packed, PackedFile, PackedSession, Ready};
-pub use places::{SessionPlace, contains, in_projects, places};
+pub use places::{HomeFolder, SessionPlace, contains, in_projects, places};
 pub use relocation::{Relocation, Row, relocation};
 pub use selection::{Selection, Sort, since};
 pub use spending::{By, Days, Group, Price, Prices, spending};

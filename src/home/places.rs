@@ -1,8 +1,9 @@
 //! Folders in which agents keep sessions.
 
-use crate::format::Format;
+use crate::format::{BEGINNING, Format, Home};
 use crate::formats::FORMATS;
 use std::collections::HashSet;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// A folder or file in which sessions are looked for.
@@ -73,6 +74,27 @@ pub fn in_projects<'p>(
         }
     }
     all
+}
+
+/// Folder of an agent's sessions, in which a writer looks.
+#[derive(Debug)]
+pub struct HomeFolder(pub PathBuf);
+
+impl Home for HomeFolder {
+    fn read(&self, path: &str) -> Option<String> {
+        let file = std::fs::File::open(below(&self.0, path)).ok()?;
+        let mut text = Vec::new();
+        file.take(BEGINNING).read_to_end(&mut text).ok()?;
+        String::from_utf8(text).ok()
+    }
+
+    fn names(&self, path: &str) -> Vec<String> {
+        let found = std::fs::read_dir(below(&self.0, path)).into_iter().flatten().flatten();
+        let mut names: Vec<String> =
+            found.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        names.sort_unstable();
+        names
+    }
 }
 
 /// Returns the path that leads from a folder over `..` to another one.

@@ -7,7 +7,7 @@ use super::stream::each_record;
 use crate::batch::{Gather, Job, JobSource, Opened, ReadOptions, group};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Format, Home, Named, OnError, Options, Parts, Version};
+use crate::format::{Cx, Format, Named, OnError, Options, Parts, Version};
 use crate::formats::{self, Spec};
 use crate::ids;
 use crate::json::Json;
@@ -192,7 +192,7 @@ impl Session {
             stem: &id,
             version: self.version.number,
             nth: 1,
-            home: Home::default(),
+            home: None,
         };
         let native = self.format.files.native.map(|native| native(&named));
         let name = native.as_deref().and_then(|path| path.rsplit('/').next()).unwrap_or(&id);

@@ -5,7 +5,7 @@
 
 use crate::format::{Home, Named};
 use crate::ids::{is_uuid, uuid_of};
-use crate::json::Json;
+use crate::json::{Json, member, text};
 use crate::record::{Field, Node, identity};
 use crate::times;
 
@@ -29,28 +29,57 @@ pub fn native(named: &Named<'_>) -> String {
     let spelled = times::with_seconds(time);
     let minute = spelled.get(..16).unwrap_or_default().replace(':', "-");
     let id = session_id(named.session, named.question);
-    format!("/{}/chats/session-{minute}-{id}", project(&folder, &named.home))
+    let project = project(&folder, named.home);
+    // A session of the program keeps its name.
+    match named.stem == format!("session-{minute}-{}", id.get(..8).unwrap_or_default()) {
+        true => format!("/{project}/chats/{}", named.stem),
+        false => format!("/{project}/chats/session-{minute}-{id}"),
+    }
 }
 
 /// Returns the name of a project's folder: the one that the program has given it, or else the one
-/// that it would give it now, as `ProjectRegistry.claimNewSlug` does.
-fn project(path: &str, home: &Home<'_>) -> String {
+/// that it would give it now, as `ProjectRegistry` does.
+fn project(path: &str, home: Option<&dyn Home>) -> String {
+    let path = path.strip_suffix('/').unwrap_or(path);
+    let Some(home) = home else { return slug(path) };
+    let owner = |folder: &str, name: &str| {
+        home.read(&format!("{folder}{name}/.project_root")).map(|owner| owner.trim().to_owned())
+    };
+    let is_free = |name: &str| {
+        FOLDERS.iter().all(|folder| owner(folder, name).is_none_or(|owner| owner == path))
+    };
     let list = home.read("../projects.json").and_then(|text| Json::read(&text.into()).ok());
     let given = list.and_then(|list| list.member("projects")).unwrap_or_default();
-    let mine = |name: &str| {
-        ["", "../history/"].iter().all(|folder| {
-            let owner = home.read(&format!("{folder}{name}/.project_root"));
-            owner.is_none_or(|owner| owner.trim() == path)
-        })
+    if let Some(own) = given.member(path).and_then(|own| own.text()).filter(|own| is_free(own)) {
+        return own;
+    }
+    let known = |folder: &&str| {
+        home.names(folder).into_iter().find(|name| owner(folder, name).is_some_and(|it| it == path))
     };
-    if let Some(own) = given.member(path).and_then(|own| own.text()).filter(|own| mine(own)) {
+    if let Some(own) = FOLDERS.iter().find_map(known) {
         return own;
     }
     let taken: Vec<String> = given.pairs().iter().filter_map(|(_, own)| own.text()).collect();
     let name = slug(path);
     let numbered = (1..).map(|number| format!("{name}-{number}"));
     let mut names = std::iter::once(name.clone()).chain(numbered).take(MOST);
-    names.find(|name| !taken.contains(name) && mine(name)).unwrap_or(name)
+    let fits =
+        |name: &String| !taken.contains(name) && is_free(name) && !is_of_other(home, name, path);
+    names.find(fits).unwrap_or(name)
+}
+
+/// Folders in which each project has one, as paths from that of the sessions.
+const FOLDERS: [&str; 2] = ["", "../history/"];
+
+/// Whether a folder that the program does not know yet has sessions of another project.
+fn is_of_other(home: &dyn Home, name: &str, path: &str) -> bool {
+    let folder = format!("{name}/chats");
+    let logs = home.names(&folder).into_iter().filter(|name| name.ends_with(".jsonl"));
+    let named = |log: String| {
+        let text = home.read(&format!("{folder}/{log}"))?;
+        member(text.lines().next()?.as_bytes(), "cwd").and_then(text::decode)
+    };
+    logs.take(MOST).find_map(named).is_some_and(|owner| owner != path)
 }
 
 /// Maximum number of projects of one name.

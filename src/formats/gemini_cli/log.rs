@@ -114,8 +114,14 @@ fn is_talk(id: &str, text: &Json) -> bool {
 /// Returns the identifier of the answer whose results a message repeats. The program makes such
 /// messages when it resumes a session, and names each after its answer.
 pub fn answer_listed_again<'a>(id: &'a str, text: &Json) -> Option<&'a str> {
-    let first = text.member("content")?.elements().next()?;
-    first.member("functionResponse").and_then(|_| id.strip_suffix(LISTED_AGAIN))
+    let is_result = |part: Json| {
+        ["functionResponse", "inlineData", "fileData"]
+            .iter()
+            .any(|name| part.member(name).is_some())
+    };
+    let content = text.member("content")?;
+    content.elements().next()?.member("functionResponse")?;
+    id.strip_suffix(LISTED_AGAIN).filter(|_| content.elements().all(is_result))
 }
 
 /// End of the identifier of a message that repeats the results of an answer, behind that of the

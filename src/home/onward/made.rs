@@ -3,12 +3,13 @@
 use super::compare::Sides;
 use super::other::Other;
 use super::{Failed, Onward, Recipient, Way, named, opened, options, summary_at};
-use crate::batch::{Found, Job, Kind, Namer, OutputPlace};
+use crate::batch::{FileReport, Found, Job, Kind, Namer, OutputPlace};
 use crate::diagnostic::{Code, Log, Severity};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Map, Options, Parts};
 use crate::formats::Spec;
 use crate::home::converting::{begins_alike, converted, files, is_same, spool, stem};
+use crate::home::places::HomeFolder;
 use crate::home::survey::Listed;
 use crate::ids;
 use crate::origin::pair;
@@ -17,6 +18,7 @@ use jiff::Timestamp;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Session that is converted.
 pub struct Made<'m> {
@@ -64,20 +66,22 @@ impl Made<'_> {
         let moved = self.recipient.cwd.as_deref().filter(|cwd| own.is_some_and(|own| own != *cwd));
         let maps = moved.zip(own).map(|(new, old)| Map::new(old, new));
         let is_apart = note.is_some();
+        let to = self.recipient.to;
         let options = Options {
             map_paths: maps.into_iter().collect(),
             folder: Some(self.recipient.cwd.clone().unwrap_or_else(|| self.recipient.here.clone())),
             ignore_origin: is_apart,
             id: is_apart.then(new_id),
-            home: Some(home.path.clone()),
-            latest: Some(Timestamp::now().as_millisecond()),
+            home: Some(Arc::new(HomeFolder(home.path.clone()))),
+            // A run that was killed and runs again on that day makes the same files.
+            latest: to.format.agent.expires.then(today),
             ..options()
         };
         let out = self.work.join(if is_apart { "apart" } else { "new" });
-        let to = self.recipient.to;
         let name = Namer::default().name(self.job, Kind::Format(to.format));
         let report =
             converted((self.job, &name), to, OutputPlace::Native(out.clone()), options, None)?;
+        self.mark(&report, &out, &home.path)?;
         let files = files(&out);
         let is_main = |file: &PathBuf| report.output.as_ref().is_some_and(|out| out.is(file));
         let main = files.iter().find(|file| is_main(file));
@@ -127,6 +131,23 @@ impl Made<'_> {
             writes: Writes::of(writes),
             job: named(&main),
         })
+    }
+
+    /// Writes the file in which the software keeps the path of a project, where the project has none:
+    /// by it the software finds the folder of a project that it does not know yet.
+    fn mark(&self, report: &FileReport, out: &Path, home: &Path) -> Result<()> {
+        let files = &self.recipient.to.format.files;
+        let Some(index) = files.index.filter(|_| !files.marks.is_empty()) else { return Ok(()) };
+        let Some(main) = report.output.as_ref().map(|output| output.path()) else { return Ok(()) };
+        let Some(mark) = index(&main.to_string_lossy()).map(PathBuf::from) else { return Ok(()) };
+        let project = summary_at(main, self.recipient.to.format).project;
+        let place = home.join(mark.strip_prefix(out).unwrap_or(&mark));
+        match project.filter(|_| place.symlink_metadata().is_err()) {
+            Some(project) => {
+                std::fs::write(&mark, project).map_err(|error| Error::io("cannot write", error))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Returns the write of a new file, which gets the permissions of the session.
@@ -299,6 +320,13 @@ fn write_pair(
     let (options, log) = (options(), Log::default());
     let cx = Cx { options: &options, log: &log };
     pair(source, target, Box::new(io::BufWriter::new(file)), &mut spool()?, &cx)
+}
+
+/// Returns the beginning of this day, in milliseconds since 1970.
+fn today() -> i64 {
+    const DAY: i64 = 24 * 60 * 60 * 1000;
+    let now = Timestamp::now().as_millisecond();
+    now - now.rem_euclid(DAY)
 }
 
 /// Returns an identifier that no other session has.

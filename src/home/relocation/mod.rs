@@ -211,25 +211,50 @@ impl<'f> Found<'f> {
         Ok(())
     }
 
-    /// Looks at the files whose text is the path of a project.
+    /// Looks at the files whose text is the path of a project. If the software knows the new folder
+    /// already, the sessions move there.
     fn marks(&mut self, place: &SessionPlace, format: &'static Format) -> Result<()> {
-        for (folder, name) in format.files.marks {
+        for (number, (folder, name)) in format.files.marks.iter().enumerate() {
             let folders = std::fs::read_dir(super::places::below(&place.path, folder));
-            let marks = folders.into_iter().flatten().flatten().map(|entry| entry.path());
-            for mark in marks.map(|folder| folder.join(name)).filter(|mark| mark.is_file()) {
-                let maps = self.maps.to_vec();
-                let work = move |from: &mut dyn BufRead, to: &mut dyn io::Write| {
-                    let mut text = String::new();
-                    from.read_to_string(&mut text)?;
-                    let path = text.trim();
-                    let new = moved_path(path, &maps);
-                    to.write_all(new.as_deref().unwrap_or(path).as_bytes())?;
-                    Ok(u64::from(new.is_some()))
-                };
-                self.edit(&mark, format.name, &Redo::new(work, false))?;
+            let folders = folders.into_iter().flatten().flatten();
+            let folders = folders.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+            let read = |entry: std::fs::DirEntry| {
+                let mark = entry.path().join(name);
+                let text = std::fs::read_to_string(&mark).ok()?;
+                Some((text.trim().to_owned(), mark))
+            };
+            let marks: BTreeMap<String, PathBuf> = folders.filter_map(read).collect();
+            for (path, mark) in &marks {
+                let Some(new) = moved_path(path, self.maps) else { continue };
+                match marks.get(&new) {
+                    None => {
+                        let work = move |from: &mut dyn BufRead, to: &mut dyn io::Write| {
+                            io::copy(from, &mut io::sink())?;
+                            to.write_all(new.as_bytes()).map(|()| 1)
+                        };
+                        self.edit(mark, format.name, &Redo::new(work, false))?;
+                    }
+                    Some(known) if number == 0 => self.join(mark, known, format),
+                    Some(_) => {}
+                }
             }
         }
         Ok(())
+    }
+
+    /// Moves what is beside a mark to the place of another one.
+    fn join(&mut self, mark: &Path, known: &Path, format: &'static Format) {
+        let (Some(from), Some(to)) = (mark.parent(), known.parent()) else { return };
+        for file in files(from).into_iter().filter(|file| file != mark) {
+            let new = to.join(file.strip_prefix(from).unwrap_or(&file));
+            match new.symlink_metadata() {
+                Ok(_) => {
+                    let why = format!("{} is there already", new.display());
+                    self.unchanged.push((file, why));
+                }
+                Err(_) => drop(self.moves.insert(file, (format.name, new))),
+            }
+        }
     }
 
     /// Changes the paths in a file.

@@ -87,6 +87,8 @@ impl Paths {
                 for (key, member) in value.pairs() {
                     if meaning == Meaning::Keyed {
                         let new = key.text().and_then(|old| moved_path(&old, &self.maps));
+                        // The software knows the new folder already.
+                        let new = new.filter(|new| value.member(new).is_none());
                         edits.extend(new.map(|new| (whole.place_of(&key), Json::string(&new))));
                     }
                     let is =
