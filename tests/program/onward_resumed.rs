@@ -89,7 +89,7 @@ fn there_and_back(agent: &str, source: &Path, via: &str) {
     let source = source.to_str().expect("UTF-8");
     let begun = go(&home, &[source, "--cwd", project.to_str().expect("UTF-8")], agent);
     let original = path_of(&begun);
-    let _ = fs::remove_file(original.with_added_extension("origin"));
+    let _ = fs::remove_file(format!("{}.origin", original.display()));
     let id = begun["id"].as_str().expect("an identifier");
     let before = read(&original);
     let mut length = before.len();
