@@ -8,6 +8,7 @@ mod context_edits;
 mod continued;
 mod continued_corpus;
 mod damaged;
+mod earlier;
 mod edited;
 mod held;
 mod hostile;
