@@ -5,6 +5,20 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp, Zoned};
 
+/// Length of a day in milliseconds.
+pub const DAY: i64 = 24 * 60 * 60 * 1000;
+
+/// Returns the beginning of the day of a time; both in milliseconds since 1970.
+///
+/// ```
+/// use copyist::times::{DAY, day_of};
+/// assert_eq!((day_of(DAY + 5), day_of(-1)), (DAY, -DAY));
+/// ```
+#[must_use]
+pub fn day_of(time: i64) -> i64 {
+    time - time.rem_euclid(DAY)
+}
+
 /// Returns the time that a string names; a time without a zone is read as UTC.
 ///
 /// ```

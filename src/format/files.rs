@@ -39,7 +39,8 @@ pub struct Files {
     /// [`home`](Self::home).
     pub lists: &'static [List],
     /// Files whose whole text is the path of a project, one in each folder of a place: the path of
-    /// the place from [`home`](Self::home), and the name of the file.
+    /// the place from [`home`](Self::home), which is `.` for the folders with the sessions, and the
+    /// name of the file.
     pub marks: &'static [(&'static str, &'static str)],
     /// The folder in which the software keeps all sessions of the user.
     pub home: Option<HomeFn>,

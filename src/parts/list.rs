@@ -27,6 +27,10 @@ pub struct SpooledList {
 /// Size in bytes of the pieces in which items are written.
 const CHUNK: usize = 256 << 10;
 
+fn put(bytes: &[u8], to: &mut Part) -> Result<()> {
+    to.write_all(bytes).map_err(|error| Error::io("cannot write a temporary file", error))
+}
+
 impl SpooledList {
     /// Creates an empty list.
     #[must_use]
@@ -57,7 +61,7 @@ impl SpooledList {
         // A large item is not copied.
         self.flush()?;
         self.ends.push(self.items.length() + item.len() as u64);
-        self.put(item)
+        put(item, &mut self.items)
     }
 
     /// Adds the item that `write` appends.
@@ -71,16 +75,9 @@ impl SpooledList {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let out = std::mem::take(&mut self.out);
-        self.put(&out)?;
-        self.out = out;
+        put(&self.out, &mut self.items)?;
         empty(&mut self.out);
         Ok(())
-    }
-
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        let written = self.items.write_all(bytes);
-        written.map_err(|error| Error::io("cannot write a temporary file", error))
     }
 
     /// Reads an item; empty if there is no item of this number.

@@ -55,7 +55,7 @@ fn add_others(home: &Dir) {
 }
 
 /// Continues the session that these words name, and returns what `--json` prints.
-fn go(home: &Dir, words: &[&str], agent: &str) -> Value {
+pub fn go(home: &Dir, words: &[&str], agent: &str) -> Value {
     let done = run(home, &[&["continue", "--in", agent, "--json"], words].concat());
     let err = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(0), "{words:?} --in {agent}: {err}");

@@ -2,18 +2,11 @@
 //! after Gemini CLI resumed them: it writes the whole conversation anew.
 
 use crate::common::{self, Dir, inputs_below, read};
-use crate::onward::{path_of, run, said};
+use crate::onward::{path_of, said};
+use crate::onward_named::go;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Continues the session that this word names, and returns what `--json` prints.
-fn go(home: &Dir, words: &[&str], agent: &str) -> Value {
-    let done = run(home, &[&["continue", "--in", agent, "--json"], words].concat());
-    let err = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(0), "{agent}: {err}");
-    serde_json::from_slice(&done.stdout).expect("JSON")
-}
 
 /// Writes into a log what the program writes when it resumes it, with a question and its answer.
 fn resume(log: &Path, round: usize) {

@@ -417,7 +417,7 @@ fn lose(session: &Node, version: u32, own: bool, log: &Log) {
 /// Returns the members of the first line for which the model has no field, and places for the
 /// others.
 fn members(node: &Node, version: u32, own: bool) -> Json {
-    let kept = node.json(Field::Extra).filter(|_| own).and_then(|extra| extra.member("payload"));
+    let kept = node.json(Field::Extra).and_then(|extra| extra.member("payload"));
     let has = |name: &str| kept.as_ref().is_some_and(|kept: &Json| kept.member(name).is_some());
     let mut extra = Extra::default();
     let mut usual = |name: &str, value: &[u8]| {

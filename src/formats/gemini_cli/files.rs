@@ -79,8 +79,11 @@ fn is_of_other(home: &dyn Home, name: &str, path: &str) -> bool {
         let text = home.read(&format!("{folder}/{log}"))?;
         member(text.lines().next()?.as_bytes(), "cwd").and_then(text::decode)
     };
-    logs.take(MOST).find_map(named).is_some_and(|owner| owner != path)
+    logs.take(LOGS).find_map(named).is_some_and(|owner| owner != path)
 }
+
+/// Maximum number of logs of which the headers are read.
+const LOGS: usize = 16;
 
 /// Maximum number of projects of one name.
 const MOST: usize = 1000;

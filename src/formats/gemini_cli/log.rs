@@ -114,6 +114,7 @@ fn is_talk(id: &str, text: &Json) -> bool {
 /// Returns the identifier of the answer whose results a message repeats. The program makes such
 /// messages when it resumes a session, and names each after its answer.
 pub fn answer_listed_again<'a>(id: &'a str, text: &Json) -> Option<&'a str> {
+    let answer = id.strip_suffix(LISTED_AGAIN)?;
     let is_result = |part: Json| {
         ["functionResponse", "inlineData", "fileData"]
             .iter()
@@ -121,7 +122,7 @@ pub fn answer_listed_again<'a>(id: &'a str, text: &Json) -> Option<&'a str> {
     };
     let content = text.member("content")?;
     content.elements().next()?.member("functionResponse")?;
-    id.strip_suffix(LISTED_AGAIN).filter(|_| content.elements().all(is_result))
+    content.elements().all(is_result).then_some(answer)
 }
 
 /// End of the identifier of a message that repeats the results of an answer, behind that of the

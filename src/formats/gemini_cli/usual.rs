@@ -152,9 +152,8 @@ const RETENTION: i64 = 30;
 /// Returns the time at which a session counts as updated: when it starts, the program removes every
 /// session that is older than the retention, so such a one counts as updated on this day.
 fn kept(updated: Timestamp, latest: Option<i64>) -> Timestamp {
-    const DAY: i64 = 24 * 60 * 60 * 1000;
-    let today = latest.map(|now| now - now.rem_euclid(DAY));
-    let old = today.filter(|today| updated.as_millisecond() < today - (RETENTION - 1) * DAY);
+    let today = latest.map(times::day_of);
+    let old = today.filter(|today| updated.as_millisecond() < today - (RETENTION - 1) * times::DAY);
     old.and_then(|today| Timestamp::from_millisecond(today).ok()).unwrap_or(updated)
 }
 

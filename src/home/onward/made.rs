@@ -14,6 +14,7 @@ use crate::home::survey::Listed;
 use crate::ids;
 use crate::origin::pair;
 use crate::store::{Edit, Fingerprint, Write, Writes, is_origin, origin_of};
+use crate::times;
 use jiff::Timestamp;
 use std::fs::File;
 use std::io;
@@ -74,7 +75,11 @@ impl Made<'_> {
             id: is_apart.then(new_id),
             home: Some(Arc::new(HomeFolder(home.path.clone()))),
             // A run that was killed and runs again on that day makes the same files.
-            latest: to.format.agent.expires.then(today),
+            latest: to
+                .format
+                .agent
+                .expires
+                .then(|| times::day_of(Timestamp::now().as_millisecond())),
             ..options()
         };
         let out = self.work.join(if is_apart { "apart" } else { "new" });
@@ -83,11 +88,10 @@ impl Made<'_> {
             converted((self.job, &name), to, OutputPlace::Native(out.clone()), options, None)?;
         self.mark(&report, &out, &home.path)?;
         let files = files(&out);
-        let is_main = |file: &PathBuf| report.output.as_ref().is_some_and(|out| out.is(file));
-        let main = files.iter().find(|file| is_main(file));
-        // Files of sub-agents are in folders below.
-        let others = files.iter().filter(|file| !is_origin(file));
-        let main = main.or_else(|| others.min_by_key(|file| file.components().count()));
+        // A session that stays in its format has no origin.
+        let is_output = |file: &&PathBuf| report.output.as_ref().is_some_and(|out| out.is(file));
+        let main = files.iter().find(|file| !is_origin(file) && origin_of(file).is_file());
+        let main = main.or_else(|| files.iter().find(is_output));
         let Some(main) = main.cloned() else {
             return Err(Failed::Report(Box::new(report)));
         };
@@ -95,7 +99,6 @@ impl Made<'_> {
             // No writer makes this file from the session alone.
             let made = named(&main);
             let (mut source, mut made) = (opened(self.job)?, opened(&made)?);
-            let to = self.recipient.to;
             let to = if to.version.is_some() { to } else { spec_of(&made.found) };
             let source = (spec_of(&source.found), &mut source.input as &mut dyn Parts);
             write_pair(&origin_of(&main), source, (to, &mut made.input))?;
@@ -140,14 +143,13 @@ impl Made<'_> {
         let Some(index) = files.index.filter(|_| !files.marks.is_empty()) else { return Ok(()) };
         let Some(main) = report.output.as_ref().map(|output| output.path()) else { return Ok(()) };
         let Some(mark) = index(&main.to_string_lossy()).map(PathBuf::from) else { return Ok(()) };
-        let project = summary_at(main, self.recipient.to.format).project;
         let place = home.join(mark.strip_prefix(out).unwrap_or(&mark));
-        match project.filter(|_| place.symlink_metadata().is_err()) {
-            Some(project) => {
-                std::fs::write(&mark, project).map_err(|error| Error::io("cannot write", error))
-            }
-            None => Ok(()),
+        if place.symlink_metadata().is_ok() {
+            return Ok(());
         }
+        let project = summary_at(main, self.recipient.to.format).project;
+        let written = project.map_or(Ok(()), |project| std::fs::write(&mark, project));
+        written.map_err(|error| Error::io("cannot write", error))
     }
 
     /// Returns the write of a new file, which gets the permissions of the session.
@@ -320,13 +322,6 @@ fn write_pair(
     let (options, log) = (options(), Log::default());
     let cx = Cx { options: &options, log: &log };
     pair(source, target, Box::new(io::BufWriter::new(file)), &mut spool()?, &cx)
-}
-
-/// Returns the beginning of this day, in milliseconds since 1970.
-fn today() -> i64 {
-    const DAY: i64 = 24 * 60 * 60 * 1000;
-    let now = Timestamp::now().as_millisecond();
-    now - now.rem_euclid(DAY)
 }
 
 /// Returns an identifier that no other session has.

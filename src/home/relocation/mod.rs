@@ -214,7 +214,7 @@ impl<'f> Found<'f> {
     /// Looks at the files whose text is the path of a project. If the software knows the new folder
     /// already, the sessions move there.
     fn marks(&mut self, place: &SessionPlace, format: &'static Format) -> Result<()> {
-        for (number, (folder, name)) in format.files.marks.iter().enumerate() {
+        for (folder, name) in format.files.marks {
             let folders = std::fs::read_dir(super::places::below(&place.path, folder));
             let folders = folders.into_iter().flatten().flatten();
             let folders = folders.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -234,7 +234,7 @@ impl<'f> Found<'f> {
                         };
                         self.edit(mark, format.name, &Redo::new(work, false))?;
                     }
-                    Some(known) if number == 0 => self.join(mark, known, format),
+                    Some(known) if *folder == "." => self.join(mark, known, format),
                     Some(_) => {}
                 }
             }

@@ -10,7 +10,6 @@ use crate::ids::fingerprint;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::ops::Range;
 
 /// One piece of a record's content.
@@ -224,16 +223,9 @@ fn content_of(record: &Record) -> Vec<u8> {
 pub fn pairs(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {
     let mut pairs = in_order(source, target);
     // New messages may be before those of sub-agents in one file, and behind them in the other.
-    let [sources, targets]: [HashSet<u32>; 2] = [
-        pairs.iter().map(|(source, _)| *source).collect(),
-        pairs.iter().map(|(_, target)| *target).collect(),
-    ];
-    let left = |atoms: &[Atom], paired: &HashSet<u32>| -> Vec<Atom> {
-        atoms.iter().copied().filter(|atom| !paired.contains(&atom.record)).collect()
-    };
-    let (source, target) = (left(source, &sources), left(target, &targets));
+    let source = left(source, pairs.iter().map(|(source, _)| *source));
+    let target = left(target, pairs.iter().map(|(_, target)| *target));
     if !source.is_empty() && !target.is_empty() {
-        let hashes = |atoms: &[Atom]| -> Vec<u64> { atoms.iter().map(|a| a.hash).collect() };
         matched(&hashes(&source), &hashes(&target), &mut |same, a, b| {
             let (a, b) = (source.get(a).unwrap_or_default(), target.get(b).unwrap_or_default());
             let alike = a.iter().zip(b).filter(|(a, b)| same && a.tag == b.tag);
@@ -245,6 +237,21 @@ pub fn pairs(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {
     pairs
 }
 
+/// Returns the pieces of records that are not paired.
+fn left(atoms: &[Atom], paired: impl Iterator<Item = u32>) -> Vec<Atom> {
+    let end = atoms.iter().map(|atom| atom.record as usize + 1).max().unwrap_or(0);
+    let mut is_paired = vec![false; end];
+    paired.for_each(|record| {
+        is_paired.get_mut(record as usize).into_iter().for_each(|it| *it = true)
+    });
+    let is_left = |atom: &Atom| is_paired.get(atom.record as usize) == Some(&false);
+    atoms.iter().copied().filter(is_left).collect()
+}
+
+fn hashes(atoms: &[Atom]) -> Vec<u64> {
+    atoms.iter().map(|atom| atom.hash).collect()
+}
+
 /// Pairs records that are in the same order in both.
 fn in_order(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {
     let mut pairs = Vec::new();
@@ -253,8 +260,7 @@ fn in_order(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {
             atoms.iter().copied().filter(|atom| atom.tag.class() == class).collect()
         };
         let (source, target) = (of(source), of(target));
-        let prints = |atoms: &[Atom]| -> Vec<u64> { atoms.iter().map(|a| a.hash).collect() };
-        matched(&prints(&source), &prints(&target), &mut |same, a, b| {
+        matched(&hashes(&source), &hashes(&target), &mut |same, a, b| {
             let (a, b) = (source.get(a).unwrap_or_default(), target.get(b).unwrap_or_default());
             if same {
                 pairs.extend(a.iter().zip(b).map(|(a, b)| (a.record, b.record)));

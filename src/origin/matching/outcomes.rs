@@ -73,8 +73,7 @@ pub fn written_again(base: &mut Base, now: &mut FileRecords) -> Result<()> {
     for number in gone {
         let Some(hash) = base.names.get(number as usize).map(|name| name.hash) else { continue };
         let was = base.record(number)?;
-        let again = was.node.json(Field::Id).and_then(|id| by_id.get(id));
-        let again = again.copied();
+        let again = was.node.json(Field::Id).and_then(|id| by_id.get(id).copied());
         if let Some((number, _)) = again.filter(|(_, said)| plain(was) == *said) {
             now.names.get_mut(number as usize).into_iter().for_each(|name| name.hash = hash);
         }
