@@ -223,8 +223,8 @@ fn content_of(record: &Record) -> Vec<u8> {
 pub fn pairs(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {
     let mut pairs = in_order(source, target);
     // New messages may be before those of sub-agents in one file, and behind them in the other.
-    let source = left(source, pairs.iter().map(|(source, _)| *source));
-    let target = left(target, pairs.iter().map(|(_, target)| *target));
+    let source = unpaired(source, pairs.iter().map(|(source, _)| *source));
+    let target = unpaired(target, pairs.iter().map(|(_, target)| *target));
     if !source.is_empty() && !target.is_empty() {
         matched(&hashes(&source), &hashes(&target), &mut |same, a, b| {
             let (a, b) = (source.get(a).unwrap_or_default(), target.get(b).unwrap_or_default());
@@ -238,7 +238,7 @@ pub fn pairs(source: &[Atom], target: &[Atom]) -> Vec<(u32, u32)> {
 }
 
 /// Returns the pieces of records that are not paired.
-fn left(atoms: &[Atom], paired: impl Iterator<Item = u32>) -> Vec<Atom> {
+fn unpaired(atoms: &[Atom], paired: impl Iterator<Item = u32>) -> Vec<Atom> {
     let end = atoms.iter().map(|atom| atom.record as usize + 1).max().unwrap_or(0);
     let mut is_paired = vec![false; end];
     paired.for_each(|record| {
