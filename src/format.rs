@@ -25,7 +25,7 @@ pub use agent::{
 pub use append::{AppendFn, Appender};
 pub use at::At;
 pub use context::{Api, Context, Corrections, Interface, Mends, Prompt, Resent};
-pub use files::{Files, HomeFn, MainFn, MemberFn, NativeFn, RosterFn, Shared, SideFn};
+pub use files::{Files, HomeFn, MainFn, MemberFn, NativeFn, RosterFn, RowsFn, Shared, SideFn};
 pub use head::{Confidence, Head, Sniffed};
 pub use inserted::{Inserted, Typed, TypedFn};
 pub use list::List;
@@ -79,6 +79,8 @@ pub struct Format {
     pub read: ReadFn,
     /// Opens a session for writing in a version of [`versions`](Self::versions).
     pub write: WriteFn,
+    /// Whether the format is only read: [`Self::write`] refuses with the reason.
+    pub reads_only: bool,
     /// Opens a session to which records are added as lines. `None` where a further record changes
     /// what was written before.
     pub append: Option<AppendFn>,
@@ -245,6 +247,7 @@ impl Format {
             sniff,
             read,
             write,
+            reads_only: false,
             append: None,
             plane: None,
             pieces: None,

@@ -211,6 +211,7 @@ fn is_failed(entry: &Entry) -> bool {
 fn key(job: &Job) -> Option<Key> {
     let session = match &job.source {
         JobSource::Whole(whole) => Some(whole.among.session.clone()),
+        JobSource::Between(between) => Some(between.number.to_string()),
         _ => None,
     };
     Some((real(job.files().next()?), session))

@@ -1,7 +1,7 @@
 //! Detection of an input's format, and of the files that make it up.
 
 use super::beside::{Beside, beside, is_link};
-use super::inputs::{JobSource, Whole, stem};
+use super::inputs::{Between, JobSource, Whole, stem};
 use super::merged::merged;
 use crate::detect::detect;
 use crate::diagnostic::{Code, Diagnostic};
@@ -67,6 +67,7 @@ impl<'j> Opened<'j> {
                 return found.map(|found| session(found).settled(reading)).transpose();
             }
             JobSource::Whole(whole) => return Self::whole(whole).map(Some),
+            JobSource::Between(between) => return Self::between(between).map(Some),
             JobSource::Copies(files) => return Self::copies(files, reading).map(Some),
             // Each of its files is opened separately.
             JobSource::Joined { .. } => return Ok(None),
@@ -115,6 +116,17 @@ impl<'j> Opened<'j> {
         let found = Found::of(&mut input, path, reading, true)?
             .ok_or_else(|| Error::unfit(Diagnostic::of(Code::UnknownFormat)))?;
         Ok(Self { found, input, files: Cow::Borrowed(files), links: vec![], part_of: None })
+    }
+
+    fn between(between: &'j Between) -> Result<Self> {
+        let sniffed = Sniffed { confidence: Confidence::Certain, version: between.version };
+        Ok(Self {
+            found: Found { format: between.format, sniffed },
+            input: Input::row(between.row.clone())?,
+            files: Cow::Borrowed(std::slice::from_ref(&between.row.path)),
+            links: vec![],
+            part_of: None,
+        })
     }
 
     fn whole(whole: &Whole) -> Result<Self> {

@@ -17,7 +17,7 @@ use walkdir::WalkDir;
 pub struct Gather {
     /// Whether files that the user named are also read as whole sessions.
     pub whole: bool,
-    /// The identifier of the only session that is read.
+    /// The identifier of the only session that is read, or its number in a file of several.
     pub session: Option<String>,
 }
 
@@ -60,8 +60,11 @@ pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
 }
 
 /// Whether a file's name contains this session's identifier: the name is the identifier, or ends
-/// with it.
+/// with it. A session between others of a file has its number for one.
 fn bears(job: &Job, id: &str) -> bool {
+    if let JobSource::Between(between) = &job.source {
+        return id == between.number.to_string();
+    }
     let name = job.path().and_then(|path| path.file_name()).unwrap_or_default().to_string_lossy();
     stem(plain_name(&name))
         .strip_suffix(id)

@@ -5,7 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::Error;
 use crate::format::Format;
 use crate::formats::FORMATS;
-use crate::store::Among;
+use crate::store::{Among, Row};
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::hash::Hash;
@@ -21,6 +21,8 @@ pub enum JobSource {
     Stdin,
     /// Several files of a folder that all sessions of an agent share.
     Whole(Whole),
+    /// A session between others of a file.
+    Between(Between),
     /// Several sessions that become one, in their order.
     Joined {
         /// The agent that the sessions belong to.
@@ -43,6 +45,19 @@ pub struct Whole {
     pub among: Among,
     /// The files, by the names of their parts.
     pub files: Vec<(String, Arc<Path>)>,
+}
+
+/// A session between others of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Between {
+    /// The format of all of them.
+    pub format: &'static Format,
+    /// The version of the format.
+    pub version: u32,
+    /// The place.
+    pub row: Row,
+    /// The number: of the line, where each session is a line.
+    pub number: u64,
 }
 
 /// The reason why a file that was found in a folder is not read.
@@ -87,6 +102,11 @@ impl Job {
                 name.push(&whole.among.session);
                 PathBuf::from(name).into()
             }
+            JobSource::Between(Between { row, number, .. }) => {
+                let mut name = row.path.as_os_str().to_owned();
+                name.push(format!("#{number}"));
+                PathBuf::from(name).into()
+            }
             JobSource::Copies(files) => {
                 let first = files.first().map(|file| file.display().to_string());
                 let first = first.unwrap_or_default();
@@ -101,7 +121,15 @@ impl Job {
         match &self.source {
             JobSource::File(path) => Some(path),
             JobSource::Copies(_) | JobSource::Stdin | JobSource::Whole(_) => None,
-            JobSource::Joined { .. } => None,
+            JobSource::Joined { .. } | JobSource::Between(_) => None,
+        }
+    }
+
+    /// Returns the number of a session between others of a file.
+    pub fn number(&self) -> Option<u64> {
+        match &self.source {
+            JobSource::Between(between) => Some(between.number),
+            _ => None,
         }
     }
 
@@ -110,15 +138,23 @@ impl Job {
         let (parts, joined): (&[_], &[_]) = match &self.source {
             JobSource::Whole(whole) => (&whole.files, &[]),
             JobSource::Joined { files, .. } | JobSource::Copies(files) => (&[], files),
-            JobSource::File(_) | JobSource::Stdin => (&[], &[]),
+            JobSource::File(_) | JobSource::Between(_) | JobSource::Stdin => (&[], &[]),
         };
-        self.path().into_iter().chain(parts.iter().map(|(_, path)| path)).chain(joined)
+        let row = match &self.source {
+            JobSource::Between(between) => Some(&between.row.path),
+            _ => None,
+        };
+        self.path().into_iter().chain(row).chain(parts.iter().map(|(_, path)| path)).chain(joined)
     }
 
     /// Returns how many bytes there are to read; `None` where only reading shows it.
     pub fn size(&self) -> Option<u64> {
-        if self.source == JobSource::Stdin {
-            return None;
+        match &self.source {
+            JobSource::Stdin => return None,
+            JobSource::Between(Between { row, .. }) => {
+                return row.span.end.checked_sub(row.span.start);
+            }
+            _ => {}
         }
         let files = self.files().filter(|_| self.passed_over.is_none());
         files.map(|file| size(std::fs::metadata(file).ok())).sum()

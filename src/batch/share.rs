@@ -1,10 +1,10 @@
 //! Sessions of a run that several processes work on, in a form that can be sent to them.
 
 use super::inputs::grouped;
-use super::inputs::{Job, JobSource, Whole};
+use super::inputs::{Between, Job, JobSource, Whole};
 use super::names;
 use crate::formats::FORMATS;
-use crate::store::{Among, Copies, Entry, Name};
+use crate::store::{Among, Copies, Entry, Name, Row};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -34,6 +34,9 @@ struct EncodedShare {
     /// For a session in a folder that sessions share: format, version, folder, identifier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     whole: Option<(String, u32, Name, String)>,
+    /// For a session between others: format, version, the bytes where it begins and ends, number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    between: Option<(String, u32, u64, u64, u64)>,
     relative: Name,
     named: bool,
     main: Name,
@@ -54,9 +57,15 @@ impl From<Share> for EncodedShare {
             }
             _ => (job.files().map(|path| (String::new(), Name::from(&**path))).collect(), None),
         };
+        let between = match &job.source {
+            JobSource::Between(Between { format, version, row, number }) => {
+                Some((format.name.to_owned(), *version, row.span.start, row.span.end, *number))
+            }
+            _ => None,
+        };
         let relative = Name::from(&*job.relative);
         let (main, stem) = (Name::from(&*output.main), Name::from(&*output.stem));
-        Self { files, whole, relative, named: job.named, main, stem, earlier, bytes }
+        Self { files, whole, between, relative, named: job.named, main, stem, earlier, bytes }
     }
 }
 
@@ -64,15 +73,28 @@ impl TryFrom<EncodedShare> for Share {
     type Error = String;
 
     fn try_from(sent: EncodedShare) -> Result<Self, String> {
-        let EncodedShare { files, whole, relative, named, main, stem, earlier, bytes } = sent;
+        let EncodedShare { files, whole, between, relative, named, main, stem, earlier, bytes } =
+            sent;
         let mut files = files.into_iter().map(|(part, path)| (part, Arc::from(path.path())));
-        let source = match whole {
-            None => JobSource::File(files.next().ok_or("a share without a file")?.1),
-            Some((name, version, home, session)) => {
-                let format = FORMATS.iter().find(|format| format.name == name);
-                let format = *format.ok_or_else(|| format!("no format is called {name}"))?;
+        let format = |name: String| {
+            let format = FORMATS.iter().copied().find(|format| format.name == name);
+            format.ok_or_else(|| format!("no format is called {name}"))
+        };
+        let source = match (whole, between) {
+            (Some((name, version, home, session)), _) => {
                 let among = Among { home: home.path(), session, copies: Copies::default() };
-                JobSource::Whole(Whole { format, version, among, files: files.collect() })
+                let (format, files) = (format(name)?, files.collect());
+                JobSource::Whole(Whole { format, version, among, files })
+            }
+            (None, between) => {
+                let path = files.next().ok_or("a share without a file")?.1;
+                match between {
+                    None => JobSource::File(path),
+                    Some((name, version, start, end, number)) => {
+                        let row = Row { path, span: start..end, text: None };
+                        JobSource::Between(Between { format: format(name)?, version, row, number })
+                    }
+                }
             }
         };
         let job = Job { source, relative: relative.path(), named, passed_over: None };

@@ -118,7 +118,13 @@ impl Args {
         let one = |path: &PathBuf| {
             let inputs = self.looking.sessions.one(Some(path.clone()), "diff", None)?;
             inputs
-                .list(&Written::default())?
+                .list(
+                    &Written::default(),
+                    ReadOptions {
+                        from: self.looking.reading.source.from,
+                        ..ReadOptions::default()
+                    },
+                )?
                 .jobs
                 .pop()
                 .ok_or_else(|| Stop::usage("there is no session"))

@@ -256,7 +256,8 @@ impl Args {
             };
             sessions.retain(spent);
         }
-        sessions.sort_by(|a, b| a.path.cmp(&b.path).then_with(|| a.summary.id.cmp(&b.summary.id)));
+        let key = |one: &Listed| (one.path.clone(), one.job.number(), one.summary.id.clone());
+        sessions.sort_by_cached_key(key);
         Ok(sessions)
     }
 
@@ -419,7 +420,7 @@ fn each(
 /// Makes the rows of a session.
 fn made(session: &Listed, choices: &Choices, options: &Options) -> Made {
     let failed = |found: Diagnostic| {
-        let mut report = FileReport::new(session.path.as_ref());
+        let mut report = FileReport::new(session.job.name());
         report.findings = Findings::of(found);
         options.redact.iter().for_each(|rules| report.mask(rules));
         Box::new(report)

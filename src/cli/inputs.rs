@@ -4,7 +4,7 @@ use super::Stop;
 use super::config;
 use super::machine;
 use super::text::printable;
-use crate::batch::{self, Filter, Gather, Joining, Listed, Pattern, Written};
+use crate::batch::{self, Filter, Gather, Joining, Listed, Pattern, ReadOptions, Written};
 use crate::format::Format;
 use crate::formats::FORMATS;
 use clap::Args;
@@ -148,9 +148,13 @@ impl Inputs {
 
     /// Lists the files and sessions, and the paths that could not be read. Files that runs have
     /// `written` into folders are not processed.
-    pub fn list(&self, written: &Written) -> Result<Listed, Stop> {
+    pub fn list(&self, written: &Written, reading: ReadOptions) -> Result<Listed, Stop> {
         let Listed { jobs, errors, skipped } = batch::expand(&self.paths, &self.filter, written);
-        let jobs = batch::group(jobs, &self.gather);
+        // Files of which many make up a session are not looked at one by one.
+        let jobs = match self.gather.session {
+            Some(_) => batch::group(batch::apart(jobs, reading), &self.gather),
+            None => batch::apart(batch::group(jobs, &self.gather), reading),
+        };
         match &self.gather.session {
             Some(id) if jobs.is_empty() => {
                 Err(Stop::usage(format!("no session {} was found", printable(id))))

@@ -171,7 +171,7 @@ type Work = (Listed, Vec<Arc<Path>>);
 /// Lists the inputs and the files that are read, and checks that the report can be written where
 /// the user wants it.
 fn listed(task: &Task, inputs: &Inputs, telling: &Telling) -> Result<Work, Stop> {
-    let mut listed = inputs.list(&task.place.written())?;
+    let mut listed = inputs.list(&task.place.written(), task.read_options())?;
     let jobs = &mut listed.jobs;
     if let Some(report) = &telling.report {
         check_report(report, &output_files(task))?;

@@ -29,6 +29,12 @@ pub enum Per {
     Turn,
 }
 
+impl Per {
+    /// Every part, with its name.
+    pub const ALL: &'static [(&'static str, Self)] =
+        &[("session", Self::Session), ("branch", Self::Branch), ("turn", Self::Turn)];
+}
+
 /// The place of a model's thoughts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reasoning {
@@ -81,6 +87,16 @@ impl Choices {
 }
 
 impl Style {
+    /// Every style, with its name.
+    pub const ALL: &'static [(&'static str, Self)] = &[
+        ("openai", Self::OpenAi),
+        ("finetune", Self::Finetune),
+        ("trl", Self::Trl),
+        ("sharegpt", Self::ShareGpt),
+        ("anthropic", Self::Anthropic),
+        ("sts", Self::Sts),
+    ];
+
     /// Whether the style has a place for images.
     #[must_use]
     pub fn has_images(self) -> bool {

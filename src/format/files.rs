@@ -2,6 +2,7 @@
 
 use super::{List, Member, Named, Parts};
 use crate::error::Result;
+use std::ops::Range;
 
 /// The files of a session, and where the software keeps them. Paths have `/` between their pieces.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +21,9 @@ pub struct Files {
     pub side: Option<SideFn>,
     /// Places in a folder whose files all sessions of the software share.
     pub shared: Option<Shared>,
+    /// Finds the sessions of a file that may have several, one behind the other. `None` where a file
+    /// has one.
+    pub rows: Option<RowsFn>,
     /// Returns the path of the file with further data about a session at this path, and perhaps
     /// about others: it is only read, never copied. Paths have `/` between their pieces.
     pub index: Option<fn(&str) -> Option<String>>,
@@ -58,6 +62,7 @@ impl Files {
         outputs: &[],
         side: None,
         shared: None,
+        rows: None,
         index: None,
         earlier: |_| Vec::new(),
         native: None,
@@ -94,6 +99,9 @@ pub type MemberFn = fn(&str, &mut dyn FnMut() -> Vec<u8>) -> Option<Member>;
 /// Finds the session to which a file belongs, from the file's name and its beginning: returns the
 /// name of the session's main file in the same folder. Only files with fitting names are opened.
 pub type SideFn = fn(&str, &mut dyn FnMut() -> Vec<u8>) -> Option<String>;
+/// Returns the number of each session in the main part, and the bytes that it takes there. The number
+/// is that of its line, or of its place where sessions are no lines.
+pub type RowsFn = fn(&mut dyn Parts) -> Result<Vec<(u64, Range<u64>)>>;
 /// Returns the identifiers of all sessions in parts that they share.
 pub type RosterFn = fn(&mut dyn Parts) -> Result<Vec<String>>;
 /// Returns the home directory of a program, by the variables of the environment.

@@ -3,7 +3,7 @@
 use super::cache::{Cache, Stamp};
 use super::places::{SessionPlace, in_projects};
 use super::summary::{self, Summary};
-use crate::batch::{Filter, Gather, Job, JobSource, Written, expand, group};
+use crate::batch::{Filter, Gather, Job, JobSource, ReadOptions, Written, apart, expand, group};
 use crate::error::Error;
 use crate::format::Format;
 use crate::formats::FORMATS;
@@ -69,7 +69,12 @@ pub fn survey(
         let paths = [place.path.clone()];
         let listed = expand(&paths, &Filter::default(), &Written::default());
         errors.extend(listed.errors);
-        let jobs = group(listed.jobs, &Gather::default());
+        // Agents keep no such files, and their sessions are many.
+        let jobs = match place.path.is_file() {
+            true => apart(listed.jobs, ReadOptions::default()),
+            false => listed.jobs,
+        };
+        let jobs = group(jobs, &Gather::default());
         candidates.extend(joined(place, jobs).into_iter().filter(|found| wanted(&found.job)));
     }
     let known = &*cache;
@@ -202,7 +207,10 @@ fn look(found: Candidate<'_>, cache: &Cache) -> Looked {
         let path = job.files().next().cloned();
         Listed {
             path: path.unwrap_or_else(|| place.path.as_path().into()),
-            size: stamps.iter().map(Stamp::size).sum(),
+            size: match job.number() {
+                Some(_) => job.size().unwrap_or_default(),
+                None => stamps.iter().map(Stamp::size).sum(),
+            },
             updated: updated.or_else(modified),
             hit: None,
             files: stamps.iter().map(|stamp| stamp.path().to_owned()).collect(),
@@ -222,6 +230,8 @@ fn key(job: &Job) -> String {
     };
     match &job.source {
         JobSource::Whole(whole) => format!("{}#{}", path(&whole.among.home), whole.among.session),
+        // There may be millions of them, each quickly read.
+        JobSource::Between(_) => String::new(),
         _ => job.path().map(|file| path(file)).unwrap_or_default(),
     }
 }

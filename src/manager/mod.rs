@@ -35,7 +35,7 @@ mod write;
 
 pub use append::{Compaction, CustomMessage, Noted};
 pub use plan::Plan;
-pub use stream::{FormatName, each_record, each_record_of};
+pub use stream::{FormatName, each_record, each_record_of, rows_of};
 pub use work::{Work, convert_file};
 
 use crate::context::{self, Form, Request};

@@ -3,6 +3,7 @@
 use crate::batch::{JobSource, Opened, ReadOptions};
 use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
+use crate::export::{self, Choices, Rows};
 use crate::format::{Cx, OnError, Options};
 use crate::formats;
 use crate::position::Located;
@@ -59,4 +60,29 @@ pub fn each_record_of(
         }
     }
     Ok(Some(format))
+}
+
+/// Returns the rows for training of a session; `None` for a source that was not `named` and is no
+/// session.
+///
+/// # Errors
+/// If it cannot be read, or is named and no format recognises it.
+///
+/// ```
+/// use copyist::batch::JobSource;
+/// use copyist::export::{Choices, Style};
+/// use copyist::manager::rows_of;
+/// # let path = format!("{}/testdata/chat/v1/kites/in/kites.jsonl", env!("CARGO_MANIFEST_DIR"));
+/// let kites = JobSource::File(std::path::Path::new(&path).into());
+/// let made = rows_of(&kites, true, &Choices::of(Style::Trl))?.expect("a session");
+/// assert!(made.rows[0].text.starts_with(b"{\"messages\":[{\"role\":\"system\""));
+/// # Ok::<(), copyist::error::Error>(())
+/// ```
+pub fn rows_of(source: &JobSource, named: bool, choices: &Choices) -> Result<Option<Rows>> {
+    let options =
+        Options { force_version: true, on_error: OnError::Stop, ..Options::default() };
+    let opened = Opened::new(source, ReadOptions::new(None, &options), named)?;
+    let Some(Opened { found, mut input, .. }) = opened else { return Ok(None) };
+    let log = Log::default();
+    export::rows(found.format, &mut input, choices, &Cx { options: &options, log: &log }).map(Some)
 }

@@ -165,7 +165,10 @@ impl Work {
             report.findings.add(why);
             report
         });
-        (batch::group(jobs, &Gather::default()), skipped.chain(failed).collect())
+        (
+            batch::apart(batch::group(jobs, &Gather::default()), self.task.read_options()),
+            skipped.chain(failed).collect(),
+        )
     }
 
     /// Works on inputs whose outputs have names, and returns the reports in their order.

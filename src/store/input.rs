@@ -6,6 +6,7 @@ mod source;
 
 use self::begun::Begun;
 use self::measured::End;
+pub use self::source::Row;
 use self::source::{Source, opened, rewound};
 use super::copies::Copies;
 use super::family;
@@ -101,6 +102,11 @@ impl Input {
         Ok(Self::of(vec![Part::new(String::new(), Source::found(path.into())?)]))
     }
 
+    /// Opens a session that is between others in a file.
+    pub fn row(row: Row) -> Result<Self> {
+        Ok(Self::of(vec![Part::new(String::new(), Source::row(row)?)]))
+    }
+
     /// Opens the files that make up one session, by the names of its parts.
     pub fn files(files: impl IntoIterator<Item = (String, Arc<Path>)>) -> Result<Self> {
         let open = |(name, path)| Source::file(path).map(|source| Part::new(name, source));
@@ -161,7 +167,8 @@ impl Input {
         let part = self.places.get(main).and_then(|place| self.parts.get(*place));
         let beside = part.and_then(|part| match &part.source {
             Source::File(path, ..) => Some((origin_of_moved(path, format), false)),
-            Source::Pipe(_) | Source::Spooled(_) => None,
+            // A session between others has no file of its own, beside which an origin could be.
+            Source::Row(..) | Source::Pipe(_) | Source::Spooled(_) => None,
         });
         self.origin = named.map(|path| (path, true)).or(beside);
         self
@@ -174,18 +181,15 @@ impl Input {
 
     /// Returns the regular files that are read, and their metadata before reading.
     pub fn sources(&self) -> Vec<(Arc<Path>, Metadata)> {
-        let regular = |part: &Part| match &part.source {
-            Source::File(path, meta, _) => Some((path.clone(), meta.clone())),
-            Source::Pipe(_) | Source::Spooled(_) => None,
-        };
-        self.parts.iter().filter_map(regular).collect()
+        let regular = self.parts.iter().filter_map(|part| part.source.regular());
+        regular.map(|(path, meta)| (path.clone(), meta.clone())).collect()
     }
 
     /// Whether the whole input was read from files to their ends, and no file had changed by then.
     pub fn stood_still(&self) -> bool {
-        let still = |part: &Part| match &part.source {
-            Source::File(_, meta, _) => part.end.get() == Some(Fingerprint::from(meta)),
-            Source::Pipe(_) | Source::Spooled(_) => false,
+        let still = |part: &Part| {
+            let regular = part.source.regular();
+            regular.is_some_and(|(_, meta)| part.end.get() == Some(Fingerprint::from(meta)))
         };
         self.parts.iter().all(still)
     }
@@ -299,7 +303,7 @@ impl Part {
     }
 
     fn is_small(&self, most: u64) -> bool {
-        let plain = matches!(&self.source, Source::File(..));
+        let plain = self.source.regular().is_some();
         plain && self.size().is_some_and(|size| size <= most)
     }
 
@@ -393,8 +397,9 @@ impl Parts for Input {
             let from = usize::try_from(byte).unwrap_or(usize::MAX).min(whole.len());
             return Ok(Box::new(io::Cursor::new(whole.slice(from..))));
         }
-        part.opened();
+        let end = part.opened();
         let mut file = match &part.source {
+            Source::Row(row, _) => return Ok(Box::new(row.open(byte, end)?)),
             Source::File(path, ..) => opened(path)?,
             Source::Spooled(file) => rewound(file)?,
             Source::Pipe(_) => return self.open(name),

@@ -42,7 +42,7 @@ pub use exchange::exchange;
 pub use fingerprint::Fingerprint;
 pub use grow::{alone, append};
 pub use held::Held;
-pub use input::{Among, Input};
+pub use input::{Among, Input, Row};
 pub use journal::{Entry, Header, Journal, Name, State, free_journal, read as read_journal};
 pub use limits::{make_room, most_workers, spare_files};
 pub use meter::{Meter, Tally};

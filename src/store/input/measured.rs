@@ -3,7 +3,7 @@
 use crate::store::Fingerprint;
 use std::cell::Cell;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Take};
 use std::rc::Rc;
 
 /// The fingerprint of a file at the time when a reader reached its end.
@@ -13,7 +13,7 @@ pub type End = Rc<Cell<Option<Fingerprint>>>;
 /// and the total is the known size, that is the end of the file. No further system call is made
 /// then.
 pub struct Measured {
-    file: File,
+    file: Take<File>,
     remaining: u64,
     over: bool,
     end: End,
@@ -23,7 +23,12 @@ impl Measured {
     /// Creates a reader for a file of `size` bytes. The fingerprint at the end of the file is
     /// stored in `end`.
     pub fn new(file: File, size: u64, end: End) -> Self {
-        Self { file, remaining: size, over: false, end }
+        Self { file: file.take(u64::MAX), remaining: size, over: false, end }
+    }
+
+    /// Creates a reader for the next `size` bytes of a file.
+    pub fn part(file: File, size: u64, end: End) -> Self {
+        Self { file: file.take(size), remaining: size, over: false, end }
     }
 }
 
@@ -36,7 +41,7 @@ impl Read for Measured {
         let remaining = self.remaining.checked_sub(read as u64);
         self.over = read < buffer.len() && remaining == Some(0);
         if self.over {
-            self.end.set(Fingerprint::of_open(&self.file).ok());
+            self.end.set(Fingerprint::of_open(self.file.get_ref()).ok());
         }
         // A file that grows meanwhile is read to its new end.
         self.remaining = remaining.unwrap_or(u64::MAX);
