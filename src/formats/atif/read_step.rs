@@ -204,10 +204,14 @@ fn calls(list: &Json) -> Option<Vec<Node>> {
         (of("tool_call_id").is_some() && of("function_name").is_some()).then(|| {
             let mut node = Node::with_capacity(5);
             node.set(Field::Type, block::type_of(block::TOOL_CALL));
-            object(&call, wire::CALL, &mut node, &mut |name, value, node, _| {
+            object(&call, wire::CALL, &mut node, &mut |name, value, node, extra| {
                 let own = name == "arguments";
                 if own {
                     node.set(Field::Arguments, value.clone());
+                }
+                // No valid document has others. It is written again as it is.
+                if own && !is_object(value) {
+                    extra.add(b"\"arguments\"", value.as_bytes());
                 }
                 own
             });

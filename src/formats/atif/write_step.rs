@@ -324,10 +324,16 @@ fn calls(node: &Node, own: bool, object: &mut Object<'_>) -> bool {
 fn call_of(call: &Node, own: bool) -> Json {
     let mut out = Vec::new();
     let mut object = Object::open(&mut out);
-    let extra = call.json(Field::Extra).filter(|_| own);
-    object.in_order(wire::CALL, call, extra, &mut |row, object| {
+    let mut extra = call.json(Field::Extra).filter(|_| own).cloned();
+    let given = extra.as_ref().and_then(|extra| extra.member("arguments"));
+    if given.is_some() {
+        extra = extra.and_then(|extra| without(&extra, "arguments"));
+    }
+    let given = given.filter(|given| call.json(Field::Arguments) == Some(given));
+    let arguments = given.unwrap_or_else(|| arguments(call));
+    object.in_order(wire::CALL, call, extra.as_ref(), &mut |row, object| {
         match row.key {
-            "arguments" => object.member(row.key, arguments(call, own).as_bytes()),
+            "arguments" => object.member(row.key, arguments.as_bytes()),
             key if key != "extra" && call.json(row.field).is_none() => object.member(key, b"\"\""),
             _ => return false,
         }
@@ -338,10 +344,10 @@ fn call_of(call: &Node, own: bool) -> Json {
 }
 
 /// Returns the arguments of a call as an object.
-fn arguments(call: &Node, own: bool) -> Json {
+fn arguments(call: &Node) -> Json {
     let given = call.json(Field::Arguments);
     match given {
-        Some(given) if own || wire::is_object(given) => given.clone(),
+        Some(given) if wire::is_object(given) => given.clone(),
         Some(given)
             if wire::is_string(given) && given.parsed().is_none_or(|p| !wire::is_object(&p)) =>
         {
