@@ -287,6 +287,7 @@ codes! {
     TimeReached "CY0894" Warning "time of the future changed" "A message was dated later than the present, as after a wrong clock. OpenCode asks the model without end behind such a message. copyist gave it the present time."
     StoreOnlyRead "CY0895" Error "store is only read" "copyist reads this store of an agent and writes nothing into it. `copyist convert` to the agent's own format writes a session of the store as a document, without what cannot be read; `copyist repair` repairs such a document, and the agent imports it."
     StepRenumbered "CY0896" Warning "steps numbered from 1" "Harbor refuses a trajectory whose steps are not numbered 1, 2, 3 and so on: a lost step leaves a gap, and some programs begin with 0. copyist numbered the steps. In a whole document it does so with `--resumable`."
+    ReadsOnly "CY0898" Error "format is only read" "copyist reads rows of conversations, each as a session, and does not write or repair them as such. `copyist export` writes rows of sessions, in the shape that a program takes. A row that cannot be read is named by the number of its line."
 }
 
 /// Maximum number of characters of a message that are kept.

@@ -6,11 +6,13 @@
 //! are sent, they are sent as pi sends them, because pi's tree holds them as they are. A session
 //! must not have another content in pi than in the stream.
 
+mod list;
 mod paired;
 mod resent;
 mod stream;
 mod words;
 
+pub use list::list;
 pub use paired::Paired;
 pub use resent::NO_RESULT;
 pub use stream::stream;

@@ -13,7 +13,7 @@ use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
 
 /// Writes a message in the shape of a format.
-type WriteFn = fn(&Record, &mut Vec<u8>);
+pub type WriteFn = fn(&Record, &mut Vec<u8>);
 
 /// Begins the context of a session, whose messages `own` writes in the shape of its format.
 #[must_use]

@@ -6,6 +6,7 @@
 pub mod agent_orchestrator;
 pub mod atif;
 pub mod canonical;
+pub mod chat;
 pub mod claude_code;
 pub mod codelia;
 pub mod codex;
@@ -32,8 +33,14 @@ pub static FORMATS: &[&Format] = &[
     &opencode::FORMAT,
     &gemini_cli::FORMAT,
     &atif::FORMAT,
+    &chat::FORMAT,
     &canonical::FORMAT,
 ];
+
+/// Returns the formats in which sessions are written; all are read.
+pub fn written() -> impl Iterator<Item = &'static Format> + Clone {
+    FORMATS.iter().copied().filter(|format| !format.reads_only)
+}
 
 /// Formats whose software finds sessions by name.
 pub static NAMED: &[&Named] = &[&agent_orchestrator::NAMED];
@@ -98,7 +105,7 @@ impl Spec {
     /// use copyist::formats::Spec;
     /// assert_eq!(Spec::parse("pi@2").unwrap().version.unwrap().number, 2);
     /// assert!(Spec::parse("pi").unwrap().version.is_none());
-    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, claude-code, codex, copilot-cli, connectonion, agent-orchestrator, codelia, opencode, gemini-cli, atif, canonical"));
+    /// assert!(Spec::parse("word").unwrap_err().contains("known formats: pi, claude-code, codex, copilot-cli, connectonion, agent-orchestrator, codelia, opencode, gemini-cli, atif, chat, canonical"));
     /// ```
     pub fn parse(text: &str) -> std::result::Result<Self, String> {
         let (name, number) = match text.split_once('@') {

@@ -3,7 +3,7 @@
 use crate::common::{converted, own_inputs, read, recognise, session};
 use copyist::diagnostic::FieldOutcome;
 use copyist::format::{Format, Interface, OnError, Options, Version};
-use copyist::formats::{FORMATS, Spec, canonical};
+use copyist::formats::{FORMATS, Spec, canonical, written};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
@@ -85,6 +85,10 @@ fn versions(format: &'static Format) -> String {
     table
 }
 
+fn reads(format: &Format) -> &'static str {
+    if format.reads_only { "read, validate" } else { "yes" }
+}
+
 fn abilities(format: &'static Format) -> String {
     let aliases = format.aliases.iter().copied();
     let lines = format.plane.is_some() || format.append.is_some();
@@ -93,7 +97,7 @@ fn abilities(format: &'static Format) -> String {
         ("taken from", format.source.to_owned()),
         ("file names end in", quoted(format.extensions.iter().copied())),
         ("place", places(format)),
-        ("read, write, validate, repair", "yes".to_owned()),
+        ("read, write, validate, repair", reads(format).to_owned()),
         ("`migrate` in place", {
             let steps = !format.steps.is_empty();
             let there = format.plane.is_some() || format.migrates_in_place;
@@ -139,7 +143,7 @@ fn losses() -> Losses {
     for path in own_inputs() {
         let source = session(&path);
         let Some((from, version)) = recognise(&source) else { continue };
-        for to in FORMATS.iter().filter(|to| **to != from) {
+        for to in written().filter(|to| *to != from) {
             let found = converted(&source, from, version, to.name, &options).1;
             let lost = losses.entry((from.name, to.name)).or_default();
             let dropped = found.losses.into_keys().filter(|(o, _)| *o == FieldOutcome::Dropped);
@@ -200,10 +204,10 @@ fn overview(folder: &str) -> String {
         };
         let resumed = resumed(format).unwrap_or_else(|| "–".to_owned());
         let moved = if moves(format) { "yes" } else { "–" };
-        let source = format.source;
+        let (source, reads) = (format.source, reads(format));
         let _ = writeln!(
             table,
-            "| [`{name}`]({folder}formats/{name}.md) | {source} | yes | {migrates} | {resumed} | {moved} |"
+            "| [`{name}`]({folder}formats/{name}.md) | {source} | {reads} | {migrates} | {resumed} | {moved} |"
         );
     }
     table

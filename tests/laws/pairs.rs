@@ -6,7 +6,7 @@ use crate::common::{
 };
 use copyist::context::{Form, Request};
 use copyist::format::{Format, OnError, Options};
-use copyist::formats::{FORMATS, Spec, canonical};
+use copyist::formats::{Spec, canonical, written};
 use copyist::ids::Choice;
 use copyist::json::Json;
 use std::collections::BTreeMap;
@@ -39,8 +39,8 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 
 /// Every format at every version, but for the stream.
 pub fn targets() -> Vec<String> {
-    let formats = FORMATS.iter().filter(|format| format.name != canonical::FORMAT.name);
-    let names = |format: &'static &'static Format| -> Vec<String> {
+    let formats = written().filter(|format| format.name != canonical::FORMAT.name);
+    let names = |format: &'static Format| -> Vec<String> {
         format.versions.iter().map(|version| format.at(version.number)).collect()
     };
     formats.flat_map(names).collect()

@@ -4,7 +4,7 @@
 use crate::common::{converted, corpus, files, options, own_inputs, parts, recognise, session};
 use copyist::diagnostic::{Code, Findings, Log};
 use copyist::format::{Cx, Format, OnError, Options};
-use copyist::formats::{FORMATS, Spec, canonical};
+use copyist::formats::{Spec, canonical, written};
 use copyist::ids::Choice;
 use copyist::validate::{self, Schema};
 use std::collections::HashMap;
@@ -84,7 +84,7 @@ fn a_valid_session_stays_valid_in_every_format() {
         if !schemas.faults(&source, format, version).is_empty() {
             continue;
         }
-        let others = FORMATS.iter().filter(|to| **to != format && **to != &canonical::FORMAT);
+        let others = written().filter(|to| *to != format && *to != &canonical::FORMAT);
         for to in
             others.map(|to| to.at(to.usual.unwrap_or(to.versions[to.versions.len() - 1].number)))
         {

@@ -43,6 +43,7 @@ mod report;
 mod result_line;
 mod resume;
 mod rollouts;
+mod rows;
 mod safety;
 mod sarif;
 mod scarce;

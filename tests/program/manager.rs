@@ -294,7 +294,7 @@ fn block_text(block: &Value) -> String {
 #[test]
 fn a_conversation_can_be_appended_in_every_format_that_is_one_file() {
     let mut held = Vec::new();
-    for format in copyist::formats::FORMATS {
+    for format in copyist::formats::written() {
         for version in format.versions {
             let name = format.at(version.number);
             let dir = Dir::in_memory();
@@ -500,7 +500,7 @@ fn kill_while_appending(format: &str, rounds: u64) -> (usize, usize) {
 
 /// Every format and version.
 fn all_formats() -> Vec<String> {
-    let formats = copyist::formats::FORMATS.iter();
+    let formats = copyist::formats::written();
     formats.flat_map(|f| f.versions.iter().map(|version| f.at(version.number))).collect()
 }
 

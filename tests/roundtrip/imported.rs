@@ -5,7 +5,7 @@ use crate::common::{self, Dir, files};
 use copyist::context;
 use copyist::diagnostic::Log;
 use copyist::format::{Cx, Options};
-use copyist::formats::{FORMATS, canonical};
+use copyist::formats::{FORMATS, canonical, written};
 use copyist::json::Json;
 use copyist::memory::{Buffer, Bytes};
 use copyist::position::{Located, Position};
@@ -48,7 +48,7 @@ pub fn result(id: &str, parent: &str) -> Value {
 
 /// Every version of every format but the stream.
 pub fn targets() -> Vec<String> {
-    let others = FORMATS.iter().filter(|format| format.name != canonical::FORMAT.name);
+    let others = written().filter(|format| format.name != canonical::FORMAT.name);
     others.flat_map(|f| f.versions.iter().map(|v| format!("{}@{}", f.name, v.number))).collect()
 }
 

@@ -6,7 +6,7 @@ use crate::common::{
 };
 use copyist::context::{Form, Request};
 use copyist::format::OnError;
-use copyist::formats::FORMATS;
+use copyist::formats::{FORMATS, written};
 use copyist::ids::Choice;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -222,7 +222,7 @@ fn every_target(folder: &Path) {
     ];
     let (dir, formats) = (Dir::in_memory(), FORMATS.iter().map(|format| format.name));
     let formats: Vec<&str> = formats.filter(|name| *name != "canonical").collect();
-    let specs = FORMATS.iter().flat_map(|format| {
+    let specs = written().flat_map(|format| {
         format.versions.iter().map(|version| format!("{}@{}", format.name, version.number))
     });
     for spec in specs {

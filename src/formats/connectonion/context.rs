@@ -4,36 +4,17 @@
 //! contains it as `system_prompt`, which comes first whenever it is there, empty or not.
 
 use super::message;
+use crate::context_rules;
 use crate::format::Context;
-use crate::json::Json;
 use crate::mapping::Spacing;
-use crate::record::{Field, Kind, Record};
+use crate::record::{Field, Record};
 
 /// Begins a context.
 pub fn open(session: &Record) -> Box<dyn Context> {
     let apart = session.node.is(Field::Source, "connectonion@2");
     let prompt = session.node.json(Field::SystemPrompt);
-    Box::new(Messages { prompt: prompt.filter(|prompt| apart && !prompt.is_null()).cloned() })
-}
-
-struct Messages {
-    prompt: Option<Json>,
-}
-
-impl Context for Messages {
-    fn begin(&mut self, _place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
-        let Some(prompt) = self.prompt.take() else { return Vec::new() };
-        let mut system = Record::new(Kind::Message);
-        system.node.set(Field::Role, Json::constant("\"system\""));
-        system.node.set(Field::Content, prompt);
-        vec![system]
-    }
-
-    fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
-        (record.kind == Kind::Message && !record.is_aside()).then(|| record.clone())
-    }
-
-    fn own(&self, message: &Record, out: &mut Vec<u8>) {
+    let prompt = prompt.filter(|prompt| apart && !prompt.is_null()).cloned();
+    context_rules::list(prompt, |message, out| {
         message::write(message, Spacing::None, true, out);
-    }
+    })
 }

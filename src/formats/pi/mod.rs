@@ -187,7 +187,8 @@ fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     for (i, line) in lines().enumerate() {
         match Scan::of(line) {
             Ok(Some(scan)) if scan.is(line, "session") => {
-                if !is_header(&scan, line) && !lines().any(is_scanned_entry) {
+                let is_trace = scan.version.is_none() && holds(line, "\"harness\"");
+                if is_trace || !is_header(&scan, line) && !lines().any(is_scanned_entry) {
                     return None;
                 }
                 let id = scan.id.and_then(|id| text::decoded(id.value.of(line)));
@@ -223,7 +224,8 @@ const SNIFFED: usize = 16;
 
 /// Whether a line of type `session` can be a header of pi: it has a version, a note of copyist, or
 /// `cwd`, which every release of pi wrote. Logs of other programs have lines of that type, too. A
-/// line with at most two members is accepted, as it may come from any program.
+/// line with at most two members is accepted, as it may come from any program. A session trace of
+/// Hugging Face begins with such a line, too, which has a `harness` and no version.
 fn is_header(scan: &Scan, line: &[u8]) -> bool {
     let is_marked = scan.version.is_some() || scan.note.is_some();
     is_marked || scan.members <= 2 || holds(line, "\"cwd\"")

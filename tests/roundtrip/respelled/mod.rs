@@ -12,7 +12,7 @@ use crate::common::{
 use chance::Chance;
 use copyist::diagnostic::{Code, Findings, Severity};
 use copyist::format::{OnError, Options};
-use copyist::formats::FORMATS;
+use copyist::formats::written;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -126,8 +126,7 @@ fn difference(ours: &[u8], theirs: &[u8]) -> String {
 
 /// All formats and versions.
 fn targets() -> Vec<String> {
-    let versions = FORMATS
-        .iter()
+    let versions = written()
         .flat_map(|format| format.versions.iter().map(|version| format.at(version.number)));
     versions.collect()
 }
