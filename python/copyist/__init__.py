@@ -21,6 +21,8 @@ from ._copyist import (
     validate,
 )
 
+from .rows import export, read_rows
+
 open = Session.open
 create = Session.create
 in_memory = Session.in_memory
@@ -46,11 +48,13 @@ __all__ = [
     "convert",
     "create",
     "detect",
+    "export",
     "in_memory",
     "list",
     "migrate",
     "open",
     "read_arrow",
+    "read_rows",
     "repair",
     "run",
     "validate",

@@ -17,6 +17,7 @@ Folders of object stores are named by URI (`s3://bucket/sessions`), both for inp
 `copyist.objects` for how their outputs are committed.
 """
 
+import itertools
 import json
 import os
 import zlib
@@ -29,6 +30,9 @@ RECORDS = (
     "output_tokens long, synthesized boolean, record string, error string"
 )
 """The columns of `read_sessions`. `record` is the record as an object of the canonical stream."""
+
+ROWS = "path string, row string, error string"
+"""The columns of `read_rows`. `row` is the row as JSON."""
 
 REPORT = "path string, outcome string, output string, bytes long, run int, report string"
 """The columns of the table on a run. `report` is the report of the command as JSON."""
@@ -66,6 +70,31 @@ def read_sessions(spark, paths, *, portion_bytes=PORTION_BYTES, depth=1):
             yield from map(_signed, pyarrow.RecordBatchReader.from_stream(stream))
 
     return _spread(spark, portions).mapInArrow(read, RECORDS)
+
+
+def read_rows(spark, paths, style, *, per="session", portion_bytes=PORTION_BYTES):
+    """Return a DataFrame of the rows for training of all sessions in files and folders, with the
+    columns `ROWS`. A session that cannot be read is one row with an `error`. `style` and `per` are
+    those of `copyist.read_rows`."""
+    request = _request("detect")
+    portions, _, _, reports, _ = _copyist.plan(
+        request, paths, [], portion_bytes, PORTION_SESSIONS
+    )
+    for report in reports:
+        if report["outcome"] == "failed":
+            raise OSError(f"{_shown(report['path'])}: {report['diagnostics'][-1]['message']}")
+    names = [column.split()[0] for column in ROWS.split(",")]
+
+    def read(batches):
+        import pyarrow
+
+        schema = pyarrow.schema([(name, pyarrow.string()) for name in names])
+        for _, portion in _rows(batches):
+            rows = _copyist.rows_of_portion(portion, style, per)
+            while some := [dict(zip(names, row)) for row in itertools.islice(rows, 256)]:
+                yield from pyarrow.Table.from_pylist(some, schema).to_batches()
+
+    return _spread(spark, portions).mapInArrow(read, ROWS)
 
 
 def _signed(records):

@@ -4,12 +4,16 @@ from . import Paths
 
 # `spark` is a `pyspark.sql.SparkSession`, and what is returned is a `pyspark.sql.DataFrame`.
 RECORDS: str
+ROWS: str
 REPORT: str
 PORTION_BYTES: int
 PORTION_SESSIONS: int
 FOLDER: str
 
 def read_sessions(spark: Any, paths: Paths, *, portion_bytes: int = ..., depth: int = 1) -> Any: ...
+def read_rows(
+    spark: Any, paths: Paths, style: str, *, per: str = "session", portion_bytes: int = ...
+) -> Any: ...
 def convert_sessions(
     spark: Any,
     paths: Paths,

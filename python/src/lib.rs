@@ -2,6 +2,7 @@
 
 mod arrow;
 mod error;
+mod rows;
 mod session;
 mod shared;
 mod work;
@@ -14,6 +15,8 @@ mod _copyist {
     use crate::arrow::{RecordStream, read_arrow};
     #[pymodule_export]
     use crate::error::CopyistError;
+    #[pymodule_export]
+    use crate::rows::{Rows, rows, rows_of_portion};
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]

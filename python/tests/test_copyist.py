@@ -238,3 +238,39 @@ def test_the_command_is_there(capfd):
     assert copyist.run(["formats"]) == 0
     assert "connectonion" in capfd.readouterr().out
     assert copyist.run(["explain", "CY0103"]) == 0
+
+
+def talks(folder):
+    """Three sessions, of which one cannot be read."""
+    for number in range(2):
+        session = copyist.create("pi", "/work", folder / str(number))
+        session.append_message({"role": "user", "content": f"Hello {number}"})
+        session.append_message({"role": "assistant", "content": "Hello!"})
+    torn = copyist.create("pi", "/work", folder / "torn")
+    torn.append_message({"role": "user", "content": "Hello"})
+    with open(torn.path, "a") as file:
+        file.write('{"type":"mess')
+    return folder
+
+
+def test_sessions_are_rows_one_by_one(tmp_path):
+    talks(tmp_path)
+    with pytest.warns(UserWarning, match="torn"):
+        rows = list(copyist.read_rows(tmp_path, "trl"))
+    assert [row["messages"][0]["content"] for row in rows] == ["Hello 0", "Hello 1"]
+    with pytest.raises(ValueError, match="sharegpt"):
+        next(copyist.read_rows(tmp_path, "trl2"))
+    with pytest.raises(ValueError, match="several lines"):
+        next(copyist.read_rows(tmp_path, "sts"))
+
+
+def test_rows_are_exported_and_read_back(tmp_path):
+    talks(tmp_path / "in")
+    out = tmp_path / "out"
+    card = copyist.export(tmp_path / "in", "openai", out_dir=out, split="train=1", dedup=True)
+    assert (card["rows"], len(card["failed"])) == ({"train": 2}, 1)
+    [file] = out.glob("*.jsonl")
+    assert list(copyist.read_rows(file, "openai")) == [json.loads(line) for line in open(file)]
+    assert len(copyist.convert(file, "pi", out_dir=tmp_path / "back")) == 2
+    with pytest.raises(ValueError):
+        copyist.export(tmp_path / "in", "openai", out_dir=out, nonsense=1)

@@ -121,6 +121,17 @@ class Killer(threading.Thread):
         self.killed += 1
 
 
+def test_rows_of_all_sessions(spark, data):
+    rows = sessions.read_rows(spark, data, "openai", portion_bytes=1 << 20)
+    assert rows.where("error is not null").count() == 1
+    # Sessions without an answer have no row.
+    assert rows.where("row is not null").count() == 0
+    testdata = sessions.read_rows(spark, os.path.join(TESTDATA, "pi"), "openai")
+    expected = list(copyist.read_rows(os.path.join(TESTDATA, "pi"), "openai"))
+    read = [json.loads(row.row) for row in testdata.where("row is not null").collect()]
+    assert sorted(map(json.dumps, read)) == sorted(map(json.dumps, expected)) != []
+
+
 def test_records_equal_those_of_one_machine(spark, data):
     records = sessions.read_sessions(spark, str(data), portion_bytes=1_000_000).cache()
     good = records.where("error is null")
