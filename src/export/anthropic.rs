@@ -5,6 +5,7 @@ use super::Counts;
 use super::chat::{Answer, Message};
 use super::items::Items;
 use crate::dialect::anthropic::block::{Types, write_block};
+use crate::document::on_one_line;
 use crate::json::Json;
 use crate::mapping::Object;
 use crate::record::{Field, Node, block};
@@ -76,7 +77,7 @@ fn answer_blocks(answer: &Answer, counts: &mut Counts) -> Vec<Node> {
         node.set(Field::Type, block::type_of(block::TOOL_CALL));
         node.set(Field::Id, call.id.clone());
         node.set(Field::Name, call.name.clone());
-        node.set(Field::Arguments, call.arguments.clone());
+        node.set(Field::Arguments, Json::trusted(on_one_line(call.arguments.bytes())));
         node
     }));
     blocks

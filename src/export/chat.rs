@@ -11,6 +11,7 @@ use crate::record::turns::NO_RESULT;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use crate::redact::Redactor;
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// A conversation.
 #[derive(Debug, Default)]
@@ -96,7 +97,8 @@ impl Chat {
         let log = Log::default();
         let quiet = Cx { options: cx.options, log: &log };
         let redactor = cx.options.redact.as_deref().map(Redactor::new);
-        let mut building = Building { choices, counts, chat: Self::default(), open: Vec::new() };
+        let (open, ids) = (Vec::new(), HashSet::new());
+        let mut building = Building { choices, counts, chat: Self::default(), open, ids };
         let leaf = leaf.and_then(Json::text);
         let (id, messages) = context::conversation(format, parts, leaf.as_deref(), cx, &quiet)?;
         for message in messages {
@@ -126,10 +128,15 @@ struct Building<'a> {
     chat: Chat,
     /// Calls of the last answer, in its order.
     open: Vec<Open>,
+    /// Identifiers of all calls so far.
+    ids: HashSet<Json>,
 }
 
 /// A call whose answer is not complete.
 struct Open {
+    /// The identifier in the session.
+    given: Json,
+    /// The identifier in the row.
     id: Json,
     name: Json,
     result: Option<ToolResult>,
@@ -159,7 +166,7 @@ impl Building<'_> {
     /// Ends an answer: its results follow in the order of the calls. A call without a result gets one
     /// that says so.
     fn close(&mut self) {
-        for Open { id, name, result } in std::mem::take(&mut self.open) {
+        for Open { id, name, result, .. } in std::mem::take(&mut self.open) {
             let result = result.unwrap_or_else(|| {
                 self.counts.add("calls without a result", 1);
                 let text = Json::string(NO_RESULT);
@@ -189,7 +196,7 @@ impl Building<'_> {
         if is(block::THINKING) {
             return None;
         }
-        if is(block::IMAGE) && self.choices.images && part.json(Field::Data).is_some() {
+        if is(block::IMAGE) && self.choices.images && is_shown(part) {
             return Some(part.clone());
         }
         let kind = match (is(block::IMAGE), is(block::DOCUMENT)) {
@@ -257,15 +264,31 @@ impl Building<'_> {
         if name != given {
             self.counts.add("names of tools changed", 1);
         }
-        let id = call.json(Field::Id).cloned().unwrap_or(NOTHING);
+        let given = call.json(Field::Id).cloned().unwrap_or(NOTHING);
+        let id = self.new_id(&given);
         let name = Json::string(&name);
-        self.open.push(Open { id: id.clone(), name: name.clone(), result: None });
+        self.open.push(Open { given, id: id.clone(), name: name.clone(), result: None });
         Call { id, name, arguments: block::arguments(call).0 }
     }
 
+    /// Returns an identifier that no call before has: interfaces refuse one that occurs twice.
+    fn new_id(&mut self, given: &Json) -> Json {
+        let mut id = given.clone();
+        for number in 2.. {
+            if self.ids.insert(id.clone()) {
+                break;
+            }
+            id = Json::string(&format!("{}_{number}", given.text().unwrap_or_default()));
+        }
+        if id != *given {
+            self.counts.add("identifiers of calls changed", 1);
+        }
+        id
+    }
+
     fn result(&mut self, result: &Node) {
-        let id = result.json(Field::Call).cloned().unwrap_or(NOTHING);
-        let waits = |open: &Open| open.id == id && open.result.is_none();
+        let given = result.json(Field::Call).cloned().unwrap_or(NOTHING);
+        let waits = |open: &Open| open.given == given && open.result.is_none();
         let Some(place) = self.open.iter().position(waits) else {
             return self.counts.add("results without a call", 1);
         };
@@ -275,7 +298,7 @@ impl Building<'_> {
         let images = kept.into_iter().filter(|part| part.is(Field::Type, block::IMAGE)).collect();
         let failed = result.is_true(Field::IsError);
         if let Some(open) = self.open.get_mut(place) {
-            let name = open.name.clone();
+            let (id, name) = (open.id.clone(), open.name.clone());
             open.result = Some(ToolResult { id, name, text, images, failed });
         }
     }
@@ -291,6 +314,13 @@ impl Building<'_> {
         let (begin, rest) = whole.split_at(end);
         Json::string(&format!("{begin}\n[{} characters were cut]", rest.chars().count()))
     }
+}
+
+/// Whether interfaces show an image: it is of a kind that they take, and its data are in the row.
+fn is_shown(image: &Node) -> bool {
+    let media = image.text(Field::MediaType).unwrap_or_default();
+    let is_taken = ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&&*media);
+    is_taken && image.text(Field::Data).is_some_and(|data| !data.contains(':'))
 }
 
 impl Answer {

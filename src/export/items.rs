@@ -1,6 +1,7 @@
 //! Lists of messages and of calls, as several styles write them.
 
 use super::chat::Call;
+use crate::document::on_one_line;
 use crate::json::{Json, text};
 use crate::mapping::Object;
 
@@ -16,8 +17,10 @@ pub enum Arguments {
 /// Number of digits from which on a number may not fit into 64 bits.
 const MANY_DIGITS: usize = 19;
 
-/// Returns arguments with long whole numbers as texts: loaders of data sets stop at them.
+/// Returns arguments on one line, with long whole numbers as texts: loaders of data sets stop at
+/// them.
 fn loadable(value: &Json) -> Json {
+    let value = &Json::trusted(on_one_line(value.bytes()));
     let is_long = |bytes: &[u8]| {
         bytes
             .chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit())

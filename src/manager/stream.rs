@@ -79,8 +79,7 @@ pub fn each_record_of(
 /// # Ok::<(), copyist::error::Error>(())
 /// ```
 pub fn rows_of(source: &JobSource, named: bool, choices: &Choices) -> Result<Option<Rows>> {
-    let options =
-        Options { force_version: true, on_error: OnError::Stop, ..Options::default() };
+    let options = Options { force_version: true, on_error: OnError::Stop, ..Options::default() };
     let opened = Opened::new(source, ReadOptions::new(None, &options), named)?;
     let Some(Opened { found, mut input, .. }) = opened else { return Ok(None) };
     let log = Log::default();

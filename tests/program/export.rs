@@ -431,3 +431,30 @@ fn rows_of_private_sessions_are_private() {
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
 }
+
+#[test]
+fn a_row_is_one_line_with_identifiers_that_occur_once_and_images_that_interfaces_take() {
+    let home = Dir::in_memory();
+    let call = |arguments: &str| json!({"id": "c", "type": "function", "function": {"name": "f", "arguments": arguments}});
+    let image = |media: &str| {
+        let url = format!("data:{media};base64,PHN2Zy8+");
+        json!({"type": "image_url", "image_url": {"url": url}})
+    };
+    let messages = json!([
+        {"role": "user", "content": [image("image/svg+xml"), image("image/png")]},
+        {"role": "assistant", "content": null, "tool_calls": [call("{\n\"a\": 1}"), call("{}")]},
+        {"role": "tool", "tool_call_id": "c", "content": "one"},
+        {"role": "tool", "tool_call_id": "c", "content": "two"},
+        {"role": "assistant", "content": "Done."},
+    ]);
+    let row = json!({"messages": messages});
+    home.write("pretty.json", format!("{row:#}").as_bytes());
+    for style in ["anthropic", "trl", "openai"] {
+        let rows = rows(&home, &["--as", style, "pretty.json"]);
+        let text = rows[0].to_string();
+        assert_eq!(rows.len(), 1);
+        assert!(text.contains("\"c_2\""), "{text}");
+        assert!(!text.contains("svg+xml;") && !text.contains("\"image/svg+xml\""), "{text}");
+        assert!(text.find("one") < text.find("two"), "{text}");
+    }
+}

@@ -122,8 +122,10 @@ impl Text {
     }
 }
 
+/// Reads a value. It may be on several lines, which no record is.
 fn value(text: &Bytes, at: Position) -> Result<Json> {
-    Json::read(text).map_err(|fault| Error::json(fault, text, at))
+    let value = Json::read(text).map_err(|fault| Error::json(fault, text, at))?;
+    Ok(Json::trusted(document::on_one_line(value.bytes())))
 }
 
 fn several() -> Error {
@@ -182,7 +184,7 @@ impl Iterator for Records<'_> {
 /// Shows the row, or the lines of a session trace, as the pieces that the schema describes.
 pub fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
     for Located { value, at } in Text::of(parts, cx)?.values {
-        if show(at, &document::on_one_line(value.bytes())).is_break() {
+        if show(at, value.as_bytes()).is_break() {
             break;
         }
     }
