@@ -114,8 +114,7 @@ pub type ReadFn = for<'a> fn(&'a mut dyn Parts, &'a Cx<'a>) -> Result<Reader<'a>
 /// Returns the members that the software needs and a line lacks, by their names.
 pub type LacksFn = fn(&[u8]) -> Vec<&'static str>;
 /// Opens a session for writing.
-pub type WriteFn =
-    for<'a> fn(&'a mut dyn Sink, &'static Version, &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>>;
+pub type WriteFn = for<'a> fn(&'a mut dyn Sink, &'static Version, &'a Cx<'a>) -> Writing<'a>;
 /// Takes a piece of a session as JSON, and its place; a break ends the reading.
 pub type Piece<'a> = &'a mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>;
 /// Reads a session as the pieces that its schema describes. [`ReadFn`] reports damage; these
@@ -136,6 +135,9 @@ pub type PlaneFn = for<'a> fn(&Line<'_>, Target, &'a Cx<'a>) -> Result<Box<dyn P
 /// Iterator over records in source order; its memory is that of the longest record. After an error
 /// that [is recoverable](Error::is_recoverable) it continues with the next record.
 pub type Reader<'a> = Box<dyn Iterator<Item = Result<Located<Record>>> + 'a>;
+
+/// The writer of a session, unless its output cannot be created.
+pub type Writing<'a> = Result<Box<dyn Writer + 'a>>;
 
 /// Takes records in source order. A writer that is dropped without [`finish`](Self::finish), or
 /// after an error, leaves an incomplete output, which the owner of the sink discards.

@@ -54,10 +54,7 @@ fn user(text: &str) -> Node {
 }
 
 fn role_message(role: &str, text: &str) -> Node {
-    let mut node = Node::with_capacity(2);
-    node.set(Field::Role, Json::string(role));
-    node.set(Field::Content, Json::string(text));
-    node
+    Node::default().with(Field::Role, Json::string(role)).with(Field::Content, Json::string(text))
 }
 
 fn spoken_text(node: &Node, field: Field) -> String {
@@ -131,8 +128,7 @@ fn content_text(node: &Node) -> String {
     if let Some(text) = node.text(Field::Content) {
         return text;
     }
-    let blocks = node.nodes(Field::Content).unwrap_or_default().iter();
-    let texts = blocks.filter(|block| block.is(Field::Type, block::TEXT));
+    let texts = node.blocks_of(block::TEXT);
     texts.filter_map(|block| block.text(Field::Text)).collect::<Vec<_>>().join("\n")
 }
 

@@ -6,7 +6,7 @@
 use super::branch::off_branch;
 use super::{native, plainly, report_losses, source, written};
 use crate::context;
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Options, Parts, Reader, Sink};
 use crate::formats::{Spec, canonical, records};
@@ -164,7 +164,7 @@ pub fn renumbered(
         let Some(old) = number(record, field) else { return true };
         match places.get(&old) {
             Some(place) => record.node.set(field, Json::number(*place)),
-            None if is_turn => cx.log.count(FieldOutcome::Dropped, "turn without messages"),
+            None if is_turn => cx.log.lost("turn without messages"),
             None => {}
         }
         !is_turn || places.contains_key(&old)

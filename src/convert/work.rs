@@ -6,7 +6,7 @@ use super::native::Native;
 use super::survey::is_whole;
 use super::tokens::Tokens;
 use super::{masked, moved};
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::Result;
 use crate::format::{Cx, Format, Mends, Options, Parts, Reader, Sink, Writer};
 use crate::formats::{Spec, canonical, ruling};
@@ -278,8 +278,7 @@ impl<'a> Work<'a> {
         });
         self.tokens.iter_mut().for_each(|tokens| tokens.finish(&mut ready));
         ready.into_iter().try_for_each(|item| self.give(item, writer))?;
-        (0..dropped)
-            .for_each(|_| self.cx.log.count(FieldOutcome::Dropped, "result without a call"));
+        (0..dropped).for_each(|_| self.cx.log.lost("result without a call"));
         let last = self.answers.as_mut().and_then(Answers::finish);
         last.iter().try_for_each(|record| writer.record(record))
     }
@@ -290,7 +289,7 @@ impl<'a> Work<'a> {
         let Self { trace, answers, cx, .. } = self;
         let more = answers.as_ref().is_some_and(|answers| answers.goes_on(&record.value));
         if more {
-            cx.log.count(FieldOutcome::Dropped, "seam between parts of an answer");
+            cx.log.lost("seam between parts of an answer");
         }
         trace.iter_mut().for_each(|trace| trace.passed(number, &record.value, more));
         match answers {
@@ -341,7 +340,7 @@ impl<'a> Work<'a> {
             return lead;
         }
         let lost = |record: &Record| format!("{} before the session", record.kind.name());
-        lead.iter().for_each(|(_, at)| self.cx.log.count(FieldOutcome::Dropped, &lost(&at.value)));
+        lead.iter().for_each(|(_, at)| self.cx.log.lost(&lost(&at.value)));
         Vec::new()
     }
 
@@ -375,7 +374,7 @@ impl<'a> Work<'a> {
         self.answers.get_or_insert_with(|| Answers::new(joins, responses, forks));
         if let Some(Value::Node(file)) = record.node.take(Field::File) {
             let lost = |field: Field| format!("session.file.{}", field.name());
-            file.fields().for_each(|field| self.cx.log.count(FieldOutcome::Dropped, &lost(field)));
+            file.fields().for_each(|field| self.cx.log.lost(&lost(field)));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Items, Path, Salvaged, salvage};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{Cx, Reach, RepairIo, RepairOptions, Repaired};
 use crate::json::edit::Edits;
 use crate::json::{Json, members, text};
@@ -45,8 +45,10 @@ pub fn repair(
 ) -> Result<Repaired> {
     let mut text = Vec::new();
     let limit = cx.options.max_line as u64;
-    let read = bench.parts().main()?.take(limit.saturating_add(1)).read_to_end(&mut text);
-    if read.map_err(|error| Error::io("cannot read", error))? as u64 > limit {
+    if bench.parts().main()?.take(limit.saturating_add(1)).read_to_end(&mut text).cannot("read")?
+        as u64
+        > limit
+    {
         let message = format!("document of more than {limit} bytes, the limit");
         return Err(Error::unfit(Diagnostic::new(Code::LineTooLong, message)));
     }
@@ -104,7 +106,7 @@ fn note(text: &mut Vec<u8>, fixes: &[Code], notes_in: Option<&str>) {
     };
     let document = Json::trusted(std::mem::take(text).into());
     let own = document.member(name);
-    let object = own.clone().filter(|own| own.as_bytes().starts_with(b"{"));
+    let object = own.clone().filter(Json::is_object);
     let mut inner = object.unwrap_or(Json::constant("{}")).as_bytes().to_vec();
     note(&mut inner, fixes, None);
     let mut edits = Edits::default();
@@ -116,8 +118,7 @@ fn note(text: &mut Vec<u8>, fixes: &[Code], notes_in: Option<&str>) {
 
 fn write(bench: &mut dyn RepairIo, text: &[u8]) -> Result<()> {
     let mut part = bench.create("")?;
-    let written = part.write_all(text).and_then(|()| part.flush());
-    written.map_err(|error| Error::io("cannot write", error))
+    part.write_all(text).and_then(|()| part.flush()).cannot("write")
 }
 
 /// Repaired document.

@@ -329,6 +329,7 @@ impl RepairIo for Work<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cannot;
     use crate::formats::pi;
     use crate::memory::{Buffer, Bytes};
     use std::io::Read;
@@ -336,14 +337,12 @@ mod tests {
     /// Repairs without end: removes the first byte of each input, and reports it.
     fn eats(bench: &mut dyn RepairIo, _: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
         let mut text = Vec::new();
-        let read = bench.parts().main()?.read_to_end(&mut text);
-        read.map_err(|error| Error::io("cannot read", error))?;
+        bench.parts().main()?.read_to_end(&mut text).cannot("read")?;
         let Some((first, rest)) = text.split_first() else { return Err(nothing_back()) };
         bench.begin(true)?;
         bench.aside("", &[*first], Position::default(), Code::StraySetAside)?;
         cx.report(Diagnostic::new(Code::StraySetAside, "eaten"));
-        let written = bench.create("")?.write_all(rest);
-        written.map_err(|error| Error::io("cannot write", error))?;
+        bench.create("")?.write_all(rest).cannot("write")?;
         Ok(Repaired { changed: true, ..Repaired::default() })
     }
 
@@ -371,8 +370,7 @@ mod tests {
     /// Takes everything off, and finds no session in what it made.
     fn spoils(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
         let mut text = Vec::new();
-        let read = bench.parts().main()?.read_to_end(&mut text);
-        read.map_err(|error| Error::io("cannot read", error))?;
+        bench.parts().main()?.read_to_end(&mut text).cannot("read")?;
         if text.len() > 1 {
             return eats(bench, wanted, cx);
         }

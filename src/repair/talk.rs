@@ -107,7 +107,7 @@ struct Lines<'a, T> {
 fn object_of(bytes: &[u8]) -> Option<Json> {
     std::str::from_utf8(bytes).ok()?;
     let value = Json::read(&Bytes::copy_from_slice(bytes)).ok()?;
-    value.as_bytes().starts_with(b"{").then_some(value)
+    value.is_object().then_some(value)
 }
 
 impl<T: Talk> Lines<'_, T> {

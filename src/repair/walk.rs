@@ -3,7 +3,7 @@
 
 use super::pieces::{Found, Part, Pieces};
 use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Cx, LineRepair, Records, RepairIo, RepairOptions};
 use crate::position::Position;
 use std::io::Write;
@@ -92,7 +92,7 @@ impl<'a> Walk<'a> {
         })?;
         mend.finish(&mut out.bytes);
         out.pass(0)?;
-        out.file.flush().map_err(|error| Error::io("cannot write", error))
+        out.file.flush().cannot("write")
     }
 }
 
@@ -174,6 +174,6 @@ impl Out {
         }
         let written = self.file.write_all(&self.bytes);
         self.bytes.clear();
-        written.map_err(|error| Error::io("cannot write", error))
+        written.cannot("write")
     }
 }

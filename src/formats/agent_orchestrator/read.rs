@@ -5,7 +5,7 @@ use super::line::{self, Shape, What};
 use super::lineage::Lineage;
 use super::{FORMAT, NAME, is_meta, meta};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{Cx, Parts, Reader};
 use crate::framing::{FramedLines, ReadLines, Reading};
 use crate::json::{Json, is_whole, without_nan};
@@ -56,8 +56,7 @@ pub fn files(parts: &mut dyn Parts) -> Result<Vec<File>> {
     let file = |(number, name): (u32, &String)| {
         let mut source = parts.open(name)?;
         let mut head = Vec::new();
-        let read = (&mut source).take(HEAD).read_to_end(&mut head);
-        read.map_err(|error| Error::io("cannot read", error))?;
+        (&mut source).take(HEAD).read_to_end(&mut head).cannot("read")?;
         let is_metadata = name.starts_with(meta::ENDING) || (names.len() == 1 && is_meta(&head));
         let head = Bytes::from(head);
         let source = Box::new(Cursor::new(head.clone()).chain(source));
@@ -300,8 +299,7 @@ impl<'a> Records<'a> {
 /// If it cannot be read, or is longer than `limit` bytes.
 pub fn whole(source: Box<dyn Read>, limit: usize, at: Position) -> Result<Bytes> {
     let mut text = Vec::new();
-    let read = source.take(limit as u64 + 1).read_to_end(&mut text);
-    read.map_err(|error| Error::io("cannot read", error))?;
+    source.take(limit as u64 + 1).read_to_end(&mut text).cannot("read")?;
     if text.len() > limit {
         let message = format!("metadata of more than {limit} bytes, the limit");
         return Err(Error::unfit(Diagnostic::new(Code::LineTooLong, message).at(at)));
@@ -324,7 +322,7 @@ fn about(head: &[u8]) -> Node {
         let data = line.member("data").unwrap_or_else(|| line.clone());
         for (field, name) in [(Field::Id, "session_id"), (Field::Cwd, "cwd")] {
             let value = data.member(name).or_else(|| line.member(name));
-            let value = value.filter(|value| value.as_bytes().starts_with(b"\""));
+            let value = value.filter(Json::is_string);
             node.put(field, value.filter(|_| node.get(field).is_none()));
         }
         if node.get(Field::Id).is_some() && node.get(Field::Cwd).is_some() {

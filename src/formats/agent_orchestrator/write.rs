@@ -3,9 +3,9 @@
 use super::line::{self, Shape};
 use super::prompts::Prompts;
 use super::{NAME, is_name, meta, stem};
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
-use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Version, Writer, no_session};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Cannot, Error, Result};
+use crate::format::{Cx, Sink, Version, Writer, Writing, no_session};
 use crate::json::Json;
 use crate::lines::{BOM, empty};
 use crate::mapping::Extra;
@@ -21,11 +21,7 @@ use std::io::Write;
 ///
 /// # Errors
 /// None; the parts are created when it is known which there are.
-pub fn open<'a>(
-    sink: &'a mut dyn Sink,
-    version: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+pub fn open<'a>(sink: &'a mut dyn Sink, version: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     let shape = Shape::of(version.number);
     Ok(Box::new(Pair {
         sink,
@@ -96,10 +92,10 @@ impl Writer for Pair<'_> {
         match record.kind {
             Kind::Session => self.later_session(&record.node),
             Kind::Opaque if is_line(record) && same => self.unchanged_line(&record.node),
-            Kind::Opaque if is_line(record) => self.lost("a line that is not a record"),
+            Kind::Opaque if is_line(record) => self.cx.log.lost("a line that is not a record"),
             // A log contains only messages that were sent to the model.
             Kind::Message if own && record.node.is_true(Field::Excluded) => {
-                self.lost("message that is kept out of the context");
+                self.cx.log.lost("message that is kept out of the context");
             }
             _ if own => self.group.push(located.clone()),
             _ => {
@@ -129,7 +125,7 @@ impl Writer for Pair<'_> {
         // The shell's scripts take the identifier from the log.
         let unnamed = silent && self.shape == Shape::Printed && session.own && !session.same;
         if unnamed && session.node.get(Field::Id).is_some() {
-            self.lost("session.id");
+            self.cx.log.lost("session.id");
         }
         if silent && !session.same {
             spell_times(&mut session.node, self.shape);
@@ -141,8 +137,7 @@ impl Writer for Pair<'_> {
                 None => self.metadata(session),
             };
             let mut to = self.sink.create(meta::ENDING)?;
-            let written = to.write_all(&text).and_then(|()| to.flush());
-            written.map_err(|error| Error::io("cannot write", error))?;
+            to.write_all(&text).and_then(|()| to.flush()).cannot("write")?;
         } else if session.own {
             self.count_lost(&session.node, &Bytes::from_static(b"{}"), &[Field::Cwd]);
         }
@@ -181,10 +176,6 @@ fn is_line(record: &Record) -> bool {
 }
 
 impl Pair<'_> {
-    fn lost(&self, path: &str) {
-        self.cx.log.count(FieldOutcome::Dropped, path);
-    }
-
     fn begin(&mut self, located: &Located<Record>) -> Result<()> {
         let node = &located.value.node;
         let source = node.text(Field::Source).unwrap_or_default();
@@ -221,7 +212,7 @@ impl Pair<'_> {
         for field in fields {
             // The session gets the name of its files.
             if field != Field::Name && field != Field::Model && !HELD.contains(&field) {
-                self.lost(&format!("session.{}", field.name()));
+                self.cx.log.lost(&format!("session.{}", field.name()));
                 node.take(field);
             }
         }
@@ -230,7 +221,7 @@ impl Pair<'_> {
             match times::read(time) {
                 Some(time) => node.set(field, Json::string(&times::with_micros(time))),
                 None => {
-                    self.lost(&format!("session.{}", field.name()));
+                    self.cx.log.lost(&format!("session.{}", field.name()));
                     node.take(field);
                 }
             }
@@ -260,7 +251,7 @@ impl Pair<'_> {
         for field in node.fields().filter(|field| *field != Field::File) {
             // The current message of a session of this format follows from its lines.
             if !(own && field == Field::Leaf) {
-                self.lost(&format!("session.{}", field.name()));
+                self.cx.log.lost(&format!("session.{}", field.name()));
             }
         }
     }
@@ -287,11 +278,11 @@ impl Pair<'_> {
             // Only prompts of the user have a time of their own.
             let times = records.iter().filter_map(|record| record.node.json(Field::Time));
             for _ in times.filter(|time| memmem::find(&text, time.as_bytes()).is_none()) {
-                self.lost("message.time");
+                self.cx.log.lost("message.time");
             }
             self.log.line(&text);
         } else if let Some(record) = records.first() {
-            self.lost(record.kind.name());
+            self.cx.log.lost(record.kind.name());
         }
     }
 
@@ -299,7 +290,7 @@ impl Pair<'_> {
     fn reshape(&self, record: &mut Record) {
         let extra = record.node.json(Field::Extra).cloned();
         let Some(extra) = extra.filter(|extra| extra.member("message").is_some()) else { return };
-        self.lost(&format!("{}.extra.message", record.kind.name()));
+        self.cx.log.lost(&format!("{}.extra.message", record.kind.name()));
         let mut rest = Extra::default();
         for (key, value) in extra.members().filter(|(key, _)| *key != b"\"message\"") {
             rest.add(key, value);
@@ -335,7 +326,7 @@ impl Pair<'_> {
         let held = meta::read(text, self.shape).ok().flatten().unwrap_or_default();
         for field in node.fields().filter(|field| !APART.contains(field) && !log.contains(field)) {
             if held.get(field).is_none() {
-                self.lost(&format!("session.{}", field.name()));
+                self.cx.log.lost(&format!("session.{}", field.name()));
             }
         }
     }
@@ -364,7 +355,7 @@ impl Log {
 
     fn flush_if(&mut self, size: usize) -> Result<()> {
         let Some(to) = self.to.as_mut().filter(|_| self.out.len() >= size) else { return Ok(()) };
-        to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
+        to.write_all(&self.out).cannot("write")?;
         empty(&mut self.out);
         Ok(())
     }
@@ -374,7 +365,6 @@ impl Log {
             self.out.extend_from_slice(eol);
         }
         self.flush_if(0)?;
-        let flushed = self.to.as_mut().map_or(Ok(()), |to| to.flush());
-        flushed.map_err(|error| Error::io("cannot write", error))
+        self.to.as_mut().map_or(Ok(()), |to| to.flush()).cannot("write")
     }
 }

@@ -2,7 +2,7 @@
 
 use super::read_step::{self, OBSERVED};
 use super::root::{Seen, Totals};
-use super::wire::{self, FILE, IMAGES, list_of};
+use super::wire::{FILE, IMAGES};
 use super::write_step::{Draft, has_call};
 use super::{delta, read_step::ELSEWHERE};
 use crate::error::{Error, Result};
@@ -64,8 +64,7 @@ impl Unit {
     /// Whether each call has a result.
     fn is_answered(&self) -> bool {
         let Some(main) = self.main.as_ref().filter(|main| calls(&main.node)) else { return true };
-        let blocks = main.node.nodes(Field::Content).unwrap_or_default();
-        let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL)).count();
+        let calls = main.node.blocks_of(block::TOOL_CALL).count();
         calls <= self.results.len()
     }
 }
@@ -93,8 +92,7 @@ impl Steps {
 
     /// Writes the system prompt as the first step.
     pub fn prompt(&mut self, session: &Node) {
-        let Some(prompt) =
-            session.json(Field::SystemPrompt).filter(|prompt| wire::is_string(prompt))
+        let Some(prompt) = session.json(Field::SystemPrompt).filter(|prompt| prompt.is_string())
         else {
             return;
         };
@@ -251,7 +249,7 @@ impl Steps {
         let kept = self.settle(&before);
         self.number += 1;
         if !kept.is_empty() {
-            ours.add(b"\"before\"", list_of(&kept).as_bytes());
+            ours.add(b"\"before\"", Json::list(&kept).as_bytes());
         }
         if let Some(number) = copy_of {
             ours.add(b"\"copy_of\"", number.to_string().as_bytes());

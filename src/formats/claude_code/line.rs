@@ -176,8 +176,7 @@ pub fn is_set(record: &Node, name: &str) -> bool {
 
 /// Reads a message, and returns whether it [is one by its members](members).
 fn spoken(line: &Bytes, role: &'static str) -> Result<(Record, bool), Fault> {
-    let mut record = Record::new(Kind::Message);
-    record.node.set(Field::Role, Json::string(role));
+    let mut record = Record::new(Kind::Message).with(Field::Role, Json::string(role));
     let is_usual = members(line, &mut record.node, role)?;
     let node = &mut record.node;
     if role == "assistant" {

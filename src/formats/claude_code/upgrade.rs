@@ -12,7 +12,7 @@ use super::repair::line;
 use super::uuid::uuid_of;
 use super::wire;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{BESIDE, Cx, Sink};
 use crate::ids::hash;
 use crate::json::{Json, text};
@@ -74,12 +74,11 @@ impl Upgrade {
 
     /// Notes the calls in a record that start sub-agents.
     pub fn note(&mut self, record: &Record) {
-        for call in record.node.nodes(Field::Content).unwrap_or_default() {
+        for call in record.node.content() {
             let starts = wire::AGENT_TOOLS.iter().any(|name| call.is(Field::Name, name));
             let id =
                 call.json(Field::Id).filter(|_| starts && call.is(Field::Type, block::TOOL_CALL));
-            let arguments =
-                call.json(Field::Arguments).filter(|given| given.as_bytes().starts_with(b"{"));
+            let arguments = call.json(Field::Arguments).filter(|given| given.is_object());
             self.calls
                 .extend(id.zip(arguments).map(|(id, given)| (id.detached(), given.detached())));
         }
@@ -208,8 +207,7 @@ impl Upgrade {
 
     fn put(&mut self, agent: usize, line: &[u8]) -> Result<()> {
         let Some(agent) = self.agents.get_mut(agent) else { return Ok(()) };
-        let written = agent.lines.write_all(line).and_then(|()| agent.lines.write_all(b"\n"));
-        written.map_err(|error| Error::io("cannot write", error))
+        agent.lines.write_all(line).and_then(|()| agent.lines.write_all(b"\n")).cannot("write")
     }
 
     /// Gives a message of the conversation what every release needs.

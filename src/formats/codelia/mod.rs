@@ -46,7 +46,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{
     Agent, Cx, Files, Format, Inserted, Mends, Parts, Piece, Reader, Required, Shared, Sink,
-    Version, Writer, no_session,
+    Version, Writer, Writing, no_session,
 };
 use crate::framing::{FramedLines, Framing};
 use crate::json;
@@ -192,11 +192,7 @@ fn is_whole(frame: &Framing) -> bool {
     !frame.blank && utf8(&frame.line()).is_ok() && json::is_whole(&frame.bytes)
 }
 
-fn write<'a>(
-    sink: &'a mut dyn Sink,
-    version: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+fn write<'a>(sink: &'a mut dyn Sink, version: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     Ok(Box::new(Choosing { sink: Some(sink), version, cx, chosen: None }))
 }
 

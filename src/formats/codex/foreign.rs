@@ -176,7 +176,7 @@ impl Foreign {
                 self.usage.note(&record.node);
             }
             _ if self.own => self.line(record, log, to),
-            _ => log.count(FieldOutcome::Dropped, &record.path()),
+            _ => log.lost(&record.path()),
         }
     }
 
@@ -307,8 +307,7 @@ impl Foreign {
 
     /// Writes an event for each thought of another model: Codex shows it, and sends nothing of it.
     fn thoughts(&mut self, message: &Node, to: To<'_>) {
-        let blocks = message.nodes(Field::Content).unwrap_or_default();
-        for block in blocks.iter().filter(|block| block.is(Field::Type, block::THINKING)) {
+        for block in message.blocks_of(block::THINKING) {
             let words = block.json(Field::Thinking).filter(|words| words.as_bytes().len() > 2);
             // Version 3 shows nothing for it.
             if let Some(words) = words.filter(|_| self.version == 2) {
@@ -397,7 +396,7 @@ fn size_of(record: &Record) -> usize {
 }
 
 fn lost(record: &Record, log: &Log) {
-    log.count(FieldOutcome::Dropped, record.kind.name());
+    log.lost(record.kind.name());
 }
 
 /// Counts the fields of the session record that the first line does not hold.
@@ -409,7 +408,7 @@ fn lose(session: &Node, version: u32, own: bool, log: &Log) {
     for field in session.fields().filter(|field| !HELD.contains(field)) {
         let held = [Field::Cwd, Field::Branch].contains(&field) || (own && OF_OWN.contains(&field));
         if !held || version == 1 && ![Field::Extra, Field::Branch].contains(&field) {
-            log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
+            log.lost(&format!("session.{}", field.name()));
         }
     }
 }

@@ -179,7 +179,7 @@ fn native(named: &Named<'_>) -> String {
 
 /// Whether an event repeats the output of a tool, which is in the result as well.
 fn repeats_output(event: &Json) -> bool {
-    let kind = |of: &Json| of.member("type").and_then(|kind| kind.text()).unwrap_or_default();
+    let kind = |of: &Json| of.text_of("type").unwrap_or_default();
     let item = || event.member("item").map(|item| kind(&item)).unwrap_or_default();
     match kind(event).as_str() {
         "exec_command_end" | "patch_apply_end" | "mcp_tool_call_end" => true,

@@ -90,8 +90,8 @@ impl Turns for Rewind {
         };
         let Some(turns) = turns else { return Back::Impossible };
         let data = format!("{{\"type\":\"thread_rolled_back\",\"num_turns\":{turns}}}");
-        let mut event = Record::new(Kind::Event);
-        event.node.set(Field::Data, Json::trusted(data.into_bytes().into()));
+        let event =
+            Record::new(Kind::Event).with(Field::Data, Json::trusted(data.into_bytes().into()));
         self.note(&event, false);
         let end = self.seen(self.ends.last()).map(|seen| seen.id.clone());
         Back::By { record: event, end }

@@ -14,10 +14,10 @@ mod repair;
 mod run;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{
     Agent, Confidence, Cx, Files, Format, Head, Named, Parts, Piece, Reader, Required, Sink,
-    Sniffed, Step, Version, Writer,
+    Sniffed, Step, Version, Writer, Writing,
 };
 use crate::json::Json;
 use crate::position::{Located, Position};
@@ -294,8 +294,7 @@ fn timed(session: &Node) -> Node {
 fn beginning(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<(Made, Found)> {
     parts.keep()?;
     let mut bytes = Vec::new();
-    let read = parts.main()?.take(Head::SIZE as u64).read_to_end(&mut bytes);
-    read.map_err(|error| Error::io("cannot read", error))?;
+    parts.main()?.take(Head::SIZE as u64).read_to_end(&mut bytes).cannot("read")?;
     let text = encoding::head(&bytes, cx.options.encoding);
     let made = made(&text, bytes.len() < Head::SIZE).map(|(_, made)| made);
     let encoding = Found::declared(&bytes, cx.options.encoding);
@@ -334,11 +333,7 @@ fn cannot_write(error: io::Error) -> Error {
     }
 }
 
-fn write<'a>(
-    sink: &'a mut dyn Sink,
-    version: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+fn write<'a>(sink: &'a mut dyn Sink, version: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     match version.number {
         RUN => Ok(Box::new(Newest { sink: Some(sink), version, cx, writer: None })),
         number if number == file::DATED.version => file::open_dated_writer(sink, version, cx),

@@ -65,12 +65,12 @@ impl Events {
         let stated = [Field::Created, Field::Updated].map(|field| session.json(field));
         let time = stated.into_iter().flatten().find_map(times::read);
         let time = Json::string(&times::with_millis(time.unwrap_or(Timestamp::UNIX_EPOCH)));
-        let mut record = Record::new(Kind::Session);
-        record.node.set(Field::Id, Json::string(&self.session));
-        record.node.set(Field::Created, time.clone());
-        record.node.set(Field::Time, time);
-        record.node.put(Field::Cwd, session.json(Field::Cwd).cloned());
-        record.node.put(Field::Branch, branch.cloned());
+        let mut record = Record::new(Kind::Session)
+            .with(Field::Id, Json::string(&self.session))
+            .with(Field::Created, time.clone())
+            .with(Field::Time, time)
+            .with_some(Field::Cwd, session.json(Field::Cwd).cloned())
+            .with_some(Field::Branch, branch.cloned());
         let data = r#"{"sessionId":0,"version":1,"producer":"copyist","copilotVersion":"0.0.0","startTime":0}"#;
         self.name(Json::constant(data), &mut record.node);
         record
@@ -103,13 +103,14 @@ impl Events {
         });
         let own = own.iter().flatten().map(|value| value.as_bytes());
         let id = Json::string(&uuid_of_pieces(std::iter::once(key.as_slice()).chain(own)));
-        let mut extra = Vec::new();
-        let mut object = Object::open(&mut extra);
-        object.member("data", data.as_bytes());
-        object.member("id", id.as_bytes());
-        object.member("parentId", last.as_bytes());
-        object.close();
-        node.set(Field::Extra, Json::trusted(extra.into()));
+        node.set(
+            Field::Extra,
+            Object::json(|object| {
+                object.member("data", data.as_bytes());
+                object.member("id", id.as_bytes());
+                object.member("parentId", last.as_bytes());
+            }),
+        );
         self.last = Some(id);
         self.count += 1;
     }
@@ -124,7 +125,7 @@ impl Events {
         record.node.set(Field::Time, time.clone());
         self.name(data, &mut record.node);
         let mut events = vec![record];
-        let calls = events[0].node.nodes(Field::Content).unwrap_or_default().to_vec();
+        let calls = events[0].node.content().to_vec();
         for call in calls.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL)) {
             events.push(self.tool_start(call, time.clone()));
         }
@@ -137,9 +138,9 @@ impl Events {
 
     /// Returns the event with which the tool of a call begins.
     fn tool_start(&mut self, call: &Node, time: Json) -> Record {
-        let mut record = Record::new(Kind::Event);
-        record.node.set(Field::Data, starts::of_call(call));
-        record.node.set(Field::Time, time);
+        let mut record = Record::new(Kind::Event)
+            .with(Field::Data, starts::of_call(call))
+            .with(Field::Time, time);
         self.name(Json::constant("{}"), &mut record.node);
         record
     }
@@ -198,8 +199,8 @@ impl Events {
 
 /// Returns the images of a message, also those in a result.
 fn shown(message: &Node) -> Vec<Node> {
-    let blocks = message.nodes(Field::Content).unwrap_or_default();
-    let inner = blocks.iter().flat_map(|block| block.nodes(Field::Content).unwrap_or_default());
+    let blocks = message.content();
+    let inner = blocks.iter().flat_map(|block| block.content());
     let all = blocks.iter().chain(inner);
     all.filter(|block| block.is(Field::Type, block::IMAGE)).cloned().collect()
 }

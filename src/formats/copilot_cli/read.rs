@@ -36,7 +36,7 @@ impl ParseLines for Events<'_> {
             return Ok(record);
         };
         let value = value.map_err(|fault| Error::json(fault, line.bytes, line.at))?;
-        if !value.as_bytes().starts_with(b"{") {
+        if !value.is_object() {
             let found = Diagnostic::of(Code::NotObject).at(line.at).showing(line.bytes, 0);
             return Err(Error::damaged(found));
         }
@@ -93,7 +93,7 @@ impl Lineage {
     }
 
     fn keep(&mut self, asset: &Json) {
-        let id = asset.member("assetId").and_then(|id| id.text());
+        let id = asset.text_of("assetId");
         let data = wire::member_of(asset, "data").map(|data| data.detached());
         let Some((id, data)) = id.zip(data) else { return };
         self.size += data.as_bytes().len();
@@ -117,9 +117,7 @@ impl Lineage {
             }
             Kind::Compaction => {
                 let kept = self.compacting.take().unwrap_or_default();
-                let kept: Vec<&[u8]> = kept.iter().map(Json::as_bytes).collect();
-                let kept = [b"[", kept.join(&b","[..]).as_slice(), b"]"].concat();
-                node.set(Field::Kept, Json::trusted(kept.into()));
+                node.set(Field::Kept, Json::list(kept));
                 self.chain.link(node);
                 self.aside = false;
             }

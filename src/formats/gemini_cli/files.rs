@@ -50,7 +50,7 @@ fn project(path: &str, home: Option<&dyn Home>) -> String {
     };
     let list = home.read("../projects.json").and_then(|text| Json::read(&text.into()).ok());
     let given = list.and_then(|list| list.member("projects")).unwrap_or_default();
-    if let Some(own) = given.member(path).and_then(|own| own.text()).filter(|own| is_free(own)) {
+    if let Some(own) = given.text_of(path).filter(|own| is_free(own)) {
         return own;
     }
     let known = |folder: &&str| {

@@ -1,7 +1,6 @@
 //! Templates of usual sessions and messages, for those of other formats.
 
 use super::{files, part, wire};
-use crate::diagnostic::FieldOutcome;
 use crate::foreign::fitted;
 use crate::format::Cx;
 use crate::ids::{is_uuid, uuid_of};
@@ -100,7 +99,7 @@ impl Usual {
         }
         let mut message = self.fitted(node, own, cx);
         if node.is(Field::Role, "user") && wire::is_ignored(&part::all_shown(&message)) {
-            cx.log.count(FieldOutcome::Dropped, "message that is not sent");
+            cx.log.lost("message that is not sent");
         }
         for field in [Field::Extra, Field::Layout, Field::IdMade, Field::Excluded] {
             message.take(field);

@@ -56,8 +56,7 @@ impl Tail {
             record.kind == Kind::Session && record.node.get(Field::Leaf).is_some()
         };
         if !self.records.iter().any(says) {
-            let mut session = Record::new(Kind::Session);
-            session.node.set(Field::Leaf, leaf.clone());
+            let session = Record::new(Kind::Session).with(Field::Leaf, leaf.clone());
             self.records.push(session);
         }
     }

@@ -6,7 +6,7 @@ use super::super::wire::META;
 use super::super::{FORMAT, is_plain_object, meta};
 use super::Facts;
 use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Cx, RepairIo};
 use crate::json::edit::Edits;
 use crate::json::{Cursor, EscapeStyle, Json, Span, is_whole, member_place, salvage, text};
@@ -152,8 +152,7 @@ impl Metadata {
             bench.aside(&self.part, &bytes, at, code)?;
         }
         let mut part = bench.create(&self.part)?;
-        let written = part.write_all(&text).and_then(|()| part.flush());
-        written.map_err(|error| Error::io("cannot write", error))
+        part.write_all(&text).and_then(|()| part.flush()).cannot("write")
     }
 }
 

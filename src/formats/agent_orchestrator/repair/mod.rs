@@ -106,7 +106,7 @@ struct Facts {
 
 impl Facts {
     fn line(&mut self, what: What, line: &Json) {
-        let text = |value: Option<Json>| value.filter(|value| value.as_bytes().starts_with(b"\""));
+        let text = |value: Option<Json>| value.filter(Json::is_string);
         let data = line.member("data").filter(|_| matches!(what, What::System(_)));
         let of = |name| {
             text(data.as_ref().and_then(|data| data.member(name))).or(text(line.member(name)))

@@ -352,7 +352,7 @@ impl Resume {
 /// Returns the call that a block of this type names.
 fn call_of(block: &Json, kind: &str, name: &str) -> Option<Json> {
     let call = if kind_of(block) == kind { block.member(name) } else { None };
-    call.filter(|call| call.as_bytes().starts_with(b"\""))
+    call.filter(Json::is_string)
 }
 
 impl Calls {

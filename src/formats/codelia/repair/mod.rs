@@ -18,7 +18,7 @@ mod state;
 use super::rows::{self, Row};
 use super::sniff::{self, Shape, shape};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Change, Cx, LineRepair, Parts, Reach, RepairIo, RepairOptions, Repaired};
 use crate::repair::{Walk, nothing_back};
 use messages::Log;
@@ -29,8 +29,7 @@ use state::State;
 fn is_unbegun(names: &[String], pieces: &[Piece], bench: &mut dyn RepairIo) -> Result<bool> {
     let mut byte = [0];
     for name in names.iter().filter(|name| *name != rows::DATABASE) {
-        let read = bench.parts().open(name)?.read(&mut byte);
-        if read.map_err(|error| Error::io("cannot read", error))? > 0 {
+        if bench.parts().open(name)?.read(&mut byte).cannot("read")? > 0 {
             return Ok(false);
         }
     }

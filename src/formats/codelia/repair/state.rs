@@ -5,7 +5,7 @@ use super::About;
 use super::messages::{Calls, content_hash, restored, sendable};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::{Completed, complete, salvage};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Cx, Reach, RepairIo};
 use crate::formats::codelia::log::is_message;
 use crate::formats::codelia::made::EPOCH;
@@ -199,15 +199,14 @@ impl State {
         let mut text = self.repaired_text(state, cx);
         text.push(b'\n');
         let mut part = bench.create(name)?;
-        let written = part.write_all(&text).and_then(|()| part.flush());
-        written.map_err(|error| Error::io("cannot write", error))
+        part.write_all(&text).and_then(|()| part.flush()).cannot("write")
     }
 
     /// Returns the text of the state with the results that the repair adds and without those it
     /// removes.
     fn repaired_text(&self, state: &Json, cx: &Cx<'_>) -> Vec<u8> {
         let text = state.as_bytes();
-        let list = state.member("messages").filter(|list| list.as_bytes().starts_with(b"["));
+        let list = state.member("messages").filter(Json::is_list);
         let (Some(calls), Some(list)) = (&self.calls, list) else { return text.to_vec() };
         if !calls.changes() && self.restored.is_empty() {
             return text.to_vec();

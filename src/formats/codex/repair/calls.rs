@@ -5,7 +5,6 @@
 
 use super::super::{items, line, wire};
 use super::{is_of, payload_of};
-use crate::ids::hash;
 use crate::json::Json;
 use std::collections::{HashMap, HashSet};
 
@@ -47,10 +46,6 @@ fn read(item: &Json) -> Option<(usize, bool, Json)> {
     Some((side, custom, call))
 }
 
-fn name_of(call: &Json) -> u64 {
-    hash(call.text().unwrap_or_default().as_bytes())
-}
-
 fn item_of(object: &Json) -> Option<Json> {
     let enveloped = object.member("payload").is_some();
     (!enveloped || is_of(object, wire::ITEM)).then(|| payload_of(object))
@@ -62,9 +57,9 @@ impl Calls {
         if is_of(object, wire::COMPACTED) {
             let list = payload_of(object).member("replacement_history").unwrap_or_default();
             let calls = list.elements().filter_map(|item| read(&item)).filter(|found| found.0 == 0);
-            self.begun.extend(calls.map(|(_, _, call)| name_of(&call)));
+            self.begun.extend(calls.map(|(_, _, call)| items::hash_of(&call)));
         } else if let Some((side, _, call)) = item_of(object).as_ref().and_then(read) {
-            count(&mut self.all, name_of(&call), side);
+            count(&mut self.all, items::hash_of(&call), side);
         }
     }
 
@@ -87,7 +82,7 @@ impl Calls {
         let Some((side, custom, call)) = item_of(object).as_ref().and_then(read) else {
             return Verdict::Stays;
         };
-        let name = name_of(&call);
+        let name = items::hash_of(&call);
         let number = count(&mut self.written, name, side);
         let [calls, results] = self.all.get(&name).copied().unwrap_or_default();
         match side {

@@ -186,8 +186,7 @@ impl First {
         let named = name.len().checked_sub(36).and_then(|at| name.get(at..));
         named.filter(|id| is_uuid(id)).map_or_else(
             || {
-                let mut node = Node::default();
-                node.set(Field::Name, Json::string(name));
+                let node = Node::default().with(Field::Name, Json::string(name));
                 uuid(&node, None)
             },
             str::to_owned,
@@ -198,6 +197,6 @@ impl First {
 /// Whether a line is about the session, complete or not.
 pub fn is_first(object: &Json) -> bool {
     let payload = object.member("payload");
-    let enveloped = payload.is_some_and(|payload| payload.as_bytes().starts_with(b"{"));
+    let enveloped = payload.is_some_and(|it| it.is_object());
     (enveloped && is_of(object, wire::META)) || line::read_meta(object).is_some()
 }

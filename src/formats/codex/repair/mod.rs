@@ -50,7 +50,7 @@ fn recognise(object: &[u8]) -> bool {
 fn object_of(bytes: &[u8]) -> Option<Json> {
     let bytes = Bytes::copy_from_slice(bytes.trim_ascii());
     std::str::from_utf8(&bytes).ok()?;
-    Json::read(&bytes).ok().filter(|value| value.as_bytes().starts_with(b"{"))
+    Json::read(&bytes).ok().filter(Json::is_object)
 }
 
 /// Returns the complete members of a torn line, if they make a line with content: an item
@@ -271,7 +271,7 @@ fn has_spoiled_name(value: &Json, depth: usize) -> bool {
 
 /// Returns a string with bytes of its own, so that it does not keep its line in memory.
 fn own(value: Option<Json>) -> Option<Json> {
-    let value = value.filter(|value| value.as_bytes().starts_with(b"\""))?;
+    let value = value.filter(Json::is_string)?;
     Some(Json::trusted(value.as_bytes().to_vec().into()))
 }
 

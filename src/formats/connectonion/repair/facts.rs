@@ -235,7 +235,7 @@ impl Facts {
     fn turn(&mut self, section: usize, says: &Json, bytes: &[u8], whole: bool) {
         let of = |names: &[&str]| {
             let texts = names.iter().filter_map(|name| says.member(name));
-            texts.filter(|value| value.as_bytes().starts_with(b"\"")).last()
+            texts.filter(Json::is_string).last()
         };
         let (input, result) = (of(&["input"]), of(&["output", "result"]));
         self.known.extend(input.iter().filter_map(Json::text));
@@ -280,7 +280,7 @@ impl Facts {
         let calls = says.member("tool_calls");
         let calls: Vec<_> = calls.iter().flat_map(Json::elements).collect();
         self.known.extend(calls.iter().filter_map(|call| call.member("id")?.text()));
-        let role = says.member("role").and_then(|role| role.text()).unwrap_or_default();
+        let role = says.text_of("role").unwrap_or_default();
         let said = says.member("content").is_some_and(|content| !content.is_null());
         if let Some(key) = self.keys.last_mut() {
             self.removes |= key.empty;

@@ -251,18 +251,16 @@ impl Records<'_> {
                 let found = Diagnostic::new(Code::CutShort, "the list of messages is not closed");
                 self.cx.tolerate(Error::damaged(found.at(at)))?;
             }
-            let mut torn = Record::new(Kind::Notice);
-            torn.node.set(Field::Subtype, Json::string(REMARK));
-            torn.node.set(Field::Layout, Json::string(TORN));
+            let torn = Record::new(Kind::Notice)
+                .with(Field::Subtype, Json::string(REMARK))
+                .with(Field::Layout, Json::string(TORN));
             return Ok(Some(Located { value: torn, at }));
         }
         let Some(at) = self.unterminated.filter(|_| closed) else { return Ok(None) };
         let message = Code::NoFinalNewline.title();
         self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
-        let mut file = Node::default();
-        file.set(Field::FinalNewline, Json::constant("false"));
-        let mut record = Record::new(Kind::Session);
-        record.node.set(Field::File, file);
+        let file = Node::default().with(Field::FinalNewline, Json::constant("false"));
+        let record = Record::new(Kind::Session).with(Field::File, file);
         Ok(Some(Located { value: record, at }))
     }
 }
