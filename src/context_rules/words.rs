@@ -139,13 +139,13 @@ fn sections(node: &Node) -> impl Iterator<Item = (String, Option<String>)> {
 }
 
 /// Returns a text without surrogates that have no other half.
-pub fn spoken(said: &Json) -> Json {
-    if memchr::memmem::find(said.as_bytes(), b"\\u").is_none() {
-        return said.clone();
+pub fn spoken(words: &Json) -> Json {
+    if memchr::memmem::find(words.as_bytes(), b"\\u").is_none() {
+        return words.clone();
     }
-    let Some(text) = text::decode_wtf8(said.as_bytes()) else { return said.clone() };
+    let Some(text) = text::decode_wtf8(words.as_bytes()) else { return words.clone() };
     if std::str::from_utf8(&text).is_ok() {
-        return said.clone();
+        return words.clone();
     }
     let whole: String = text.utf8_chunks().map(|chunk| chunk.valid()).collect();
     Json::string(&whole)

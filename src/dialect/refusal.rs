@@ -278,9 +278,9 @@ pub fn in_place_of_image(fault: &str) -> Vec<u8> {
 }
 
 /// Returns the block of a text.
-pub fn text_block(said: &str) -> Vec<u8> {
+pub fn text_block(words: &str) -> Vec<u8> {
     let mut block = b"{\"type\":\"text\",\"text\":".to_vec();
-    text::quote(said, &mut block);
+    text::quote(words, &mut block);
     block.push(b'}');
     block
 }

@@ -335,14 +335,14 @@ mod tests {
     use std::io::Read;
 
     /// Repairs without end: removes the first byte of each input, and reports it.
-    fn eats(bench: &mut dyn RepairIo, _: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    fn eats(io: &mut dyn RepairIo, _: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
         let mut text = Vec::new();
-        bench.parts().main()?.read_to_end(&mut text).cannot("read")?;
+        io.parts().main()?.read_to_end(&mut text).cannot("read")?;
         let Some((first, rest)) = text.split_first() else { return Err(nothing_back()) };
-        bench.begin(true)?;
-        bench.aside("", &[*first], Position::default(), Code::StraySetAside)?;
+        io.begin(true)?;
+        io.aside("", &[*first], Position::default(), Code::StraySetAside)?;
         cx.report(Diagnostic::new(Code::StraySetAside, "eaten"));
-        bench.create("")?.write_all(rest).cannot("write")?;
+        io.create("")?.write_all(rest).cannot("write")?;
         Ok(Repaired { changed: true, ..Repaired::default() })
     }
 
@@ -368,13 +368,13 @@ mod tests {
     }
 
     /// Takes everything off, and finds no session in what it made.
-    fn spoils(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    fn spoils(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
         let mut text = Vec::new();
-        bench.parts().main()?.read_to_end(&mut text).cannot("read")?;
+        io.parts().main()?.read_to_end(&mut text).cannot("read")?;
         if text.len() > 1 {
-            return eats(bench, wanted, cx);
+            return eats(io, wanted, cx);
         }
-        bench.keep("")?;
+        io.keep("")?;
         cx.report(Diagnostic::new(Code::YamlSyntax, "no YAML").at(Position::default()));
         Ok(Repaired::default())
     }

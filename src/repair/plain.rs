@@ -26,19 +26,19 @@ pub struct PlainLines {
 /// If not one record is there, or reading or writing fails.
 pub fn repair_lines(
     rules: &'static PlainLines,
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
     let mut mend = Plain { rules, wanted, cx, header: None, first: None, ends: Reaches::default() };
     let mut walk = Walk::new("", &rules.records, wanted, cx);
-    walk.look(bench, &mut mend)?;
+    walk.look(io, &mut mend)?;
     let found = walk.found();
     if found.records == 0 {
         return Err(nothing_back());
     }
     let (before, after) = (mend.ends.before, mend.ends.after);
-    let changed = walk.settle(bench, &mut mend)?;
+    let changed = walk.settle(io, &mut mend)?;
     Ok(Repaired { changed, records: found.records, rescued: found.rescued, ..Repaired::default() }
         .reaching(before, after))
 }

@@ -54,7 +54,7 @@ pub trait Talk: Clone {
 /// If not one record is there, or reading or writing fails.
 pub fn repair_talk<T: Talk>(
     facts: T,
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
@@ -70,7 +70,7 @@ pub fn repair_talk<T: Talk>(
         changes: false,
     };
     let mut walk = Walk::new("", T::RECORDS, wanted, cx);
-    walk.look(bench, &mut lines)?;
+    walk.look(io, &mut lines)?;
     let found = walk.found();
     if found.records == 0 {
         return Err(nothing_back());
@@ -81,7 +81,7 @@ pub fn repair_talk<T: Talk>(
         lines.reaches.before = Reach::default();
     }
     let Reaches { before, after } = lines.reaches;
-    let changed = walk.settle(bench, &mut lines)?;
+    let changed = walk.settle(io, &mut lines)?;
     Ok(Repaired { changed, records: found.records, rescued: found.rescued, ..Repaired::default() }
         .reaching(before, after))
 }

@@ -153,10 +153,10 @@ fn run(named: &Named<'_>) -> u64 {
 /// of `_` for one.
 ///
 /// Marks that Python's `\w` excludes from a word of an Indic script are letters here.
-fn slug(asked: &str) -> String {
+fn slug(wanted: &str) -> String {
     let mut slug = String::new();
     let mut before = true;
-    for c in asked.to_lowercase().chars() {
+    for c in wanted.to_lowercase().chars() {
         let within = c == '_' || c.is_alphanumeric();
         match within {
             true => slug.push(c),

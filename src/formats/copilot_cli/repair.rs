@@ -33,13 +33,13 @@ fn restore(torn: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Repairs a session.
-pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let folder = Some(wanted.folder.clone()).filter(|folder| is_uuid(folder));
     let named = wanted.name.split('.').next().filter(|name| is_uuid(name)).map(str::to_owned);
     let session = folder.or(named).unwrap_or_else(|| uuid_of(wanted.name.as_bytes()));
     let epoch = Json::constant("\"1970-01-01T00:00:00.000Z\"");
     let facts = Facts { session, last: Json::constant("null"), time: epoch, count: 0 };
-    repair_talk(facts, bench, wanted, cx)
+    repair_talk(facts, io, wanted, cx)
 }
 
 /// State behind a line.

@@ -343,11 +343,11 @@ impl Entries<'_> {
 
 /// Returns the session record of another format with an identifier, which pi requires of a header.
 /// The identifier is derived from the content of the record and from the first question.
-fn with_id(node: &Node, asked: Option<&str>) -> Node {
+fn with_id(node: &Node, wanted: Option<&str>) -> Node {
     let mut node = node.clone();
     node.take(Field::Extra);
     if node.json(Field::Id).is_none() {
-        let spelled = identity(&node, asked);
+        let spelled = identity(&node, wanted);
         let (a, b) = (hash(&spelled), hash(&[spelled.as_slice(), b"2"].concat()));
         node.set(Field::Id, Json::string(&ids::uuid(a, b)));
     }

@@ -62,7 +62,7 @@ impl Tail {
     }
 
     /// Returns the records that wait at the end, with the new messages in the state.
-    pub fn end(self, asked: &NewTurns, time: Option<&Json>) -> Vec<Record> {
+    pub fn end(self, wanted: &NewTurns, time: Option<&Json>) -> Vec<Record> {
         let mut records = self.records;
         // A state that was left behind stays as it was.
         let is_own = |record: &&mut Record| {
@@ -74,7 +74,7 @@ impl Tail {
             let list = node.json(Field::Messages).cloned().unwrap_or_default();
             node.set(Field::Messages, with_piece(&list, first, last));
             node.put(Field::Updated, time.cloned());
-            asked.extend(node);
+            wanted.extend(node);
         }
         let Some(leaf) = self.leaf else { return records };
         for record in &mut records {

@@ -194,6 +194,6 @@ static RULES: Rules = Rules {
     notes_in: None,
 };
 
-fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
-    document::repair(&RULES, bench, wanted, cx)
+fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    document::repair(&RULES, io, wanted, cx)
 }

@@ -138,6 +138,6 @@ fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     salvage(String::from_utf8_lossy(torn).as_bytes()).filter(|object| recognise(object))
 }
 
-fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
-    repair_lines(&RULES, bench, wanted, cx)
+fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    repair_lines(&RULES, io, wanted, cx)
 }

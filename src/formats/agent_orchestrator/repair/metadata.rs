@@ -135,7 +135,7 @@ impl Metadata {
     pub fn write(
         &self,
         outcome: MetadataOutcome,
-        bench: &mut dyn RepairIo,
+        io: &mut dyn RepairIo,
         cx: &Cx<'_>,
     ) -> Result<()> {
         cx.log.turn_to(self.number);
@@ -145,13 +145,13 @@ impl Metadata {
             say(Code::TemporaryLeft);
         }
         let MetadataOutcome::New { text, codes, aside } = outcome else {
-            return if self.own.is_some() { bench.keep(&self.part) } else { Ok(()) };
+            return if self.own.is_some() { io.keep(&self.part) } else { Ok(()) };
         };
         codes.into_iter().for_each(say);
         if let Some((bytes, code)) = aside {
-            bench.aside(&self.part, &bytes, at, code)?;
+            io.aside(&self.part, &bytes, at, code)?;
         }
-        let mut part = bench.create(&self.part)?;
+        let mut part = io.create(&self.part)?;
         part.write_all(&text).and_then(|()| part.flush()).cannot("write")
     }
 }

@@ -168,7 +168,7 @@ impl Records<'_> {
         if newer { self.newer() } else { Ok(()) }
     }
 
-    fn state(&mut self, place: &NamedPart, left: bool) -> Result<()> {
+    fn state(&mut self, place: &NamedPart, remaining: bool) -> Result<()> {
         let at = Position { part: place.part, line: 1, ..Position::default() };
         let limit = self.cx.options.max_line;
         let Stored { mut snapshot, file } =
@@ -177,7 +177,7 @@ impl Records<'_> {
                 // The runs are whole without it.
                 Err(error) => return self.cx.tolerate(error).map(drop),
             };
-        if left {
+        if remaining {
             // The runtime leaves this file unchanged once there is a log.
             snapshot.node.set(Field::Layout, Json::constant("\"state\""));
         }

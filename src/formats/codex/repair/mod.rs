@@ -67,32 +67,32 @@ fn restore(torn: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Repairs a rollout.
-pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let mut mend = Rollout::new(wanted, cx);
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
-    walk.look(bench, &mut mend)?;
+    walk.look(io, &mut mend)?;
     let found = walk.found();
     if mend.reaches.after.entries == 0 {
         return Err(nothing_back());
     }
     if let Some(meta) = mend.first.payload().filter(|_| wanted.resumable) {
-        mend.first.is_detached = base::is_lost(&meta, bench.parts(), cx.options.max_line)?;
+        mend.first.is_detached = base::is_lost(&meta, io.parts(), cx.options.max_line)?;
     }
     mend.decide();
-    if walk.changes(&mend) && mend.is_numbered && bench.is_in_place() {
+    if walk.changes(&mend) && mend.is_numbered && io.is_in_place() {
         cx.report(Diagnostic::of(Code::IndexBehind));
-        report_forks(&mend, bench, cx);
+        report_forks(&mend, io, cx);
     }
-    let changed = walk.settle(bench, &mut mend)?;
+    let changed = walk.settle(io, &mut mend)?;
     let (records, rescued) = (mend.reaches.after.entries, found.rescued);
     Ok(Repaired { changed, records, rescued, ..Repaired::default() }
         .reaching(mend.reaches.before, mend.reaches.after))
 }
 
 /// Reports that forks of a rollout count its bytes, if there are any, or may be.
-fn report_forks(mend: &Rollout<'_>, bench: &mut dyn RepairIo, cx: &Cx<'_>) {
+fn report_forks(mend: &Rollout<'_>, io: &mut dyn RepairIo, cx: &Cx<'_>) {
     let thread = mend.first.payload().and_then(|meta| meta.member("id")?.text());
-    let found = thread.map(|thread| base::fork_of(&thread, bench.parts()));
+    let found = thread.map(|thread| base::fork_of(&thread, io.parts()));
     let title = Code::ForksCount.title();
     let message = match found.unwrap_or(Searched::Unknown) {
         Searched::Nothing => return,

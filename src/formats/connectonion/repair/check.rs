@@ -22,13 +22,13 @@ pub struct Checked {
 }
 
 impl Checked {
-    fn whole(bytes: &[u8], says: Option<Json>) -> Self {
-        Self::of(vec![Range { start: 0, end: bytes.len() }], says)
+    fn whole(bytes: &[u8], value: Option<Json>) -> Self {
+        Self::of(vec![Range { start: 0, end: bytes.len() }], value)
     }
 
     /// Makes the result for ranges that stay in their place.
-    pub fn of(kept: Vec<Range<usize>>, says: Option<Json>) -> Self {
-        Self { staying: kept, content: says, straight: None }
+    pub fn of(kept: Vec<Range<usize>>, value: Option<Json>) -> Self {
+        Self { staying: kept, content: value, straight: None }
     }
 
     /// Whether all of the block's `length` bytes stay.
@@ -320,13 +320,13 @@ fn has_list(turn: &Json) -> bool {
 }
 
 /// Whether the value is one member with a value.
-fn is_entry(says: &Json) -> bool {
-    let mut members = says.members();
-    if !has_list(says) {
+fn is_entry(value: &Json) -> bool {
+    let mut members = value.members();
+    if !has_list(value) {
         return false;
     }
     let one = members.next().is_some_and(|(_, value)| value != b"null");
-    says.is_object() && one && members.next().is_none()
+    value.is_object() && one && members.next().is_none()
 }
 
 /// Whether a text without an ending may have gone on: a text without quotes that is not known.
