@@ -39,13 +39,19 @@ pub trait Talk: Clone {
     fn header(&self, first: &Json) -> Vec<u8>;
 
     /// Notes the changes that a line needs so that the software reads it, and returns their codes.
-    fn mend(&mut self, line: &Json, fixes: &mut Fixes) -> Vec<Code>;
+    fn mend(&mut self, _line: &Json, _fixes: &mut Fixes) -> Vec<Code> {
+        Vec::new()
+    }
 
     /// Returns the part of a line in the conversation.
-    fn role(&self, line: &Json) -> Role;
+    fn role(&self, line: &Json) -> Role {
+        if self.is_header(line) { Role::Other } else { Role::Speech }
+    }
 
     /// Returns a line with a result of a call, by the identifier of the call in its spelling.
-    fn result(&mut self, call: &[u8]) -> Vec<u8>;
+    fn result(&mut self, _call: &[u8]) -> Vec<u8> {
+        Vec::new()
+    }
 }
 
 /// Repairs a session that is one such part.

@@ -7,7 +7,7 @@ use copyist::error::{Error, Result};
 use copyist::foreign::{ListWriter, MessageList};
 use copyist::format::{
     Confidence, Cx, Format, Head, Parts, Reach, Reader, RepairIo, RepairOptions, Repaired,
-    Required, Sink, Sniffed, Version, Writer,
+    Required, Sink, Sniffed, Version, Writing,
 };
 use copyist::framing::Chain;
 use copyist::json::Json;
@@ -86,11 +86,7 @@ fn message(row: &Row, chain: &mut Chain) -> Record {
     message
 }
 
-fn write<'a>(
-    sink: &'a mut dyn Sink,
-    _: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+fn write<'a>(sink: &'a mut dyn Sink, _: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     let cellar = Cellar { sink, db: Database::create(SCHEMA)?, cx, id: Json::default(), count: 0 };
     Ok(ListWriter::begin(cellar, &FORMAT, cx))
 }
