@@ -26,7 +26,7 @@ use crate::position::Position;
 use crate::record::{Field, Kind};
 use crate::repair::{Fixes, Walk, mark, nothing_back};
 use bytes::Bytes;
-use calls::{Calls, Verdict};
+use calls::Calls;
 use first::First;
 use spoken::Spoken;
 
@@ -179,7 +179,7 @@ impl<'a> Rollout<'a> {
         self.refused |= first && dated;
         self.removes_thoughts |= self.is_thought_removed(object);
         self.refused |= record.repaired == Some(Code::Utf8Replaced);
-        self.calls.iter_mut().for_each(|calls| calls.note(object));
+        self.calls.iter_mut().for_each(|calls| calls.note(object, place));
         self.spoken.note(object, place);
     }
 
@@ -192,6 +192,7 @@ impl<'a> Rollout<'a> {
 
     /// Decides on the first line, on further ones, and on numbers.
     fn decide(&mut self) {
+        self.calls.iter_mut().for_each(Calls::decide);
         let numbered = self.number.take().is_some();
         self.is_numbered = numbered;
         let paginated = self.first.is_paginated().unwrap_or(numbered);
@@ -245,10 +246,10 @@ impl<'a> Rollout<'a> {
     }
 
     /// Returns why a line is set aside, if it is.
-    fn removed(&self, object: &Json, place: u64, verdict: &Verdict) -> Option<Code> {
+    fn removed(&self, object: &Json, place: u64) -> Option<Code> {
         let further =
             self.is_single && first::is_first(object) && self.first.place() != Some(place);
-        let orphan = *verdict == Verdict::Orphan;
+        let orphan = self.calls.as_ref().is_some_and(|calls| calls.is_orphan(place));
         let thought = self.is_thought_removed(object);
         further
             .then_some(Code::HeaderRemoved)
@@ -349,8 +350,7 @@ impl LineRepair for Rollout<'_> {
         if self.begin.is_some() && self.first.place() == Some(place) {
             return None;
         }
-        let verdict = self.calls.as_mut().map_or(Verdict::Stays, |calls| calls.decide(&object));
-        if let Some(code) = self.removed(&object, place, &verdict) {
+        if let Some(code) = self.removed(&object, place) {
             self.cx.report_at(code, record.at);
             return Some(code);
         }
@@ -378,8 +378,9 @@ impl LineRepair for Rollout<'_> {
             fixes.apply(object.as_bytes(), out);
         }
         out.push(b'\n');
-        if let Verdict::Lacks(custom, call) = verdict {
-            let line = calls::result(&object, (custom, &call), self.added_number());
+        let call = self.calls.as_ref().and_then(|calls| calls.lacking(place)).cloned();
+        if let Some(call) = call {
+            let line = calls::result(&object, &call, self.added_number());
             mark(&line, Code::ResultSynthesized, out);
             out.push(b'\n');
             self.cx.report_at(Code::ResultSynthesized, record.at);
