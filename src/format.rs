@@ -22,7 +22,7 @@ pub use agent::{
     AdditionFn, Agent, CommandFn, ContextFn, PlainFn, PromptFn, RenameFn, Rewind, Spare, TotalsFn,
     TurnsFn,
 };
-pub use append::{AppendFn, Appender};
+pub use append::{AppendFn, Appender, LineAppender};
 pub use at::At;
 pub use context::{Api, Context, Corrections, Interface, Mends, Prompt, Resent};
 pub use files::{Files, HomeFn, MainFn, MemberFn, NativeFn, RosterFn, Shared, SideFn};

@@ -14,7 +14,6 @@ mod additions;
 mod append;
 mod health;
 mod line;
-mod lineage;
 mod meta;
 mod prompts;
 mod read;
@@ -30,6 +29,7 @@ use crate::format::{
     Agent, Confidence, Cx, Files, Format, Head, Inserted, Mends, Named, Parts, Piece, Required,
     Sniffed, Version,
 };
+use crate::framing::Chain;
 use crate::json::{is_whole, without_nan};
 use crate::lines::{BOM, Lines, utf8};
 use crate::named;
@@ -104,6 +104,13 @@ fn is_synthetic(message: &Node) -> bool {
 }
 
 const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Result, Kind::Opaque];
+
+/// Begins the tree of a log's messages, for which logs do not have all identifiers.
+fn chain_of(session: &Node, cx: &Cx<'_>) -> Chain {
+    let of = |field| session.text(field).unwrap_or_default();
+    let key = format!("{} {} {}", of(Field::Name), of(Field::Created), of(Field::Id));
+    Chain::of(key.as_bytes(), cx)
+}
 
 /// The sessions' folder, below the project's folder.
 const SESSIONS: &str = ".agent-orchestrator/agent-sessions";

@@ -2,12 +2,11 @@
 
 use super::health::Health;
 use super::line::{self, Shape, What};
-use super::lineage::Lineage;
-use super::{FORMAT, NAME, is_meta, meta};
+use super::{FORMAT, NAME, chain_of, is_meta, meta};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Cannot, Error, Result};
 use crate::format::{Cx, Parts, Reader};
-use crate::framing::{FramedLines, ReadLines, Reading};
+use crate::framing::{Chain, FramedLines, ReadLines, Reading};
 use crate::json::{Json, is_whole, without_nan};
 use crate::lines::{BOM, Line, utf8};
 use crate::position::{Located, Position};
@@ -85,7 +84,7 @@ struct Records<'a> {
     cx: &'a Cx<'a>,
     log: Option<Log>,
     shape: Shape,
-    lineage: Option<Lineage>,
+    chain: Chain,
     /// Error of the metadata, which comes behind the session record.
     failed: Option<Error>,
     records: u64,
@@ -119,11 +118,9 @@ impl ReadLines for Records<'_> {
         for mut value in records {
             self.health.record(&value, at);
             self.records += 1;
-            match (value.kind, &mut self.lineage) {
-                (Kind::Message, Some(lineage)) => lineage.link(&mut value.node),
-                (Kind::Opaque, Some(lineage)) if value.node.get(Field::Data).is_some() => {
-                    lineage.pass();
-                }
+            match value.kind {
+                Kind::Message => self.chain.link_by_agent(&mut value.node),
+                Kind::Opaque if value.node.get(Field::Data).is_some() => self.chain.pass(),
                 _ => {}
             }
             ready.push_back(Located { value, at });
@@ -136,7 +133,7 @@ impl ReadLines for Records<'_> {
         self.health.end(self.shape, at, self.cx);
         let tail = self.log.as_mut().and_then(|log| log.lines.tail(self.cx));
         let mut value = tail.map_or_else(|| Record::new(Kind::Session), |tail| tail.value);
-        value.node.put(Field::Leaf, self.lineage.as_ref().and_then(Lineage::leaf).cloned());
+        value.node.put(Field::Leaf, self.chain.leaf().cloned());
         if !value.node.is_empty() {
             ready.push_back(Located { value, at });
         }
@@ -150,7 +147,7 @@ impl<'a> Records<'a> {
             cx,
             log: None,
             shape: Shape::Classes,
-            lineage: None,
+            chain: Chain::default(),
             failed: None,
             records: 0,
             health: Health::default(),
@@ -189,7 +186,7 @@ impl<'a> Records<'a> {
             Err(error) => (Node::default(), Some(error)),
         };
         let record = self.session_record(node, beside, damaged.is_none());
-        self.lineage = Some(Lineage::of(&record.node, self.cx));
+        self.chain = chain_of(&record.node, self.cx);
         let mut ready = VecDeque::from([Located { value: record, at }]);
         self.records = 1;
         ready.extend(damaged.and_then(|error| self.unreadable(error, &text, at)));

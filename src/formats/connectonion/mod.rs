@@ -5,7 +5,6 @@
 //! `run/`.
 
 mod additions;
-mod chain;
 mod context;
 mod ending;
 mod file;
@@ -19,6 +18,7 @@ use crate::format::{
     Agent, Confidence, Cx, Files, Format, Head, Named, Parts, Piece, Reader, Required, Sink,
     Sniffed, Step, Version, Writer, Writing,
 };
+use crate::framing::Chain;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
@@ -372,4 +372,11 @@ impl Writer for Newest<'_> {
 /// a file of several documents.
 fn second_document(at: Position) -> Error {
     Error::damaged(Diagnostic::new(Code::YamlSyntax, "a second document begins").at(at))
+}
+
+/// Begins the one branch of a session's messages; the field `time` distinguishes the session from
+/// others of the same agent.
+fn chain_of(session: &Node, time: Field, cx: &Cx<'_>) -> Chain {
+    let of = |field| session.text(field).unwrap_or_default();
+    Chain::of(format!("{} {}", of(Field::Agent), of(time)).as_bytes(), cx)
 }

@@ -1,6 +1,6 @@
 //! Reader for runs, line by line.
 
-use super::super::chain::Chain;
+use super::super::chain_of;
 use super::super::{NAME, REMARK, message};
 use super::edited;
 use super::header::{self, Header};
@@ -8,6 +8,7 @@ use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, is_remark, note_file, parse};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader, no_header};
+use crate::framing::Chain;
 use crate::json::Json;
 use crate::lines::{Line, Lines, utf8};
 use crate::mapping::Spacing;
@@ -131,7 +132,7 @@ impl Records<'_> {
         }
         let (mut record, source) = header.finish(&format!("{NAME}@3"));
         self.crlf = crlf(&source, &frame);
-        self.chain = Chain::of(&record.node, Field::Updated, self.cx);
+        self.chain = chain_of(&record.node, Field::Updated, self.cx);
         note_file(&mut record, self.encoding, self.crlf, self.cx);
         self.stage = Stage::Before;
         self.records = 1;

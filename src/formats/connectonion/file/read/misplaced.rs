@@ -43,7 +43,7 @@ impl Records<'_> {
     pub(super) fn begin_key(&mut self, twice: bool) {
         match twice {
             true => self.chain.return_to(self.before_turn.clone()),
-            false => self.before_turn = self.chain.last(),
+            false => self.before_turn = self.chain.last().cloned(),
         }
     }
 
