@@ -307,6 +307,11 @@ impl Pen {
         Ok(())
     }
 
+    /// Whether no line was written.
+    pub fn is_unused(&self) -> bool {
+        self.pending.is_none()
+    }
+
     /// Ends the last line and passes all output on.
     pub fn finish(mut self) -> Result<()> {
         if let Some(eol) = self.pending.take().filter(|_| self.final_newline) {

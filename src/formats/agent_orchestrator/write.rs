@@ -6,8 +6,8 @@ use super::{NAME, is_name, meta, stem};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Cannot, Error, Result};
 use crate::format::{Cx, Sink, Version, Writer, Writing, no_session};
+use crate::framing::Pen;
 use crate::json::Json;
-use crate::lines::{BOM, empty};
 use crate::mapping::Extra;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
@@ -28,7 +28,7 @@ pub fn open<'a>(sink: &'a mut dyn Sink, version: &'static Version, cx: &'a Cx<'a
         cx,
         version,
         shape,
-        log: Log::default(),
+        log: None,
         session: None,
         group: Vec::new(),
         prompts: Prompts::new(shape),
@@ -37,15 +37,13 @@ pub fn open<'a>(sink: &'a mut dyn Sink, version: &'static Version, cx: &'a Cx<'a
     }))
 }
 
-/// Size in bytes at which output is passed on.
-const CHUNK: usize = 256 << 10;
-
 struct Pair<'a> {
     sink: &'a mut dyn Sink,
     cx: &'a Cx<'a>,
     version: &'static Version,
     shape: Shape,
-    log: Log,
+    /// The log, once a record of it came.
+    log: Option<Pen>,
     session: Option<Session>,
     /// Records that wait for others of their group.
     group: Vec<Located<Record>>,
@@ -82,16 +80,16 @@ impl Writer for Pair<'_> {
             return Ok(());
         }
         if !self.group.first().is_some_and(|first| is_joined(&first.value, record)) {
-            self.flush_group();
+            self.flush_group()?;
         }
         let is_of_log = record.kind != Kind::Session && !record.node.is(Field::Layout, "meta");
-        if is_of_log && self.log.to.is_none() {
+        if is_of_log && self.log.is_none() {
             // Metadata without a log get one with the first record of a log.
-            self.log.to = Some(self.sink.create("")?);
+            self.log = Some(Pen::to(self.sink.create("")?));
         }
         match record.kind {
             Kind::Session => self.later_session(&record.node),
-            Kind::Opaque if is_line(record) && same => self.unchanged_line(&record.node),
+            Kind::Opaque if is_line(record) && same => self.unchanged_line(&record.node)?,
             Kind::Opaque if is_line(record) => self.cx.log.lost("a line that is not a record"),
             // A log contains only messages that were sent to the model.
             Kind::Message if own && record.node.is_true(Field::Excluded) => {
@@ -99,15 +97,16 @@ impl Writer for Pair<'_> {
             }
             _ if own => self.group.push(located.clone()),
             _ => {
-                let log = &mut self.log;
-                self.prompts.record(record, self.cx.log, &mut |line| log.line(line));
+                let (log, mut done) = (&mut self.log, Ok(()));
+                self.prompts.record(record, self.cx.log, &mut |line| put(log, line, &mut done));
+                return done;
             }
         }
-        self.log.flush_if(CHUNK)
+        Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.flush_group();
+        self.flush_group()?;
         let Some(mut session) = self.session.take() else {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         };
@@ -119,9 +118,10 @@ impl Writer for Pair<'_> {
                 session.node.set(Field::Updated, Json::string(&began));
             }
         }
-        let log = &mut self.log;
-        self.prompts.close(&mut |line| log.line(line));
-        let silent = self.log.pending.is_none();
+        let (log, mut done) = (&mut self.log, Ok(()));
+        self.prompts.close(&mut |line| put(log, line, &mut done));
+        done?;
+        let silent = self.log.as_ref().is_none_or(Pen::is_unused);
         // The shell's scripts take the identifier from the log.
         let unnamed = silent && self.shape == Shape::Printed && session.own && !session.same;
         if unnamed && session.node.get(Field::Id).is_some() {
@@ -130,7 +130,7 @@ impl Writer for Pair<'_> {
         if silent && !session.same {
             spell_times(&mut session.node, self.shape);
         }
-        self.log.finish()?;
+        self.log.take().map_or(Ok(()), Pen::finish)?;
         if session.meta {
             let text = match self.unreadable.take() {
                 Some(text) => text,
@@ -189,12 +189,12 @@ impl Pair<'_> {
             return Err(Error::request(Code::OutputName, message));
         }
         if log {
-            self.log.to = Some(self.sink.create("")?);
+            let mut pen = Pen::to(self.sink.create("")?);
+            if own {
+                pen.file(node, true);
+            }
+            self.log = Some(pen);
         }
-        if own && file.is_true(Field::Bom) {
-            self.log.out.extend_from_slice(BOM);
-        }
-        self.log.crlf = own && file.is(Field::Eol, "crlf");
         let mut node = node.clone();
         if !own {
             self.adopt(&mut node);
@@ -244,9 +244,7 @@ impl Pair<'_> {
 
     /// Takes a session record after the first one.
     fn later_session(&mut self, node: &Node) {
-        let file = node.node(Field::File);
-        let newline = file.and_then(|file| file.json(Field::FinalNewline));
-        self.log.unterminated |= newline.is_some_and(|newline| newline.as_bytes() == b"false");
+        self.log.iter_mut().for_each(|pen| pen.file(node, false));
         let own = self.session.as_ref().is_some_and(|session| session.own);
         for field in node.fields().filter(|field| *field != Field::File) {
             // The current message of a session of this format follows from its lines.
@@ -256,17 +254,17 @@ impl Pair<'_> {
         }
     }
 
-    fn unchanged_line(&mut self, node: &Node) {
+    fn unchanged_line(&mut self, node: &Node) -> Result<()> {
         let bytes = node.line().unwrap_or_default();
         if node.is(Field::Layout, "meta") {
             self.unreadable = Some(bytes);
-        } else {
-            self.log.line(&bytes);
+            return Ok(());
         }
+        self.log.as_mut().map_or(Ok(()), |pen| pen.put(&bytes))
     }
 
     /// Writes the line of the records that waited.
-    fn flush_group(&mut self) {
+    fn flush_group(&mut self) -> Result<()> {
         let group = std::mem::take(&mut self.group);
         let same = self.session.as_ref().is_some_and(|session| session.same);
         let mut records: Vec<Record> = group.into_iter().map(|located| located.value).collect();
@@ -280,10 +278,11 @@ impl Pair<'_> {
             for _ in times.filter(|time| memmem::find(&text, time.as_bytes()).is_none()) {
                 self.cx.log.lost("message.time");
             }
-            self.log.line(&text);
+            return self.log.as_mut().map_or(Ok(()), |pen| pen.put(&text));
         } else if let Some(record) = records.first() {
             self.cx.log.lost(record.kind.name());
         }
+        Ok(())
     }
 
     /// Removes members that this version has no place for from a record of the other version.
@@ -332,39 +331,9 @@ impl Pair<'_> {
     }
 }
 
-/// Lines of the main part.
-#[derive(Default)]
-struct Log {
-    to: Option<Box<dyn Write>>,
-    out: Vec<u8>,
-    /// Whether lines end with `\r\n`.
-    crlf: bool,
-    /// Line ending that the last written line still lacks.
-    pending: Option<&'static [u8]>,
-    /// Whether the last line stays without its line ending.
-    unterminated: bool,
-}
-
-impl Log {
-    /// Writes a line.
-    fn line(&mut self, text: &[u8]) {
-        let eol: &[u8] = if self.crlf { b"\r\n" } else { b"\n" };
-        self.pending.replace(eol).into_iter().for_each(|eol| self.out.extend_from_slice(eol));
-        self.out.extend_from_slice(text);
-    }
-
-    fn flush_if(&mut self, size: usize) -> Result<()> {
-        let Some(to) = self.to.as_mut().filter(|_| self.out.len() >= size) else { return Ok(()) };
-        to.write_all(&self.out).cannot("write")?;
-        empty(&mut self.out);
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        if let Some(eol) = self.pending.take().filter(|_| !self.unterminated) {
-            self.out.extend_from_slice(eol);
-        }
-        self.flush_if(0)?;
-        self.to.as_mut().map_or(Ok(()), |to| to.flush()).cannot("write")
+/// Writes a line of the log, unless one before it could not be written.
+fn put(log: &mut Option<Pen>, line: &[u8], done: &mut Result<()>) {
+    if let (Some(pen), Ok(())) = (log, &done) {
+        *done = pen.put(line);
     }
 }
