@@ -28,7 +28,7 @@ pub mod turns;
 pub use answers::{Answers, calls, is_broken, is_sent};
 pub use called::Called;
 pub use field::{Field, Shape};
-pub use identity::identity;
+pub use identity::{began, identity, session_uuid};
 pub use kind::{BLOCKS, COMMON, GROUPS, Kind};
 pub use node::{Node, Value};
 pub use spoken::{AnswerPart, Beginning};

@@ -6,10 +6,10 @@ use super::{line, starts, wire};
 use crate::diagnostic::Log;
 use crate::foreign::fitted;
 use crate::format::Cx;
-use crate::ids::{is_uuid, uuid_of, uuid_of_pieces};
+use crate::ids::{uuid_of, uuid_of_pieces};
 use crate::json::{Json, text};
 use crate::mapping::Object;
-use crate::record::{Field, Kind, Node, Record, Value, block, identity};
+use crate::record::{Field, Kind, Node, Record, Value, began, block, session_uuid};
 use crate::times;
 use jiff::Timestamp;
 
@@ -24,12 +24,6 @@ pub struct Events {
     count: u64,
     last: Option<Json>,
     time: Option<Timestamp>,
-}
-
-/// Returns the identifier of a session if it is a UUID, or else one that follows from the session.
-pub fn session_id(session: &Node, question: Option<&str>) -> String {
-    let own = session.text(Field::Id).filter(|id| is_uuid(id));
-    own.unwrap_or_else(|| uuid_of(&identity(session, question)))
 }
 
 /// Whether copyist began the session.
@@ -61,10 +55,9 @@ impl Events {
         cx.log.count_lost("session", session, |f| {
             HELD.contains(&f) || ELSEWHERE.contains(&f) || (f == Field::Branch && branch.is_some())
         });
-        self.session = session_id(session, cx.options.question.as_deref());
-        let stated = [Field::Created, Field::Updated].map(|field| session.json(field));
-        let time = stated.into_iter().flatten().find_map(times::read);
-        let time = Json::string(&times::with_millis(time.unwrap_or(Timestamp::UNIX_EPOCH)));
+        self.session = session_uuid(session, cx.options.question.as_deref());
+        let time = began(session).unwrap_or(Timestamp::UNIX_EPOCH);
+        let time = Json::string(&times::with_millis(time));
         let mut record = Record::new(Kind::Session)
             .with(Field::Id, Json::string(&self.session))
             .with(Field::Created, time.clone())

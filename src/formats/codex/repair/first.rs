@@ -1,7 +1,7 @@
 //! The line about the session, without which Codex opens no rollout: found among the other lines,
 //! completed, or made of the file's name and the other lines.
 
-use super::super::foreign::{NO_RELEASE, uuid};
+use super::super::foreign::NO_RELEASE;
 use super::super::{base, line, wire};
 use super::{is_of, own};
 use crate::diagnostic::{Code, Diagnostic};
@@ -9,7 +9,7 @@ use crate::format::Cx;
 use crate::ids::is_uuid;
 use crate::json::{Json, Span};
 use crate::mapping::Object;
-use crate::record::{Field, Node};
+use crate::record::{Field, Node, session_uuid};
 use crate::repair::{Fixes, mark};
 
 /// Members of the payload without which every release refuses a rollout.
@@ -187,7 +187,7 @@ impl First {
         named.filter(|id| is_uuid(id)).map_or_else(
             || {
                 let node = Node::default().with(Field::Name, Json::string(name));
-                uuid(&node, None)
+                session_uuid(&node, None)
             },
             str::to_owned,
         )
