@@ -42,7 +42,7 @@ pub fn read(line: &Bytes) -> Result<Vec<Record>, Fault> {
 }
 
 fn spoken_records(record: Record, role: &str) -> Vec<Record> {
-    if role == "user" { named(record) } else { vec![record] }
+    if role == "user" { results_apart(record) } else { vec![record] }
 }
 
 /// Returns the role of a line that seems to be a message, from its first members: those behind the
@@ -192,7 +192,7 @@ fn spoken(line: &Bytes, role: &'static str) -> Result<(Record, bool), Fault> {
 
 /// Makes each result of a tool a record of its own; the last one has the line's identifier, which
 /// the next line names.
-fn named(record: Record) -> Vec<Record> {
+fn results_apart(record: Record) -> Vec<Record> {
     let id = record.node.text(Field::Id);
     let mut records = split(record, id.as_deref().unwrap_or("line"));
     let last = records.len().saturating_sub(1);
