@@ -18,6 +18,7 @@ use std::collections::{HashSet, VecDeque};
 const WAITING: usize = 32;
 
 /// Steps of a document while it is written.
+#[derive(Default)]
 pub struct Steps {
     /// Whether the records come from a trajectory.
     own: bool,
@@ -76,17 +77,7 @@ impl Steps {
             own,
             agents,
             folder: sink.stem().filter(|_| sink.takes_parts()).map(|stem| format!("{stem}/images")),
-            images: HashSet::new(),
-            parent_call: None,
-            waiting: VecDeque::new(),
-            before: Vec::new(),
-            last: None,
-            number: 0,
-            numbers: Vec::new(),
-            items: Vec::new(),
-            totals: Totals::default(),
-            model: None,
-            seen: Seen::default(),
+            ..Self::default()
         }
     }
 

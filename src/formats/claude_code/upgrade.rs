@@ -29,6 +29,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// State of a session while it is migrated.
+#[derive(Default)]
 pub struct Upgrade {
     id: Option<Json>,
     /// Whether messages get other times where these do not increase.
@@ -61,14 +62,7 @@ impl Upgrade {
         Self {
             id: session.json(Field::Id).cloned(),
             undated: style.is_some_and(|style| style.as_bytes() == UNDATED.as_bytes()),
-            chain: Chain::default(),
-            newest: None,
-            prompted: false,
-            question: None,
-            calls: HashMap::new(),
-            agents: Vec::new(),
-            by_line: HashMap::new(),
-            room: None,
+            ..Self::default()
         }
     }
 

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use std::sync::Arc;
 
 /// Links of the lines, as they are shown.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Conversation {
     pub lineage: Lineage,
     pub lines: Lines,

@@ -44,7 +44,7 @@ pub struct Turn {
 }
 
 /// The messages of a turn.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Key {
     section: usize,
     /// The turn's number.
@@ -67,17 +67,7 @@ pub struct Key {
 
 impl Key {
     fn new(section: usize, number: u64, empty: bool) -> Self {
-        Self {
-            section,
-            number,
-            lost: false,
-            has_question: false,
-            answered: false,
-            calling: false,
-            empty,
-            wrong: false,
-            messages: 0,
-        }
+        Self { section, number, empty, ..Self::default() }
     }
 }
 
