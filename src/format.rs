@@ -294,12 +294,6 @@ impl Format {
         self.versions.iter().all(|version| !version.tree && holds(version))
     }
 
-    /// Whether the main part consists of lines, to which the software appends.
-    #[must_use]
-    pub fn has_lines(&self) -> bool {
-        self.extensions.first().is_some_and(|ending| ending.ends_with(".jsonl"))
-    }
-
     /// Returns the name of the part beside which a session's origin is.
     #[must_use]
     pub fn main_of<'n>(&self, parts: &'n [String]) -> &'n str {

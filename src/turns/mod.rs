@@ -58,11 +58,6 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Whether both turns have the same question.
-    pub fn is_same_question(&self, other: &Self) -> bool {
-        self.whole.0 == other.whole.0
-    }
-
     /// Whether both turns have the same answer.
     pub fn is_same_result(&self, other: &Self) -> bool {
         self.whole.1 == other.whole.1
