@@ -20,7 +20,7 @@ use crate::record::{Field, Kind, Node, Record};
 pub use ahead::ParsedLines;
 use bytes::Bytes;
 pub use chain::Chain;
-pub use each::{ParseLines, each_line, each_line_by};
+pub use each::{ParseLines, each_line, each_line_by, show_lines};
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 
