@@ -161,16 +161,14 @@ fn shortened(value: &Json, depth: usize) -> Option<Json> {
         b'[' => {
             let mut items = Vec::new();
             for item in value.elements() {
-                let is_long =
-                    item.as_bytes().first() == Some(&b'"') && item.as_bytes().len() > SHORT;
+                let is_long = item.is_string() && item.as_bytes().len() > SHORT;
                 let new = if is_long { None } else { shortened(&item, depth) };
                 changed |= is_long || new.is_some();
                 if !is_long {
-                    items.push(new.unwrap_or(item).as_bytes().to_vec());
+                    items.push(new.unwrap_or(item));
                 }
             }
-            let list = [b"[", items.join(&b","[..]).as_slice(), b"]"].concat();
-            changed.then(|| Json::trusted(list.into()))
+            changed.then(|| Json::list(items))
         }
         _ => None,
     }

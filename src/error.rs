@@ -8,6 +8,21 @@ use std::{fmt, io};
 /// The result of work on one session.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Results of the system, whose refusals become errors that name the operation.
+pub trait Cannot<T> {
+    /// Returns the result of this operation, such as `read`.
+    ///
+    /// # Errors
+    /// If the system refused it.
+    fn cannot(self, operation: &str) -> Result<T>;
+}
+
+impl<T> Cannot<T> for io::Result<T> {
+    fn cannot(self, operation: &str) -> Result<T> {
+        self.map_err(|error| Error::io(format!("cannot {operation}"), error))
+    }
+}
+
 /// Error that stopped the work, with the place where it happened.
 ///
 /// One pointer wide, so that the results of hot loops stay small.

@@ -22,10 +22,13 @@ pub use agent::{
     AdditionFn, Agent, CommandFn, ContextFn, PlainFn, PromptFn, RenameFn, Rewind, Spare, TotalsFn,
     TurnsFn,
 };
-pub use append::{AppendFn, Appender};
+pub use append::{AppendFn, Appender, LineAppender};
 pub use at::At;
 pub use context::{Api, Context, Corrections, Interface, Mends, Prompt, Resent};
-pub use files::{Files, HomeFn, MainFn, MemberFn, NativeFn, RosterFn, RowsFn, Shared, SideFn};
+pub use files::{
+    Files, HomeFn, MainFn, MemberFn, NativeFn, RosterFn, RowsFn, Shared, SideFn, Variables,
+    folder_in, own_folder,
+};
 pub use head::{Confidence, Head, Sniffed};
 pub use inserted::{Inserted, Typed, TypedFn};
 pub use list::List;
@@ -116,8 +119,7 @@ pub type ReadFn = for<'a> fn(&'a mut dyn Parts, &'a Cx<'a>) -> Result<Reader<'a>
 /// Returns the members that the software needs and a line lacks, by their names.
 pub type LacksFn = fn(&[u8]) -> Vec<&'static str>;
 /// Opens a session for writing.
-pub type WriteFn =
-    for<'a> fn(&'a mut dyn Sink, &'static Version, &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>>;
+pub type WriteFn = for<'a> fn(&'a mut dyn Sink, &'static Version, &'a Cx<'a>) -> Writing<'a>;
 /// Takes a piece of a session as JSON, and its place; a break ends the reading.
 pub type Piece<'a> = &'a mut dyn FnMut(Position, &[u8]) -> ControlFlow<()>;
 /// Reads a session as the pieces that its schema describes. [`ReadFn`] reports damage; these
@@ -138,6 +140,9 @@ pub type PlaneFn = for<'a> fn(&Line<'_>, Target, &'a Cx<'a>) -> Result<Box<dyn P
 /// Iterator over records in source order; its memory is that of the longest record. After an error
 /// that [is recoverable](Error::is_recoverable) it continues with the next record.
 pub type Reader<'a> = Box<dyn Iterator<Item = Result<Located<Record>>> + 'a>;
+
+/// The writer of a session, unless its output cannot be created.
+pub type Writing<'a> = Result<Box<dyn Writer + 'a>>;
 
 /// Takes records in source order. A writer that is dropped without [`finish`](Self::finish), or
 /// after an error, leaves an incomplete output, which the owner of the sink discards.
@@ -290,12 +295,6 @@ impl Format {
     pub fn replaces_history(&self) -> bool {
         let holds = |version: &Version| version.kinds.contains(&Kind::Compaction);
         self.versions.iter().all(|version| !version.tree && holds(version))
-    }
-
-    /// Whether the main part consists of lines, to which the software appends.
-    #[must_use]
-    pub fn has_lines(&self) -> bool {
-        self.extensions.first().is_some_and(|ending| ending.ends_with(".jsonl"))
     }
 
     /// Returns the name of the part beside which a session's origin is.

@@ -11,7 +11,7 @@ mod chain;
 mod each;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::Cx;
 use crate::json::Json;
 use crate::lines::{BOM, Line, Lines, OwnedLine, empty};
@@ -20,7 +20,7 @@ use crate::record::{Field, Kind, Node, Record};
 pub use ahead::ParsedLines;
 use bytes::Bytes;
 pub use chain::Chain;
-pub use each::{ParseLines, each_line, each_line_by};
+pub use each::{ParseLines, each_line, each_line_by, show_lines};
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 
@@ -137,10 +137,8 @@ impl FramedLines {
             let message = Code::NoFinalNewline.title();
             cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
         }
-        let mut file = Node::default();
-        file.set(Field::FinalNewline, Json::constant("false"));
-        let mut value = Record::new(Kind::Session);
-        value.node.set(Field::File, file);
+        let file = Node::default().with(Field::FinalNewline, Json::constant("false"));
+        let value = Record::new(Kind::Session).with(Field::File, file);
         Some(Located { value, at })
     }
 }
@@ -271,7 +269,7 @@ impl Pen {
                 continue;
             }
             self.flush()?;
-            self.to.write_all(piece).map_err(|error| Error::io("cannot write", error))?;
+            self.to.write_all(piece).cannot("write")?;
         }
         Ok(())
     }
@@ -304,9 +302,14 @@ impl Pen {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
+        self.to.write_all(&self.out).cannot("write")?;
         empty(&mut self.out);
         Ok(())
+    }
+
+    /// Whether no line was written.
+    pub fn is_unused(&self) -> bool {
+        self.pending.is_none()
     }
 
     /// Ends the last line and passes all output on.
@@ -315,6 +318,6 @@ impl Pen {
             self.out.extend_from_slice(eol);
         }
         self.flush()?;
-        self.to.flush().map_err(|error| Error::io("cannot write", error))
+        self.to.flush().cannot("write")
     }
 }

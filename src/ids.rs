@@ -32,7 +32,7 @@ pub enum Choice {
 /// assert_ne!(derived.id(1), derived.id(2));
 /// assert_eq!(derived.id(1), Maker::new(Choice::Derived, b"session").id(1));
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Maker {
     /// `None` for sequential.
     key: Option<u64>,

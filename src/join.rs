@@ -2,7 +2,7 @@
 //! started.
 
 use crate::convert::report_losses;
-use crate::diagnostic::{Code, FieldOutcome};
+use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Parts, Sink};
 use crate::formats::Spec;
@@ -150,8 +150,8 @@ impl Seam {
         if !record.node.is(Field::Role, "system") {
             return false;
         }
-        let mut prompt = Node::default();
-        prompt.put(Field::Content, record.node.get(Field::Content).cloned());
+        let prompt =
+            Node::default().with_some(Field::Content, record.node.get(Field::Content).cloned());
         let same = self.sessions > 0 && self.system.as_ref() == Some(&prompt);
         self.system = Some(prompt);
         same
@@ -188,10 +188,7 @@ impl Seam {
         rest.node.put(Field::SystemPrompt, record.node.take(Field::SystemPrompt));
         let expected = [Field::Source, Field::Agent, Field::File, Field::Created];
         for field in record.node.fields().filter(|field| !expected.contains(field)) {
-            cx.log.count(
-                FieldOutcome::Dropped,
-                &format!("session.{} of a later session", field.name()),
-            );
+            cx.log.lost(&format!("session.{} of a later session", field.name()));
         }
         *record = rest;
         !record.node.is_empty()

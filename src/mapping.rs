@@ -285,10 +285,7 @@ impl<'a> Source<'a> {
         let known = types.iter().find(|t| Some(t.wire) == wire.as_deref());
         let Some(known) = known else {
             let span = self.cursor.skip_value()?;
-            let mut node = Node::with_capacity(2);
-            node.set(Field::Type, block::type_of(block::OPAQUE));
-            node.set(Field::Data, self.json(span));
-            return Ok(node);
+            return Ok(block::of(block::OPAQUE).with(Field::Data, self.json(span)));
         };
         let mut node = Node::with_capacity(known.rows.len() + 1);
         node.set(Field::Type, block::type_of(known.name));
@@ -335,6 +332,15 @@ impl<'o> Object<'o> {
     pub fn spaced(out: &'o mut Vec<u8>, spacing: Spacing) -> Self {
         out.push(b'{');
         Self { out, first: true, spacing }
+    }
+
+    /// Returns the object whose members `write` writes.
+    pub fn json(write: impl FnOnce(&mut Object<'_>)) -> Json {
+        let mut out = Vec::new();
+        let mut object = Object::open(&mut out);
+        write(&mut object);
+        object.close();
+        Json::trusted(out.into())
     }
 
     /// Closes the object.

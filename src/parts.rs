@@ -7,7 +7,7 @@ pub mod shown;
 pub mod watched;
 
 use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use memo::Memo;
 use std::io::{self, BufRead, Read, Seek, Write};
 use std::path::Path;
@@ -61,8 +61,7 @@ pub trait Parts {
     /// # Errors
     /// The errors of [`open`](Self::open).
     fn size(&mut self, name: &str) -> Result<u64> {
-        let counted = io::copy(&mut self.open(name)?, &mut io::sink());
-        counted.map_err(|error| Error::io("cannot read", error))
+        io::copy(&mut self.open(name)?, &mut io::sink()).cannot("read")
     }
 
     /// Makes sure that parts can be opened again; a pipe is copied to a temporary file.
@@ -77,8 +76,7 @@ pub trait Parts {
     /// The errors of [`open`](Self::open).
     fn open_at(&mut self, name: &str, byte: u64) -> Result<Box<dyn Read>> {
         let mut part = self.open(name)?;
-        let passed = io::copy(&mut Read::take(&mut part, byte), &mut io::sink());
-        passed.map_err(|error| Error::io("cannot read", error))?;
+        io::copy(&mut Read::take(&mut part, byte), &mut io::sink()).cannot("read")?;
         Ok(part)
     }
 
@@ -166,8 +164,8 @@ pub fn copy(parts: &mut dyn Parts, sink: &mut dyn Sink, names: &[String]) -> Res
     let mut bytes = 0;
     for name in names {
         let (mut from, mut to) = (parts.open(name)?, sink.create(name)?);
-        let copied = io::copy(&mut from, &mut to).and_then(|bytes| to.flush().map(|()| bytes));
-        bytes += copied.map_err(|error| Error::io("cannot copy", error))?;
+        bytes += io::copy(&mut from, &mut to).cannot("copy")?;
+        to.flush().cannot("copy")?;
     }
     Ok(bytes)
 }
@@ -224,8 +222,7 @@ pub trait Sink {
     /// The errors of [`create`](Self::create).
     fn add(&mut self, name: &str, contents: &[u8]) -> Result<bool> {
         let mut part = self.create(name)?;
-        let written = part.write_all(contents).and_then(|()| part.flush());
-        written.map(|()| true).map_err(|error| Error::io("cannot write", error))
+        part.write_all(contents).and_then(|()| part.flush()).map(|()| true).cannot("write")
     }
 
     /// Creates the file that restores the source, which goes beside one of the parts; `None` where

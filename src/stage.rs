@@ -21,16 +21,21 @@ pub struct Stage<'s> {
     changes: Vec<(String, Box<dyn Change>)>,
     /// Parts that sessions share.
     adds: Vec<(String, Part)>,
-    /// Whether shared parts wait until it is known whether the output is kept.
-    waits: bool,
-    /// Whether the stage is a trial, whose parts are never written to the sink.
-    free: bool,
+    purpose: Purpose,
     /// Numbers of parts, changes and shared parts at the mark.
     mark: Option<[usize; 3]>,
     /// The part beside which the origin goes.
     origin: Option<Placing>,
-    /// Properties of the place, if they differ from the sink's.
-    like: Option<Like>,
+}
+
+/// Use of the output.
+enum Purpose {
+    /// It is kept.
+    Kept,
+    /// It may be discarded: parts that sessions share wait until that is known.
+    Tentative,
+    /// It is never written to the sink, and is made for a place with these properties.
+    Trial(Like),
 }
 
 /// Properties of an output's place that determine its contents.
@@ -59,34 +64,43 @@ type Placing = (String, Same);
 impl<'s> Stage<'s> {
     /// Begins a stage before this sink.
     pub fn before(sink: &'s mut dyn Sink) -> Self {
-        let (parts, changes) = (Vec::new(), Vec::new());
-        Self {
-            sink,
-            room: None,
-            parts,
-            changes,
-            adds: Vec::new(),
-            waits: false,
-            free: false,
-            mark: None,
-            origin: None,
-            like: None,
-        }
+        let (parts, changes, adds) = Default::default();
+        let (room, mark, origin) = (None, None, None);
+        Self { sink, room, parts, changes, adds, purpose: Purpose::Kept, mark, origin }
     }
 
     /// Begins a stage whose output may be discarded.
     pub fn tentative(sink: &'s mut dyn Sink) -> Self {
-        Self { waits: true, ..Self::before(sink) }
+        Self { purpose: Purpose::Tentative, ..Self::before(sink) }
     }
 
     /// Begins a stage whose output is always discarded: there is room for any part.
     pub fn trial(sink: &'s mut dyn Sink) -> Self {
-        Self { free: true, ..Self::tentative(sink) }
+        let like = Like { stem: sink.stem(), takes_parts: true, is_native: false };
+        Self::like(sink, like)
     }
 
     /// Begins a trial for a place with these properties.
     pub fn like(sink: &'s mut dyn Sink, like: Like) -> Self {
-        Self { like: Some(like), ..Self::trial(sink) }
+        Self { purpose: Purpose::Trial(like), ..Self::before(sink) }
+    }
+
+    /// Whether parts that sessions share wait until it is known whether the output is kept.
+    fn waits(&self) -> bool {
+        !matches!(self.purpose, Purpose::Kept)
+    }
+
+    /// Whether the stage is a trial.
+    fn is_trial(&self) -> bool {
+        matches!(self.purpose, Purpose::Trial(_))
+    }
+
+    /// Returns the properties of the place.
+    fn place(&self) -> Like {
+        match &self.purpose {
+            Purpose::Trial(like) => like.clone(),
+            Purpose::Kept | Purpose::Tentative => Like::of(self.sink),
+        }
     }
 
     /// Returns the output as a session that can be read.
@@ -145,7 +159,7 @@ impl<'s> Stage<'s> {
     /// place has other contents.
     pub fn share(&mut self) -> Result<Vec<String>> {
         let mut others = Vec::new();
-        let waiting = if self.waits { std::mem::take(&mut self.adds) } else { Vec::new() };
+        let waiting = if self.waits() { std::mem::take(&mut self.adds) } else { Vec::new() };
         for (name, part) in waiting {
             let contents = part.contents().map_err(cannot_copy)?;
             if !self.sink.add(&name, &contents)? {
@@ -194,7 +208,7 @@ impl Sink for Stage<'_> {
             let known = part.contents().map_err(cannot_copy)?;
             return Ok(known == contents);
         }
-        if !self.waits && !self.sink.add(name, contents)? {
+        if !self.waits() && !self.sink.add(name, contents)? {
             return Ok(false);
         }
         let mut part = Room::within(&mut self.room, self.sink)?.part();
@@ -209,7 +223,7 @@ impl Sink for Stage<'_> {
     }
 
     fn origin(&mut self) -> Result<Option<Box<dyn Write>>> {
-        if self.free { Ok(None) } else { self.sink.origin() }
+        if self.is_trial() { Ok(None) } else { self.sink.origin() }
     }
 
     fn place_origin(&mut self, part: &str, same: Same) -> Result<()> {
@@ -218,27 +232,25 @@ impl Sink for Stage<'_> {
     }
 
     fn is_native(&self) -> bool {
-        let own = || !self.free && self.sink.is_native();
-        self.like.as_ref().map_or_else(own, |like| like.is_native)
+        self.place().is_native
     }
 
     fn is_in_place(&self) -> bool {
-        !self.free && self.sink.is_in_place()
+        !self.is_trial() && self.sink.is_in_place()
     }
 
     fn takes_parts(&self) -> bool {
-        let own = || self.free || self.sink.takes_parts();
-        self.like.as_ref().map_or_else(own, |like| like.takes_parts)
+        self.place().takes_parts
     }
 
     fn stem(&self) -> Option<String> {
-        self.like.as_ref().map_or_else(|| self.sink.stem(), |like| like.stem.clone())
+        self.place().stem
     }
 
     fn checkpoint(&mut self) -> bool {
         // Shared parts were added to the sink already, unless they wait here.
         let mark = [self.parts.len(), self.changes.len(), self.adds.len()];
-        self.mark = self.waits.then_some(mark);
+        self.mark = self.waits().then_some(mark);
         self.can_roll_back()
     }
 

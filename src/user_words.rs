@@ -86,7 +86,7 @@ impl UserWords {
             return true;
         }
         let is_text = |block: &Node| block.is(Field::Type, block::TEXT);
-        let blocks = record.node.nodes(Field::Content).unwrap_or_default();
+        let blocks = record.node.content();
         let mut texts = texts(&record.node).filter(|text| !text.trim().is_empty()).peekable();
         blocks.iter().all(is_text) && texts.peek().is_some() && texts.all(|text| is_inserted(&text))
     }
@@ -110,7 +110,7 @@ pub fn line(text: &str) -> String {
 /// Returns the beginning of a question in one line; of one without words the kinds of its blocks.
 #[must_use]
 pub fn title(question: &Node, words: &str) -> String {
-    let blocks = || question.nodes(Field::Content).unwrap_or_default().iter();
+    let blocks = || question.content().iter();
     let kind = |block: &Node| format!("[{}]", block.text(Field::Type).unwrap_or_default());
     let kinds = || blocks().map(kind).collect::<Vec<_>>().join(" ");
     Some(line(words)).filter(|line| !line.is_empty()).unwrap_or_else(kinds)
@@ -150,7 +150,7 @@ fn texts(message: &Node) -> impl Iterator<Item = String> + '_ {
         Some(Value::Json(text)) => text.text(),
         _ => None,
     };
-    let blocks = message.nodes(Field::Content).unwrap_or_default().iter();
+    let blocks = message.content().iter();
     let blocks = blocks.filter(|block| block.is(Field::Type, block::TEXT));
     whole.into_iter().chain(blocks.filter_map(|block| block.text(Field::Text)))
 }

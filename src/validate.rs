@@ -6,7 +6,7 @@ mod rules;
 
 use crate::context;
 use crate::diagnostic::{Code, Diagnostic, Log};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{Cx, Format, Options, Parts, Version};
 use crate::json::{Cursor, text};
 use crate::parts::shown::{LineVisitor, Showing};
@@ -165,8 +165,7 @@ impl SchemaLines {
             })?;
         } else if !self.0.borrow().is_over {
             self.0.borrow_mut().longest = usize::MAX;
-            let read = io::copy(&mut opened.session.parts().main()?, &mut io::sink());
-            read.map_err(|error| Error::io("cannot read", error))?;
+            io::copy(&mut opened.session.parts().main()?, &mut io::sink()).cannot("read")?;
         }
         let log = std::mem::take(&mut self.0.borrow_mut().log);
         let messages = match context::check(opened, visitor, &Cx { options: cx.options, log: &log })

@@ -11,9 +11,9 @@ const MOST: usize = 1024;
 
 /// Returns the number of threads for the number that the user requested; 0 means one for each
 /// processor.
-pub fn threads(asked: usize) -> usize {
+pub fn threads(wanted: usize) -> usize {
     let processors = || std::thread::available_parallelism().map_or(1, usize::from);
-    let wanted = if asked > 0 { asked } else { processors() };
+    let wanted = if wanted > 0 { wanted } else { processors() };
     wanted.min(MOST).min(most_workers())
 }
 

@@ -347,8 +347,8 @@ impl Show {
     }
 
     /// Prints that the run ended early, why, and how many inputs were not begun.
-    pub fn ended(&self, why: &str, left: u64, journaled: bool) {
-        let inputs = plural(left, "input");
+    pub fn ended(&self, why: &str, remaining: u64, journaled: bool) {
+        let inputs = plural(remaining, "input");
         let help = match journaled {
             true => "run the same command with `--resume` to continue",
             false => "use `--journal FILE` to be able to continue a run with `--resume`",

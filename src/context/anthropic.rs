@@ -22,7 +22,7 @@ pub const API: &str = "anthropic-messages";
 impl Messages {
     /// Writes one message. One without content only ends the results before it.
     pub fn add(&mut self, sent: &Node, list: &mut List) {
-        let content = sent.nodes(Field::Content).unwrap_or_default();
+        let content = sent.content();
         if sent.is(Field::Role, "system") {
             self.system.extend(block::all_text(content));
             return;

@@ -36,7 +36,7 @@ impl Whole {
     fn join(&mut self, other: Self) {
         if let Some(Value::Nodes(list)) = self.node.get_mut(Field::Content) {
             self.places.extend(other.places.into_iter().map(|(_, at)| (list.len(), at)));
-            for block in other.node.nodes(Field::Content).unwrap_or_default() {
+            for block in other.node.content() {
                 add_block(block, Thoughts::All, list);
             }
         }

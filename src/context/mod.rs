@@ -16,7 +16,7 @@ mod size;
 mod turn;
 
 pub use crate::diagnostic::{Code, Log};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{Api, Context, Cx, Format, Options, Parts, Reader, Target};
 use crate::formats::ruling;
 use crate::ids::hash;
@@ -265,7 +265,7 @@ impl Output<'_> {
     fn flush_if(&mut self, size: usize) -> Result<()> {
         let buffer = self.list.buffer();
         if buffer.len() >= size {
-            self.out.write_all(buffer).map_err(|error| Error::io("cannot write", error))?;
+            self.out.write_all(buffer).cannot("write")?;
             buffer.clear();
         }
         Ok(())
@@ -421,8 +421,7 @@ fn details(
         member("sessionName", name.as_bytes(), out);
     }
     member("entries", session.entries().to_string().as_bytes(), out);
-    let branch: Vec<&[u8]> = branch.iter().map(Json::as_bytes).collect();
-    member("branch", &[b"[", branch.join(&b","[..]).as_slice(), b"]"].concat(), out);
+    member("branch", Json::list(branch).as_bytes(), out);
     let pair =
         |(target, label): (&Json, &Json)| [target.as_bytes(), b":", label.as_bytes()].concat();
     let mut labels: Vec<Vec<u8>> = session.labels().map(pair).collect();

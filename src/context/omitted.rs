@@ -34,7 +34,7 @@ impl Omitted {
     /// notes answers whose calls have no result.
     pub fn look(&mut self, message: &Node, at: Position, cx: &Cx<'_>) {
         let (mut calls, mut has_words, mut is_result) = (Vec::new(), false, false);
-        for block in message.nodes(Field::Content).unwrap_or_default() {
+        for block in message.content() {
             if let Some(call) = block.json(Field::Call)
                 && block.is(Field::Type, block::TOOL_RESULT)
             {

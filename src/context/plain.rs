@@ -19,8 +19,7 @@ pub enum Thoughts {
 /// the arguments of calls are objects. `None` if the message has no content.
 #[must_use]
 pub fn plain(message: &Node, thoughts: Thoughts) -> Option<Node> {
-    let mut out = Node::with_capacity(2);
-    out.put(Field::Role, message.get(Field::Role).cloned());
+    let mut out = Node::default().with_some(Field::Role, message.get(Field::Role).cloned());
     let content = contents(message.get(Field::Content), thoughts);
     if content.is_empty() {
         return None;

@@ -3,7 +3,7 @@
 use super::form::{Form, Forming};
 use super::list::List;
 use crate::diagnostic::{Code, Diagnostic, Log};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{Cx, Format, Parts};
 use crate::formats::ruling;
 use crate::position::{Located, Position};
@@ -68,6 +68,6 @@ pub fn run(
         super::member(key, &value, list.buffer());
     }
     list.text(b"}\n");
-    out.write_all(list.buffer()).map_err(|error| Error::io("cannot write", error))?;
+    out.write_all(list.buffer()).cannot("write")?;
     Ok(count)
 }

@@ -139,9 +139,9 @@ impl<'a> Checking<'a> {
         });
         if self.interface == Interface::AnthropicMessages {
             self.size += sent.json(Field::Content).map_or(0, |text| text.as_bytes().len());
-            let blocks = sent.nodes(Field::Content).unwrap_or_default().iter();
+            let blocks = sent.content().iter();
             for block in blocks {
-                let inner = block.nodes(Field::Content).unwrap_or_default();
+                let inner = block.content();
                 std::iter::once(block).chain(inner).for_each(|block| self.block(block, at));
             }
         }
@@ -180,7 +180,7 @@ impl<'a> Checking<'a> {
         if std::mem::take(&mut self.question) && sent.is(Field::Role, "assistant") {
             refuse(self.cx, "the first message is not the user's", whole.place(0));
         }
-        let blocks = sent.nodes(Field::Content).unwrap_or_default();
+        let blocks = sent.content();
         let is = |block: &&Node, kind| block.is(Field::Type, kind);
         if !blocks.iter().any(|block| is(&block, block::TOOL_RESULT)) {
             self.close();

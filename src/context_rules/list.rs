@@ -21,14 +21,8 @@ struct Messages {
 impl Context for Messages {
     fn begin(&mut self, _place: &dyn Fn(&Json) -> Option<u32>) -> Vec<Record> {
         let Some(prompt) = self.prompt.take() else { return Vec::new() };
-        let mut system = Record::new(Kind::Message);
-        system.node.set(Field::Role, Json::constant("\"system\""));
-        system.node.set(Field::Content, prompt);
-        vec![system]
-    }
-
-    fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
-        (record.kind == Kind::Message && !record.is_aside()).then(|| record.clone())
+        let system = Record::new(Kind::Message).with(Field::Role, Json::constant("\"system\""));
+        vec![system.with(Field::Content, prompt)]
     }
 
     fn own(&self, message: &Record, out: &mut Vec<u8>) {

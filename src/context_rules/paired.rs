@@ -49,7 +49,7 @@ impl Paired {
 
 impl Corrections for Paired {
     fn message(&mut self, message: Node, out: &mut Vec<Node>) {
-        let blocks = message.nodes(Field::Content).unwrap_or_default();
+        let blocks = message.content();
         let ids = |kind: &'static str, field: Field| {
             let blocks = blocks.iter().filter(move |block| block.is(Field::Type, kind));
             blocks.filter_map(move |block| block.json(field).cloned())
@@ -83,14 +83,10 @@ impl Corrections for Paired {
 
 /// Returns a message with this text as the result of a call.
 fn made(call: Json, text: &str) -> Node {
-    let mut result = Node::with_capacity(3);
-    result.set(Field::Type, block::type_of(block::TOOL_RESULT));
-    result.set(Field::Call, call);
-    result.set(Field::Content, Json::string(text));
-    let mut message = Node::with_capacity(2);
-    message.set(Field::Role, Json::constant("\"tool\""));
-    message.set(Field::Content, vec![result]);
-    message
+    let result = block::of(block::TOOL_RESULT)
+        .with(Field::Call, call)
+        .with(Field::Content, Json::string(text));
+    Node::default().with(Field::Role, Json::constant("\"tool\"")).with(Field::Content, vec![result])
 }
 
 #[cfg(test)]
@@ -104,9 +100,7 @@ mod tests {
             block.set(*field, Json::constant(id));
             block
         };
-        let mut message = Node::default();
-        message.set(Field::Content, blocks.iter().map(block).collect::<Vec<_>>());
-        message
+        Node::default().with(Field::Content, blocks.iter().map(block).collect::<Vec<_>>())
     }
 
     #[test]

@@ -176,8 +176,7 @@ impl Messages {
 
     fn result(&mut self, given: &Node, out: &mut Vec<Node>) {
         let given = given.nodes(Field::Content).and_then(<[Node]>::first);
-        let mut result = Node::with_capacity(4);
-        result.set(Field::Type, block::type_of(block::TOOL_RESULT));
+        let mut result = block::of(block::TOOL_RESULT);
         let call = given.and_then(|given| given.json(Field::Call)).map(|id| {
             let known = self.rewritten.contains(&ids::hash(&id.normal()));
             if known { self.identifier(id) } else { id.clone() }
@@ -217,10 +216,7 @@ impl Resent for Messages {
 const REASONING: [&str; 3] = ["reasoning", "reasoning_content", "reasoning_text"];
 
 fn message(role: &str, content: Value) -> Node {
-    let mut node = Node::with_capacity(2);
-    node.set(Field::Role, Json::string(role));
-    node.set(Field::Content, content);
-    node
+    Node::default().with(Field::Role, Json::string(role)).with(Field::Content, content)
 }
 
 /// Result that pi gives to a call without one.

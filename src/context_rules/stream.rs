@@ -42,10 +42,9 @@ impl Context for Stream {
         let compaction = self.chosen.compaction(place);
         let own = compaction.as_ref().and_then(|node| node.node(Field::SystemMessage)).cloned();
         let prompt = self.prompt.take().map(|prompt| {
-            let mut node = Node::with_capacity(2);
-            node.set(Field::Role, Json::constant("\"system\""));
-            node.set(Field::Content, prompt);
-            node
+            Node::default()
+                .with(Field::Role, Json::constant("\"system\""))
+                .with(Field::Content, prompt)
         });
         self.system = own.or(prompt);
         let system = self.system.clone().map(|node| Record { kind: Kind::Message, node });

@@ -54,10 +54,7 @@ fn user(text: &str) -> Node {
 }
 
 fn role_message(role: &str, text: &str) -> Node {
-    let mut node = Node::with_capacity(2);
-    node.set(Field::Role, Json::string(role));
-    node.set(Field::Content, Json::string(text));
-    node
+    Node::default().with(Field::Role, Json::string(role)).with(Field::Content, Json::string(text))
 }
 
 fn spoken_text(node: &Node, field: Field) -> String {
@@ -131,8 +128,7 @@ fn content_text(node: &Node) -> String {
     if let Some(text) = node.text(Field::Content) {
         return text;
     }
-    let blocks = node.nodes(Field::Content).unwrap_or_default().iter();
-    let texts = blocks.filter(|block| block.is(Field::Type, block::TEXT));
+    let texts = node.blocks_of(block::TEXT);
     texts.filter_map(|block| block.text(Field::Text)).collect::<Vec<_>>().join("\n")
 }
 
@@ -143,13 +139,13 @@ fn sections(node: &Node) -> impl Iterator<Item = (String, Option<String>)> {
 }
 
 /// Returns a text without surrogates that have no other half.
-pub fn spoken(said: &Json) -> Json {
-    if memchr::memmem::find(said.as_bytes(), b"\\u").is_none() {
-        return said.clone();
+pub fn spoken(words: &Json) -> Json {
+    if memchr::memmem::find(words.as_bytes(), b"\\u").is_none() {
+        return words.clone();
     }
-    let Some(text) = text::decode_wtf8(said.as_bytes()) else { return said.clone() };
+    let Some(text) = text::decode_wtf8(words.as_bytes()) else { return words.clone() };
     if std::str::from_utf8(&text).is_ok() {
-        return said.clone();
+        return words.clone();
     }
     let whole: String = text.utf8_chunks().map(|chunk| chunk.valid()).collect();
     Json::string(&whole)

@@ -4,7 +4,7 @@
 use super::forks::Forks;
 use super::survey::{Look, SourceKind, Survey, report_faults};
 use crate::context::{as_message, is_plain};
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::Result;
 use crate::format::{Context, Cx, Format, Options, Parts};
 use crate::formats::{Spec, canonical, records};
@@ -421,5 +421,5 @@ pub fn off_branch(kind: Kind, log: &Log) {
 
 /// Counts a node that the target does not get.
 fn dropped(kind: Kind, why: &str, log: &Log) {
-    log.count(FieldOutcome::Dropped, &format!("{} {why}", kind.name()));
+    log.lost(&format!("{} {why}", kind.name()));
 }

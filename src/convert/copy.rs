@@ -2,7 +2,7 @@
 
 use super::work::Work;
 use crate::diagnostic::{Code, Diagnostic, Log};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Cx, Format, Parts, Sink};
 use crate::formats::Spec;
 use crate::migrate::Outcome;
@@ -62,7 +62,7 @@ fn change_shared(own: Spec, parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<
 fn share(name: &str, parts: &mut dyn Parts, sink: &mut dyn Sink, cx: &Cx<'_>) -> Result<u64> {
     let Some(mut from) = parts.follow(name)? else { return Ok(0) };
     let mut contents = Vec::new();
-    let read = from.read_to_end(&mut contents).map_err(|error| Error::io("cannot read", error))?;
+    let read = from.read_to_end(&mut contents).cannot("read")?;
     if !sink.add(name, &contents)? {
         let message = format!("another output has the name {name} and was not replaced");
         cx.report(Diagnostic::new(Code::OtherOutput, message));

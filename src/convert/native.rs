@@ -25,8 +25,7 @@ impl Native {
     /// Returns the folder of the sessions that were held in this working folder: the same for all,
     /// where the software has no folder for each project.
     pub fn folder_of(&self, cwd: &str) -> String {
-        let mut session = Node::default();
-        session.set(Field::Cwd, Json::string(cwd));
+        let session = Node::default().with(Field::Cwd, Json::string(cwd));
         let named = Named {
             session: &session,
             question: None,

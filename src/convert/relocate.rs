@@ -97,11 +97,7 @@ impl Moves<'_> {
                 }
                 out.finish()
             }
-            Some(b'[') => {
-                let items: Vec<_> =
-                    value.elements().map(|item| new(item.as_bytes(), any)).collect();
-                Some(Json::trusted([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into()))
-            }
+            Some(b'[') => Some(Json::list(value.elements().map(|item| new(item.as_bytes(), any)))),
             _ => None,
         };
         out.filter(|_| changed)

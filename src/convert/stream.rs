@@ -6,7 +6,7 @@
 use super::branch::off_branch;
 use super::{native, plainly, report_losses, source, written};
 use crate::context;
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Format, Options, Parts, Reader, Sink};
 use crate::formats::{Spec, canonical, records};
@@ -164,7 +164,7 @@ pub fn renumbered(
         let Some(old) = number(record, field) else { return true };
         match places.get(&old) {
             Some(place) => record.node.set(field, Json::number(*place)),
-            None if is_turn => cx.log.count(FieldOutcome::Dropped, "turn without messages"),
+            None if is_turn => cx.log.lost("turn without messages"),
             None => {}
         }
         !is_turn || places.contains_key(&old)
@@ -180,13 +180,13 @@ pub fn missing(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<HashSet<u64>> {
     let (mut ids, mut parents) = (HashSet::new(), HashSet::new());
     for item in canonical::FORMAT.records(parts, &quiet)? {
         let node = item?.value.node;
-        ids.extend(node.json(Field::Id).map(print));
-        parents.extend(node.json(Field::Parent).filter(|parent| !parent.is_null()).map(print));
+        ids.extend(node.json(Field::Id).map(key_of));
+        parents.extend(node.json(Field::Parent).filter(|parent| !parent.is_null()).map(key_of));
     }
     Ok(parents.difference(&ids).copied().collect())
 }
 
-fn print(id: &Json) -> u64 {
+fn key_of(id: &Json) -> u64 {
     hash(id.as_bytes())
 }
 
@@ -207,7 +207,7 @@ pub fn relinked(
     let relinked = rewritten(parts, sink, &quiet, &mut |record| {
         if record.is_node() {
             let parent = record.node.json(Field::Parent);
-            if parent.is_some_and(|parent| missing.contains(&print(parent))) {
+            if parent.is_some_and(|parent| missing.contains(&key_of(parent))) {
                 record.node.set(Field::Parent, last.clone());
             }
             last = record.node.json(Field::Id).unwrap_or(&last).clone();

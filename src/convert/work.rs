@@ -6,7 +6,7 @@ use super::native::Native;
 use super::survey::is_whole;
 use super::tokens::Tokens;
 use super::{masked, moved};
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::Result;
 use crate::format::{Cx, Format, Mends, Options, Parts, Reader, Sink, Writer};
 use crate::formats::{Spec, canonical, ruling};
@@ -29,8 +29,7 @@ pub struct Work<'a> {
     from: &'static Format,
     to: Spec,
     branch: Option<Branch>,
-    /// Whether the session is assumed to be one straight path, until a record shows that it is not.
-    ahead: bool,
+    assumed: Assumed,
     /// Records that the writer was given, where the trace is needed.
     trace: Option<Trace>,
     /// Turns that are brought into order for another format.
@@ -40,13 +39,21 @@ pub struct Work<'a> {
     /// Answers that are joined for another format.
     answers: Option<Answers>,
     forks: Rc<HashSet<u64>>,
-    /// Search for forks in a session that is assumed to have none, until a record shows one.
-    unforked: Option<Forks>,
     /// First source format of the session.
     source: Option<String>,
     /// The nodes of a tree whose branches no one else looks at.
     shape: Option<Shape>,
     cx: &'a Cx<'a>,
+}
+
+/// Shape that a session is assumed to have, until a record shows that it has not.
+enum Assumed {
+    /// None: its branches were read first.
+    Nothing,
+    /// One straight path.
+    Straight,
+    /// A tree without forks in answers, with the search for these.
+    Unforked(Forks),
 }
 
 impl<'a> Work<'a> {
@@ -56,13 +63,12 @@ impl<'a> Work<'a> {
             from,
             to,
             branch: None,
-            ahead: true,
+            assumed: Assumed::Straight,
             trace: None,
             turns: None,
             tokens: None,
             answers: None,
             forks: Rc::default(),
-            unforked: None,
             source: None,
             shape: None,
             cx,
@@ -79,8 +85,8 @@ impl<'a> Work<'a> {
             false => Some(straight).filter(|_| other),
             true => {
                 let unforked = Forks::begin(from, to).filter(|_| other && is_whole(from, to))?;
-                let (unforked, shape) = (Some(unforked), shape(from, cx));
-                Some(Self { ahead: false, unforked, shape, ..straight })
+                let assumed = Assumed::Unforked(unforked);
+                Some(Self { assumed, shape: shape(from, cx), ..straight })
             }
         }
     }
@@ -106,7 +112,7 @@ impl<'a> Work<'a> {
         };
         let forks = Rc::new(forks);
         let shape = if whole { shape(from, cx) } else { None };
-        Ok(Self { branch, ahead: false, forks, shape, ..Self::straight(from, to, cx) })
+        Ok(Self { branch, assumed: Assumed::Nothing, forks, shape, ..Self::straight(from, to, cx) })
     }
 
     /// Writes the records in the format from which they came. Mostly they are in that format's
@@ -189,7 +195,7 @@ impl<'a> Work<'a> {
             lead.into_iter().try_for_each(|item| self.pass(item, writer.as_mut()))?;
             self.take(number, located, writer.as_mut())?;
         }
-        if self.ahead && !self.branch.as_mut().is_some_and(Branch::is_straight) {
+        if self.is_straight() && !self.branch.as_mut().is_some_and(Branch::is_straight) {
             return Ok(None);
         }
         self.report_tree();
@@ -211,7 +217,7 @@ impl<'a> Work<'a> {
         if self.is_foreign() && !self.cx.options.ignore_origin {
             self.report_missing_origin(session);
         }
-        if self.ahead && self.branch.is_none() {
+        if self.is_straight() && self.branch.is_none() {
             self.branch = Some(Branch::ahead(session, self.to, self.cx));
         }
         if self.source.is_none() && self.from.name != self.to.format.name {
@@ -226,13 +232,19 @@ impl<'a> Work<'a> {
         if located.value.is_node() {
             self.shape.iter_mut().for_each(|shape| shape.record(located));
         }
-        if self.ahead && !self.branch.as_mut().is_some_and(|branch| branch.goes_on(located)) {
-            return false;
+        match &mut self.assumed {
+            Assumed::Nothing => true,
+            Assumed::Straight => self.branch.as_mut().is_some_and(|branch| branch.goes_on(located)),
+            Assumed::Unforked(forks) => {
+                forks.record(&located.value);
+                forks.nodes.is_empty()
+            }
         }
-        self.unforked.as_mut().is_none_or(|forks| {
-            forks.record(&located.value);
-            forks.nodes.is_empty()
-        })
+    }
+
+    /// Whether the session is assumed to be one straight path.
+    fn is_straight(&self) -> bool {
+        matches!(self.assumed, Assumed::Straight)
     }
 
     /// Takes a record behind the first ones, and passes those of the branch that are ready.
@@ -278,8 +290,7 @@ impl<'a> Work<'a> {
         });
         self.tokens.iter_mut().for_each(|tokens| tokens.finish(&mut ready));
         ready.into_iter().try_for_each(|item| self.give(item, writer))?;
-        (0..dropped)
-            .for_each(|_| self.cx.log.count(FieldOutcome::Dropped, "result without a call"));
+        (0..dropped).for_each(|_| self.cx.log.lost("result without a call"));
         let last = self.answers.as_mut().and_then(Answers::finish);
         last.iter().try_for_each(|record| writer.record(record))
     }
@@ -290,7 +301,7 @@ impl<'a> Work<'a> {
         let Self { trace, answers, cx, .. } = self;
         let more = answers.as_ref().is_some_and(|answers| answers.goes_on(&record.value));
         if more {
-            cx.log.count(FieldOutcome::Dropped, "seam between parts of an answer");
+            cx.log.lost("seam between parts of an answer");
         }
         trace.iter_mut().for_each(|trace| trace.passed(number, &record.value, more));
         match answers {
@@ -341,7 +352,7 @@ impl<'a> Work<'a> {
             return lead;
         }
         let lost = |record: &Record| format!("{} before the session", record.kind.name());
-        lead.iter().for_each(|(_, at)| self.cx.log.count(FieldOutcome::Dropped, &lost(&at.value)));
+        lead.iter().for_each(|(_, at)| self.cx.log.lost(&lost(&at.value)));
         Vec::new()
     }
 
@@ -375,7 +386,7 @@ impl<'a> Work<'a> {
         self.answers.get_or_insert_with(|| Answers::new(joins, responses, forks));
         if let Some(Value::Node(file)) = record.node.take(Field::File) {
             let lost = |field: Field| format!("session.file.{}", field.name());
-            file.fields().for_each(|field| self.cx.log.count(FieldOutcome::Dropped, &lost(field)));
+            file.fields().for_each(|field| self.cx.log.lost(&lost(field)));
         }
     }
 }

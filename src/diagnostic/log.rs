@@ -54,21 +54,26 @@ impl Log {
     }
 
     /// Counts a field with this outcome.
-    pub fn count(&self, fate: FieldOutcome, path: &str) {
+    pub fn count(&self, outcome: FieldOutcome, path: &str) {
         let mut inner = self.inner.borrow_mut();
-        match inner.losses.get_mut(&(fate, path.to_owned())) {
+        match inner.losses.get_mut(&(outcome, path.to_owned())) {
             Some(n) => *n += 1,
-            None => drop(inner.losses.insert((fate, path.to_owned()), 1)),
+            None => drop(inner.losses.insert((outcome, path.to_owned()), 1)),
         }
+    }
+
+    /// Counts a field for which the output has no place.
+    pub fn lost(&self, path: &str) {
+        self.count(FieldOutcome::Dropped, path);
     }
 
     /// Counts a field of a record with this path. Records have many such fields, so the whole path
     /// is joined once, at the end.
-    pub fn count_field(&self, fate: FieldOutcome, path: &'static str, field: Field) {
+    pub fn count_field(&self, outcome: FieldOutcome, path: &'static str, field: Field) {
         let fields = &mut self.inner.borrow_mut().fields;
-        match fields.iter_mut().find(|(known, _)| *known == (field, fate, path)) {
+        match fields.iter_mut().find(|(known, _)| *known == (field, outcome, path)) {
             Some((_, n)) => *n += 1,
-            None => fields.push(((field, fate, path), 1)),
+            None => fields.push(((field, outcome, path), 1)),
         }
     }
 

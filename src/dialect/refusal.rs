@@ -191,8 +191,8 @@ pub fn faults(message: &Node, interface: Interface, found: &mut dyn FnMut(Words,
             look(message).into_iter().for_each(|fault| found(fault, false));
         }
     }
-    for block in message.nodes(Field::Content).unwrap_or_default() {
-        let inner = block.nodes(Field::Content).unwrap_or_default();
+    for block in message.content() {
+        let inner = block.content();
         for block in std::iter::once(block).chain(inner) {
             let data = image_data(block);
             for rule in rules() {
@@ -278,9 +278,9 @@ pub fn in_place_of_image(fault: &str) -> Vec<u8> {
 }
 
 /// Returns the block of a text.
-pub fn text_block(said: &str) -> Vec<u8> {
+pub fn text_block(words: &str) -> Vec<u8> {
     let mut block = b"{\"type\":\"text\",\"text\":".to_vec();
-    text::quote(said, &mut block);
+    text::quote(words, &mut block);
     block.push(b'}');
     block
 }
@@ -303,7 +303,7 @@ pub enum OfServer {
 /// assert_eq!(of_server(&block), Some(OfServer::Call("s1".to_owned())));
 /// ```
 pub fn of_server(block: &Json) -> Option<OfServer> {
-    let kind = block.member("type").filter(|_| block.as_bytes().starts_with(b"{"))?.text()?;
+    let kind = block.member("type").filter(|_| block.is_object())?.text()?;
     let id = |name| block.member(name)?.text();
     match &*kind {
         "server_tool_use" | "mcp_tool_use" => id("id").map(OfServer::Call),
@@ -382,7 +382,7 @@ fn arguments_fault(block: &Node) -> Option<Words> {
     }
     match block.json(Field::Arguments) {
         None => Some("a call has no arguments".into()),
-        Some(given) if given.as_bytes().starts_with(b"{") => None,
+        Some(given) if given.is_object() => None,
         Some(_) => Some("the arguments of a call are no object".into()),
     }
 }
@@ -400,7 +400,7 @@ fn member(message: &Node, name: &str) -> Option<Json> {
 }
 
 fn reasoning_fault(message: &Node) -> Option<Words> {
-    let blocks = message.nodes(Field::Content).unwrap_or_default();
+    let blocks = message.content();
     let thinks = matches!(blocks, [only] if only.is(Field::Type, block::THINKING));
     let has = |name| {
         let value = member(message, name);
@@ -415,7 +415,7 @@ fn reasoning_fault(message: &Node) -> Option<Words> {
 pub const LONGEST_ID: usize = 64;
 
 fn length_fault(message: &Node) -> Option<Words> {
-    let blocks = message.nodes(Field::Content).unwrap_or_default().iter();
+    let blocks = message.content().iter();
     let ids = blocks.filter_map(|block| block.text(Field::Id).or_else(|| block.text(Field::Call)));
     let item = member(message, "id").and_then(|id| id.text());
     let long = ids.chain(item).any(|id| id.chars().count() > LONGEST_ID);
@@ -441,7 +441,7 @@ fn has_unit(message: &Node, unit: Unit) -> bool {
     match message.get(Field::Content) {
         Some(Value::Json(text)) => has(text),
         Some(Value::Nodes(blocks)) => blocks.iter().any(|block| {
-            let inner = block.nodes(Field::Content).unwrap_or_default();
+            let inner = block.content();
             of_block(block) || inner.iter().any(of_block)
         }),
         _ => false,

@@ -135,7 +135,7 @@ const LOCAL_SHELL: &str = "\"local_shell\"";
 pub fn read(object: &Json) -> Option<Node> {
     let wire = object.member("type")?.text()?;
     let shape = SHAPES.iter().find(|shape| shape.wire == wire)?;
-    let role = object.member("role").and_then(|role| role.text());
+    let role = object.text_of("role");
     let texts = text_type(role.as_deref().filter(|_| shape.holds.is_none()));
     let (mut message, mut inner, mut rest) = (Node::with_capacity(8), Node::default(), Vec::new());
     let mut seen = Vec::with_capacity(8);
@@ -228,7 +228,7 @@ fn take(shape: &Shape, field: Field, value: Json, texts: &str, inner: &mut Node)
 /// Reads the summary of a reasoning item as a text, and keeps the list where it is not that of one
 /// text.
 fn summary(list: &Json, inner: &mut Node) {
-    let text = |part: Json| part.member("text").and_then(|text| text.text());
+    let text = |part: Json| part.text_of("text");
     let texts: Vec<String> = list.elements().filter_map(text).collect();
     if !texts.is_empty() {
         inner.set(Field::Thinking, Json::string(&texts.join("\n\n")));
@@ -262,12 +262,7 @@ fn parts(list: &Json, texts: &str) -> Option<Vec<Node>> {
         if read.is_none() && (!PARTS.contains(&wire.as_str()) || is_unknown_sound(&wire, &part)) {
             return None;
         }
-        Some(read.unwrap_or_else(|| {
-            let mut node = Node::with_capacity(2);
-            node.set(Field::Type, block::type_of(block::OPAQUE));
-            node.set(Field::Data, part);
-            node
-        }))
+        Some(read.unwrap_or_else(|| block::of(block::OPAQUE).with(Field::Data, part)))
     };
     list.elements().map(part).collect()
 }
@@ -287,7 +282,7 @@ fn plain(part: &Json, name: &str) -> Option<(Json, Option<Json>)> {
     let pairs = part.pairs();
     let [(first, _), (key, value), rest @ ..] = pairs.as_slice() else { return None };
     let usual = text::is(first.as_bytes(), "type") && text::is(key.as_bytes(), name);
-    (usual && value.as_bytes().starts_with(b"\"")).then(|| (value.clone(), members(rest)))
+    (usual && value.is_string()).then(|| (value.clone(), members(rest)))
 }
 
 /// Reads an image that is given by a `data:` URL.
@@ -295,12 +290,12 @@ fn image(part: &Json) -> Option<Node> {
     let (url, rest) = plain(part, "image_url")?;
     let url = url.text()?;
     let (kind, data) = data_url::split(&url)?;
-    let mut node = Node::with_capacity(4);
-    node.set(Field::Type, block::type_of(block::IMAGE));
-    node.set(Field::MediaType, Json::string(kind));
-    node.set(Field::Data, Json::string(data));
-    node.put(Field::Extra, rest);
-    Some(node)
+    Some(
+        block::of(block::IMAGE)
+            .with(Field::MediaType, Json::string(kind))
+            .with(Field::Data, Json::string(data))
+            .with_some(Field::Extra, rest),
+    )
 }
 
 /// Appends the item of a message that [`read`] returned, or of one with the same form; false if the
@@ -369,7 +364,7 @@ fn member(
         }
         // An edit may have replaced the text by its value.
         (Field::Arguments, Some(Value::Json(value)))
-            if name == "arguments" && !value.as_bytes().starts_with(b"\"") =>
+            if name == "arguments" && !value.is_string() =>
         {
             text::quote(&String::from_utf8_lossy(value.as_bytes()), object.key(name));
         }

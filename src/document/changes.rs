@@ -38,7 +38,7 @@ impl<'d> Changes<'d> {
     /// Adds the members that an object of the document lacks: names that need no escaping, and
     /// values in JSON.
     pub fn add(&mut self, object: &Json, members: &[(&str, &str)]) {
-        if !object.as_bytes().starts_with(b"{") {
+        if !object.is_object() {
             return;
         }
         let end = self.document.place_of(object).end.saturating_sub(1);

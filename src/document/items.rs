@@ -99,13 +99,6 @@ impl Items {
         }
     }
 
-    /// Sets the number of the part.
-    #[must_use]
-    pub fn of_part(mut self, part: u32) -> Self {
-        self.at.part = part;
-        self
-    }
-
     /// Skips bytes.
     fn pass(&mut self, bytes: usize) {
         let passed = self.flow.ahead().get(..bytes).unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::{Items, Path, Salvaged, salvage};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{Cx, Reach, RepairIo, RepairOptions, Repaired};
 use crate::json::edit::Edits;
 use crate::json::{Json, members, text};
@@ -39,14 +39,16 @@ pub type CompleteFn = fn(&[u8], &RepairOptions, &Cx<'_>) -> Option<(Vec<u8>, Vec
 /// If nothing of it can be recovered, or reading or writing fails.
 pub fn repair(
     rules: &Rules,
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
     let mut text = Vec::new();
     let limit = cx.options.max_line as u64;
-    let read = bench.parts().main()?.take(limit.saturating_add(1)).read_to_end(&mut text);
-    if read.map_err(|error| Error::io("cannot read", error))? as u64 > limit {
+    if io.parts().main()?.take(limit.saturating_add(1)).read_to_end(&mut text).cannot("read")?
+        as u64
+        > limit
+    {
         let message = format!("document of more than {limit} bytes, the limit");
         return Err(Error::unfit(Diagnostic::new(Code::LineTooLong, message)));
     }
@@ -61,16 +63,16 @@ pub fn repair(
     };
     let at = Position { line: 1, ..Position::default() };
     if let Ok(items) = items {
-        bench.begin(false)?;
+        io.begin(false)?;
         let done = Repaired { records: items + 1, ..Repaired::default() };
         let done = done.reaching(reach(items), reach(items));
         let Some((text, fixes)) = Some(&text).filter(|_| wanted.resumable).and_then(|t| resumed(t))
         else {
-            bench.keep("")?;
+            io.keep("")?;
             return Ok(done);
         };
         fixes.into_iter().for_each(|code| cx.report_at(code, at));
-        write(bench, &text)?;
+        write(io, &text)?;
         return Ok(Repaired { changed: true, ..done });
     }
     let found = salvage(&text, rules.path, rules.recognise).ok_or_else(nothing_back)?;
@@ -81,13 +83,13 @@ pub fn repair(
         completed.text = text;
         completed.fixes.extend(fixes);
     }
-    bench.begin(completed.aside.is_some())?;
+    io.begin(completed.aside.is_some())?;
     if let Some((place, at)) = completed.aside {
-        bench.aside("", text.get(place).unwrap_or_default(), at, Code::StateRestored)?;
+        io.aside("", text.get(place).unwrap_or_default(), at, Code::StateRestored)?;
     }
     completed.fixes.into_iter().for_each(|code| cx.report_at(code, at));
     completed.text.push(b'\n');
-    write(bench, &completed.text)?;
+    write(io, &completed.text)?;
     let done = Repaired {
         changed: true,
         records: found.items + 1,
@@ -104,7 +106,7 @@ fn note(text: &mut Vec<u8>, fixes: &[Code], notes_in: Option<&str>) {
     };
     let document = Json::trusted(std::mem::take(text).into());
     let own = document.member(name);
-    let object = own.clone().filter(|own| own.as_bytes().starts_with(b"{"));
+    let object = own.clone().filter(Json::is_object);
     let mut inner = object.unwrap_or(Json::constant("{}")).as_bytes().to_vec();
     note(&mut inner, fixes, None);
     let mut edits = Edits::default();
@@ -114,10 +116,9 @@ fn note(text: &mut Vec<u8>, fixes: &[Code], notes_in: Option<&str>) {
     edits.apply(document.as_bytes(), close, is_empty, text);
 }
 
-fn write(bench: &mut dyn RepairIo, text: &[u8]) -> Result<()> {
-    let mut part = bench.create("")?;
-    let written = part.write_all(text).and_then(|()| part.flush());
-    written.map_err(|error| Error::io("cannot write", error))
+fn write(io: &mut dyn RepairIo, text: &[u8]) -> Result<()> {
+    let mut part = io.create("")?;
+    part.write_all(text).and_then(|()| part.flush()).cannot("write")
 }
 
 /// Repaired document.

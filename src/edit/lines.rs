@@ -2,7 +2,7 @@
 
 use super::json::{self, hash, likeness};
 use super::plan::{Items, Level, Piece, plan};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::ids::fingerprint;
 use crate::json::{Cursor, Json};
 use crate::lines::{BOM, Lines};
@@ -55,8 +55,7 @@ impl<'p> PartLines<'p> {
     fn line(&mut self, line: u32) -> Result<Bytes> {
         let span = self.span(line..line + 1);
         let mut text = Vec::with_capacity((span.end - span.start) as usize);
-        let read = self.open(&span)?.read_to_end(&mut text);
-        read.map_err(|error| Error::io("cannot read", error))?;
+        self.open(&span)?.read_to_end(&mut text).cannot("read")?;
         Ok(text.into())
     }
 }

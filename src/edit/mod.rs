@@ -9,7 +9,7 @@ mod lines;
 mod plan;
 pub mod yaml;
 
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Format, Parts, Sink};
 use crate::json::Json;
 use crate::lines::Lines;
@@ -151,7 +151,7 @@ fn merge_json(
     let texts = [contents(source, name)?, contents(before, name)?, contents(after, name)?];
     let [own, old, new] = &texts;
     let Some(merged) = json::merged_text(own, old, new) else { return Ok(false) };
-    to.write_all(&merged).map_err(|error| Error::io("cannot copy", error))?;
+    to.write_all(&merged).cannot("copy")?;
     Ok(true)
 }
 
@@ -172,14 +172,12 @@ fn merge_yaml(
 
 fn contents(parts: &mut dyn Parts, name: &str) -> Result<Bytes> {
     let mut contents = Vec::new();
-    let read = parts.open(name)?.read_to_end(&mut contents);
-    read.map_err(|error| Error::io("cannot read", error))?;
+    parts.open(name)?.read_to_end(&mut contents).cannot("read")?;
     Ok(contents.into())
 }
 
 fn copy(parts: &mut dyn Parts, name: &str, to: &mut dyn Write) -> Result<()> {
-    let copied = io::copy(&mut parts.open(name)?, to);
-    copied.map(drop).map_err(|error| Error::io("cannot copy", error))
+    io::copy(&mut parts.open(name)?, to).map(drop).cannot("copy")
 }
 
 /// Whether a part has the same bytes in two sessions.
@@ -203,7 +201,7 @@ const PIECE: usize = 64 << 10;
 fn fill<'b>(from: &mut dyn Read, buffer: &'b mut [u8]) -> Result<&'b [u8]> {
     let mut filled = 0;
     while let Some(room) = buffer.get_mut(filled..).filter(|room| !room.is_empty()) {
-        let read = from.read(room).map_err(|error| Error::io("cannot read", error))?;
+        let read = from.read(room).cannot("read")?;
         if read == 0 {
             break;
         }

@@ -1,6 +1,6 @@
 //! Content of messages of other formats.
 
-use crate::diagnostic::{FieldOutcome, Log};
+use crate::diagnostic::Log;
 use crate::mapping::BlockType;
 use crate::record::{Field, Node, Value, block};
 
@@ -27,7 +27,7 @@ fn fitted_block(node: &Node, holds: Holds<'_>, log: &Log) -> Option<Node> {
     let name = node.text(Field::Type).unwrap_or_default();
     if name == block::OPAQUE || !holds(&name, Field::Type) {
         let path = format!("message.content.*.{}", block::kind_of(node));
-        log.count(FieldOutcome::Dropped, &path);
+        log.lost(&path);
         return (name != block::THINKING).then(|| block::placeholder(node));
     }
     let mut fitted = Node::with_capacity(6);
@@ -37,7 +37,7 @@ fn fitted_block(node: &Node, holds: Holds<'_>, log: &Log) -> Option<Node> {
             // The first generation of pi's answers.
             fitted.set(Field::Content, value.clone());
         } else if field == Field::Extra || !holds(&name, field) {
-            log.count(FieldOutcome::Dropped, &format!("message.content.*.{name}.{}", field.name()));
+            log.lost(&format!("message.content.*.{name}.{}", field.name()));
         } else if field == Field::Content {
             fitted.put(field, self::fitted(Some(value), holds, log));
         } else {
@@ -47,7 +47,7 @@ fn fitted_block(node: &Node, holds: Holds<'_>, log: &Log) -> Option<Node> {
     if name == block::TOOL_CALL {
         let (arguments, wrapped) = block::arguments(node);
         if wrapped {
-            log.count(FieldOutcome::Dropped, &format!("message.content.*.{name}.arguments"));
+            log.lost(&format!("message.content.*.{name}.arguments"));
         }
         fitted.set(Field::Arguments, arguments);
     }

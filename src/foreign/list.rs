@@ -1,6 +1,6 @@
 //! Writer of a session that is a list of messages behind a header.
 
-use crate::diagnostic::{FieldOutcome, Log};
+use crate::diagnostic::Log;
 use crate::error::Result;
 use crate::format::{Cx, Format, Writer, no_session};
 use crate::mapping::{Object, Putting, Row};
@@ -61,7 +61,7 @@ impl<L: MessageList> Writer for ListWriter<'_, L> {
         // Only the source's own file lacks what its reader restored.
         let restored = own && record.is_restored() && !record.is_repetition();
         if restored || !sent || !self.list.item(record, own)? {
-            self.cx.log.count(FieldOutcome::Dropped, &record.description());
+            self.cx.log.lost(&record.description());
         }
         Ok(())
     }

@@ -1,7 +1,10 @@
 //! Interface by which records are added to a session whose files are lines.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::json::Fault;
+use crate::position::Position;
 use crate::record::Record;
+use bytes::Bytes;
 use std::fmt::Debug;
 
 /// Opens a session that was read from a file of this version, behind its session record. `None`
@@ -21,4 +24,38 @@ pub trait Appender: Debug + Send + Sync {
     /// # Errors
     /// If the lines cannot be read.
     fn add(&mut self, record: &Record, out: &mut Vec<u8>) -> Result<Vec<Record>>;
+}
+
+/// End of a session in which each record has lines of its own.
+pub trait LineAppender: Debug + Send + Sync {
+    /// Notes a record that the session has already.
+    fn note(&mut self, record: &Record);
+
+    /// Returns the lines of a new record.
+    fn lines(&mut self, record: &Record) -> Vec<Vec<u8>>;
+
+    /// Reads such a line behind those before it.
+    ///
+    /// # Errors
+    /// If the line is not JSON.
+    fn read(&mut self, line: &Bytes) -> Result<Vec<Record>, Fault>;
+}
+
+impl<L: LineAppender> Appender for L {
+    fn note(&mut self, record: &Record) -> bool {
+        LineAppender::note(self, record);
+        true
+    }
+
+    fn add(&mut self, record: &Record, out: &mut Vec<u8>) -> Result<Vec<Record>> {
+        let mut added = Vec::new();
+        for line in self.lines(record) {
+            let line = Bytes::from(line);
+            let read = self.read(&line);
+            added.extend(read.map_err(|fault| Error::json(fault, &line, Position::default()))?);
+            out.extend_from_slice(&line);
+            out.push(b'\n');
+        }
+        Ok(added)
+    }
 }

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::json::Json;
 use crate::position::Located;
-use crate::record::{Node, Record};
+use crate::record::{Kind, Node, Record};
 use std::ops::ControlFlow;
 
 /// Builds the messages that a format's own software would send to a model, from the nodes on the
@@ -30,7 +30,9 @@ pub trait Context {
     }
 
     /// Second showing: returns the record with all edits, if it counts.
-    fn message(&mut self, position: u32, record: &Record) -> Option<Record>;
+    fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
+        (record.kind == Kind::Message && !record.is_aside()).then(|| record.clone())
+    }
 
     /// Returns the message of a record that is consumed.
     fn taken(&mut self, position: u32, record: Record) -> Option<Record> {

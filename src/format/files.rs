@@ -105,10 +105,31 @@ pub type RowsFn = fn(&mut dyn Parts) -> Result<Vec<(u64, Range<u64>)>>;
 /// Returns the identifiers of all sessions in parts that they share.
 pub type RosterFn = fn(&mut dyn Parts) -> Result<Vec<String>>;
 /// Returns the home directory of a program, by the variables of the environment.
-pub type HomeFn = fn(&dyn Fn(&str) -> Option<String>) -> Option<String>;
+pub type HomeFn = fn(Variables<'_>) -> Option<String>;
 /// Returns the path of a session's main part below the folder of all sessions, without its ending;
 /// `/` is before and between its pieces, each of which must be a plain name.
 pub type NativeFn = fn(&Named<'_>) -> String;
 /// Returns the place, among a session's parts by their names, of the part beside which its origin
 /// is.
 pub type MainFn = fn(&[String]) -> Option<usize>;
+
+/// Returns the values of environment variables.
+pub type Variables<'v> = &'v dyn Fn(&str) -> Option<String>;
+
+/// Returns the value of an environment variable that is set and not empty.
+fn set(variables: Variables<'_>, name: &str) -> Option<String> {
+    variables(name).filter(|value| !value.is_empty())
+}
+
+/// Returns the user's own folder.
+#[must_use]
+pub fn own_folder(variables: Variables<'_>) -> Option<String> {
+    set(variables, "HOME").or_else(|| set(variables, "USERPROFILE"))
+}
+
+/// Returns the folder that an environment variable names, or else this one in the user's own.
+#[must_use]
+pub fn folder_in(variables: Variables<'_>, name: &str, usual: &str) -> Option<String> {
+    let usual = || Some(format!("{}/{usual}", own_folder(variables)?));
+    set(variables, name).or_else(usual)
+}

@@ -39,6 +39,31 @@ impl<'a> Head<'a> {
         self.lines().take(2).filter(|line| is_object(line)).count() == 2
     }
 
+    /// Detects a file of lines by the first line that is `known`, among those at the beginning: of
+    /// a line and its number, `known` returns whether it begins a session, and the version.
+    #[must_use]
+    pub fn of_lines(
+        &self,
+        endings: &[&str],
+        known: impl Fn(usize, &[u8]) -> Option<(bool, u32)>,
+    ) -> Option<Sniffed> {
+        /// Maximum number of lines that are looked at.
+        const SNIFFED: usize = 16;
+        let (called, mut clean) = (Self::is_called(self.name, endings), true);
+        for (number, line) in self.lines().take(SNIFFED).enumerate() {
+            if let Some((begins, version)) = known(number, line.trim_ascii()) {
+                let confidence = match begins {
+                    _ if !clean => Confidence::Buried,
+                    true if number == 0 => Confidence::Certain,
+                    _ => Confidence::Strong,
+                };
+                return Some(Sniffed { confidence, version });
+            }
+            clean &= Self::is_torn(line, number == 0, called);
+        }
+        None
+    }
+
     /// Returns the lines from the first one on that is a record, or at least cannot be the
     /// remainder of a record after a crash. `called` is true if the file has a name that sessions
     /// have.

@@ -12,7 +12,7 @@ pub trait Turns {
     /// Takes back the turns from the first of these entries on. If the first message that is left
     /// belongs to no entry, but to the list of a compaction, `listed` is the number of all messages
     /// of the user that are left.
-    fn take_back(&mut self, left: &HashSet<Json>, listed: Option<usize>) -> Back;
+    fn take_back(&mut self, remaining: &HashSet<Json>, listed: Option<usize>) -> Back;
 }
 
 /// Result of taking back turns.

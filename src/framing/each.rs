@@ -3,13 +3,15 @@
 use super::{FramedLines, Framing, ReadLines, Reading};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Reader};
+use crate::format::{Cx, Piece, Reader};
 use crate::json::Json;
 use crate::lines::utf8;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::io::Read;
+use std::ops::ControlFlow;
 
 /// Makes records of lines.
 pub trait ParseLines {
@@ -56,6 +58,33 @@ pub fn each_line_by<'a>(
 ) -> Result<Reader<'a>> {
     let frames = FramedLines::over(part, cx.options.max_line)?;
     Ok(Box::new(Reading::new(EachLine { frames, cx, parse, count: 0, begun: false }, cx)))
+}
+
+/// Shows the lines of a part with this number of which `json` makes a piece of the session. Others
+/// are passed over, as the reader reports them.
+///
+/// # Errors
+/// If the part cannot be read.
+pub fn show_lines(
+    part: Box<dyn Read>,
+    number: u32,
+    cx: &Cx<'_>,
+    json: fn(&[u8]) -> Option<Cow<'_, [u8]>>,
+    show: Piece<'_>,
+) -> Result<ControlFlow<()>> {
+    let mut frames = FramedLines::over(part, cx.options.max_line)?.of_part(number);
+    loop {
+        let frame = match frames.next() {
+            Ok(Some(frame)) if frame.blank || utf8(&frame.line()).is_err() => continue,
+            Ok(Some(frame)) => frame,
+            Ok(None) => return Ok(ControlFlow::Continue(())),
+            Err(error) if error.is_recoverable() => continue,
+            Err(error) => return Err(error),
+        };
+        if json(&frame.bytes).is_some_and(|text| show(frame.at, &text).is_break()) {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
 }
 
 struct EachLine<'a, P> {

@@ -290,7 +290,7 @@ impl Inspection {
             let agent = node.json(Field::ParentCall).filter(|call| !call.is_null());
             self.agent_calls.extend(agent.map(|call| hash(call.as_bytes())));
             self.agents = self.agent_calls.len();
-            for call in node.nodes(Field::Content).unwrap_or_default() {
+            for call in node.content() {
                 if call.is(Field::Type, block::TOOL_CALL) {
                     count(&mut self.calls, call.text(Field::Name).unwrap_or_default());
                 }
@@ -365,9 +365,9 @@ impl Inspection {
 
 /// Describes the program that wrote a session: its name, and its releases.
 fn client(client: &Json) -> Option<String> {
-    let object = Some(client).filter(|client| client.as_bytes().starts_with(b"{"))?;
-    let text = |name| object.member(name).and_then(|value| value.text());
-    let all = object.member("releases").filter(|all| all.as_bytes().starts_with(b"["));
+    let object = Some(client).filter(|it| it.is_object())?;
+    let text = |name| object.text_of(name);
+    let all = object.member("releases").filter(Json::is_list);
     let all: Vec<_> = all.iter().flat_map(Json::elements).filter_map(|one| one.text()).collect();
     let releases = if all.is_empty() { text("version") } else { Some(all.join(", ")) };
     let words: Vec<_> = [text("name"), releases].into_iter().flatten().collect();

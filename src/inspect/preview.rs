@@ -55,7 +55,7 @@ fn content(node: &Node) -> String {
     if let Some(text) = node.text(Field::Content) {
         return text;
     }
-    let blocks = node.nodes(Field::Content).unwrap_or_default();
+    let blocks = node.content();
     let text_of = |block: &Node| {
         let text = if block.is(Field::Type, block::TOOL_RESULT) {
             node_output(block)

@@ -31,7 +31,7 @@ fn size(node: &Node) -> u64 {
 }
 
 fn images(node: &Node) -> u64 {
-    let blocks = node.nodes(Field::Content).unwrap_or_default();
+    let blocks = node.content();
     let image = |block: &Node| match block.is(Field::Type, block::IMAGE) {
         true => block.json(Field::Data).map_or(0, |data| data.as_bytes().len() as u64),
         false => images(block),

@@ -207,10 +207,57 @@ impl Json {
         is_whole(inner.as_bytes()).then(|| Self(inner.trim().to_owned().into()))
     }
 
+    /// Returns the text of the first member of an object that has this name, if that is a string.
+    #[must_use]
+    pub fn text_of(&self, name: &str) -> Option<String> {
+        self.member(name)?.text()
+    }
+
+    /// Returns a list of values in their source text.
+    ///
+    /// ```
+    /// use copyist::json::Json;
+    /// assert_eq!(Json::list([Json::number(1), Json::string("a")]).as_bytes(), br#"[1,"a"]"#);
+    /// ```
+    #[must_use]
+    pub fn list(items: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
+        let mut list = vec![b'['];
+        for (place, item) in items.into_iter().enumerate() {
+            list.extend_from_slice(if place == 0 { b"" } else { b"," });
+            list.extend_from_slice(item.as_ref());
+        }
+        list.push(b']');
+        Self(list.into())
+    }
+
+    /// Whether this is an object.
+    #[must_use]
+    pub fn is_object(&self) -> bool {
+        self.0.first() == Some(&b'{')
+    }
+
+    /// Whether this is a list.
+    #[must_use]
+    pub fn is_list(&self) -> bool {
+        self.0.first() == Some(&b'[')
+    }
+
+    /// Whether this is a string.
+    #[must_use]
+    pub fn is_string(&self) -> bool {
+        self.0.first() == Some(&b'"')
+    }
+
     /// Whether this is the literal `null`.
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.0.as_ref() == b"null"
+    }
+}
+
+impl AsRef<[u8]> for Json {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
     }
 }
 

@@ -25,8 +25,7 @@ impl Session {
         let cwd = self.header().node.text(Field::Cwd).unwrap_or_default();
         let mut head = header(self.format, self.version, &cwd);
         if let Some(file) = self.file() {
-            let mut parent = Node::default();
-            parent.set(Field::Path, Json::string(&file.to_string_lossy()));
+            let parent = Node::default().with(Field::Path, Json::string(&file.to_string_lossy()));
             head.value.node.set(Field::ParentSession, parent);
         }
         let mut entries = Entries::new(head);

@@ -6,7 +6,7 @@ use crate::batch::{
     Share, planned, root,
 };
 use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::store::{Entry, Header, Name, read_journal};
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::fs::File;
@@ -150,7 +150,7 @@ fn opened(path: &Path) -> Result<OpenedJournal> {
 
 /// Returns the entries of an earlier run's journal.
 fn entries_of(path: &Path, header: &Header) -> Result<Vec<Entry>> {
-    let file = File::open(path).map_err(|error| Error::io("cannot open", error))?;
+    let file = File::open(path).cannot("open")?;
     let Some(before) = read_journal(&file)? else { return Ok(Vec::new()) };
     fits(path, &before.header, header)?;
     Ok(before.entries)

@@ -142,8 +142,7 @@ impl Session {
     fn leaf_record(&self, entry: &Record) -> Option<Located<Record>> {
         let named = self.entries.names_leaf();
         let id = entry.node.json(Field::Id).filter(|_| named && self.version.tree)?;
-        let mut leaf = Record::new(Kind::Session);
-        leaf.node.set(Field::Leaf, id.clone());
+        let leaf = Record::new(Kind::Session).with(Field::Leaf, id.clone());
         Some(Located { value: leaf, at: Position::default() })
     }
 

@@ -65,7 +65,7 @@ impl Object<'_> {
             let other = others.iter().find(|(key, _)| text::is(key.as_bytes(), row.key));
             let other = other.map(|(_, value)| value);
             match (&row.how, node.get(row.field), other) {
-                (How::Inline(rows), ..) if other.is_none_or(is_object) => {
+                (How::Inline(rows), ..) if other.is_none_or(Json::is_object) => {
                     let rest = node.json(row.field).filter(|_| row.field != Field::Extra);
                     self.within(row.key, rows, node, rest.or(other), put);
                 }
@@ -110,8 +110,4 @@ impl Object<'_> {
             self.first = first;
         }
     }
-}
-
-fn is_object(value: &Json) -> bool {
-    value.as_bytes().starts_with(b"{")
 }

@@ -1,7 +1,7 @@
 //! Blocks of lines that are checked ahead, and output that is written behind, by any thread that
 //! has time; both stay in order.
 
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{ByteLines, Out};
 use crate::lines::{Block, Line};
 use crate::members::{Found, Scan};
@@ -308,8 +308,7 @@ impl<'o> Ahead<'o> {
     /// If output could not be written.
     pub fn flush(&self) -> Result<()> {
         self.settle(0)?;
-        let flushed = self.out.as_ref().map_or(Ok(()), |out| lock(out).flush());
-        flushed.map_err(|error| Error::io("cannot write", error))
+        self.out.as_ref().map_or(Ok(()), |out| lock(out).flush()).cannot("write")
     }
 }
 

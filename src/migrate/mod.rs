@@ -7,7 +7,7 @@
 mod ahead;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{ByteLines, Cx, Format, OnError, Out, Plane, Target};
 use crate::formats::lacks;
 use crate::lines::{BOM, Line, Lines, give_back};
@@ -156,7 +156,7 @@ impl<'a> Work<'a> {
     fn flush(&mut self, ahead: &Ahead<'_>) -> Result<()> {
         self.done.bytes_out += self.out.len() as u64;
         let Some(own) = &mut self.own else { return ahead.send(&mut self.out) };
-        own.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
+        own.write_all(&self.out).cannot("write")?;
         self.out.clear();
         Ok(())
     }
@@ -181,8 +181,7 @@ impl<'a> Work<'a> {
         plane.finish();
         self.done.from = plane.from();
         self.flush(ahead)?;
-        let flushed = self.own.as_mut().map_or(Ok(()), |own| own.flush());
-        flushed.map_err(|error| Error::io("cannot write", error))?;
+        self.own.as_mut().map_or(Ok(()), |own| own.flush()).cannot("write")?;
         ahead.flush()?;
         Ok(self.done)
     }

@@ -4,7 +4,7 @@
 //! archive may come from anyone, so its members are regular files with plain relative names, and
 //! it never unpacks to more than a limit.
 
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::origin::digest::{Digest, Measure};
 use crate::origin::frame::Frame;
 use std::cell::RefCell;
@@ -207,6 +207,6 @@ pub fn digest_of(from: impl Read) -> Result<Digest> {
     let mut measure = Measure::default();
     let mut from = Measuring { from, measure: &mut measure };
     let mut buffer = vec![0; 256 << 10];
-    while from.read(&mut buffer).map_err(|error| Error::io("cannot read", error))? > 0 {}
+    while from.read(&mut buffer).cannot("read")? > 0 {}
     Ok(measure.digest())
 }

@@ -14,7 +14,7 @@
 use super::archive::{self, Unreadable};
 use super::digest::Digest;
 use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{Cx, Format, OnError, Opener, Options, Parts, ReadSeek, Sink};
 use crate::formats::{Spec, canonical};
 use crate::ids::Choice;
@@ -178,7 +178,7 @@ pub struct Trailer {
 /// If the file cannot be read.
 pub fn size_of(file: &mut dyn ReadSeek) -> Result<u64> {
     let size = file.seek(SeekFrom::End(0)).and_then(|end| file.rewind().map(|()| end));
-    size.map_err(|error| Error::io("cannot read the origin", error))
+    size.cannot("read the origin")
 }
 
 /// Returns the digest of the source that an origin file contains, if the file is whole.
@@ -334,7 +334,7 @@ pub fn copy(parts: &mut dyn Parts, sink: &mut dyn Sink, main: &str) -> Result<()
     let mut from = opener()?;
     let digest = source_of(&mut *from);
     let copied = from.rewind().and_then(|()| io::copy(&mut from, &mut to)).and_then(|_| to.flush());
-    copied.map_err(|error| Error::io("cannot copy the origin", error))?;
+    copied.cannot("copy the origin")?;
     drop(to);
     sink.place_origin(main, Rc::new(move |other| digest.is_some() && source_of(other) == digest))
 }

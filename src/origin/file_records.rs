@@ -128,7 +128,5 @@ pub fn renamed(list: &Json, names: &HashMap<Json, Json>) -> Json {
     if list.as_bytes().first() != Some(&b'[') {
         return names.get(list).unwrap_or(list).clone();
     }
-    let items: Vec<_> = list.elements().map(|item| renamed(&item, names)).collect();
-    let items: Vec<_> = items.iter().map(Json::as_bytes).collect();
-    Json::trusted([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into())
+    Json::list(list.elements().map(|item| renamed(&item, names)))
 }

@@ -135,7 +135,7 @@ fn by_calls(
 
 /// Returns the values that the blocks of a message have in this field.
 fn ids(message: &Located<Record>, field: Field) -> impl Iterator<Item = Json> + '_ {
-    let blocks = message.value.node.nodes(Field::Content).unwrap_or_default();
+    let blocks = message.value.node.content();
     blocks.iter().filter_map(move |block| block.json(field).cloned())
 }
 

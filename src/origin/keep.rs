@@ -4,7 +4,7 @@
 use super::archive::{Measuring, Writing};
 use super::digest::{Digest, Measure};
 use super::file::{CHAIN, HEADER, Header, TRAILER, Trailer, size_of, source_of};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Change, Cx, Format, Opener, Parts, ReadSeek, Sink, Spool};
 use crate::formats::Spec;
 use crate::parts::watched::Further;
@@ -101,8 +101,7 @@ impl Keep {
         for file in further {
             let member = archive.free_name("shared", &label(&file));
             let Some(mut first) = opened(&file, parts)? else { continue };
-            let counted = io::copy(&mut first, &mut io::sink());
-            let size = counted.map_err(|error| Error::io("cannot read", error))?;
+            let size = io::copy(&mut first, &mut io::sink()).cannot("read")?;
             drop(first);
             let Some(from) = opened(&file, parts)? else { continue };
             archive.member(&member, size, from)?;

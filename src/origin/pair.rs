@@ -8,7 +8,7 @@ use super::archive::{self, Unreadable, digest_of};
 use super::digest::Digest;
 use super::file::{HEADER, Header, Origin, Trailer};
 use super::keep::{Keep, Kept, Made};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Cx, Parts, Sink};
 use crate::formats::Spec;
 use crate::parts::room::Room;
@@ -132,8 +132,7 @@ pub fn as_it_was(
     let mut was = Vec::new();
     for (name, length) in lengths {
         let mut part = room.part();
-        let copied = io::copy(&mut parts.open(&name)?.take(length), &mut part);
-        copied.map_err(|error| Error::io("cannot copy", error))?;
+        io::copy(&mut parts.open(&name)?.take(length), &mut part).cannot("copy")?;
         was.push((name, part));
     }
     Ok(Some(Staged::of(was)))

@@ -2,7 +2,7 @@
 
 use super::Spool;
 use super::room::{Part, Room};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::lines::empty;
 use bytes::Bytes;
 use std::io::{Read, Write};
@@ -28,7 +28,7 @@ pub struct SpooledList {
 const CHUNK: usize = 256 << 10;
 
 fn put(bytes: &[u8], to: &mut Part) -> Result<()> {
-    to.write_all(bytes).map_err(|error| Error::io("cannot write a temporary file", error))
+    to.write_all(bytes).cannot("write a temporary file")
 }
 
 impl SpooledList {
@@ -92,8 +92,7 @@ impl SpooledList {
             self.flush()?;
         }
         let mut item = vec![0; (end - start) as usize];
-        let read = self.items.reading(start).read_exact(&mut item);
-        read.map_err(|error| Error::io("cannot read a temporary file", error))?;
+        self.items.reading(start).read_exact(&mut item).cannot("read a temporary file")?;
         Ok(item.into())
     }
 

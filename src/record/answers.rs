@@ -175,8 +175,7 @@ pub fn is_sent(message: &Node) -> bool {
 /// Whether a message calls a tool.
 #[must_use]
 pub fn calls(message: &Node) -> bool {
-    let blocks = message.nodes(Field::Content).unwrap_or_default();
-    blocks.iter().any(|block| block.is(Field::Type, block::TOOL_CALL))
+    message.blocks_of(block::TOOL_CALL).next().is_some()
 }
 
 /// Joins two pieces of an answer. The result has the parent of the first piece, and the identifier

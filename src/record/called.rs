@@ -13,7 +13,7 @@ impl Called {
     /// Notes the calls of a message; false if it has none.
     pub fn note(&mut self, message: &Node) -> bool {
         let mut any = false;
-        for block in message.nodes(Field::Content).unwrap_or_default() {
+        for block in message.content() {
             if let (Some(call), Some(name)) = (block.json(Field::Id), block.json(Field::Name)) {
                 // The name is copied, because the value itself would keep its line in memory.
                 let name = Json::trusted(name.as_bytes().to_vec().into());

@@ -28,7 +28,7 @@ pub mod turns;
 pub use answers::{Answers, calls, is_broken, is_sent};
 pub use called::Called;
 pub use field::{Field, Shape};
-pub use identity::identity;
+pub use identity::{began, identity, session_uuid};
 pub use kind::{BLOCKS, COMMON, GROUPS, Kind};
 pub use node::{Node, Value};
 pub use spoken::{AnswerPart, Beginning};
@@ -68,13 +68,15 @@ pub mod block {
             other => Json::string(other),
         }
     }
+    /// Returns a block of one of these types, without its values.
+    #[must_use]
+    pub fn of(name: &str) -> Node {
+        Node::with_capacity(4).with(Field::Type, type_of(name))
+    }
     /// Returns a block of text.
     #[must_use]
     pub fn text(text: Json) -> Node {
-        let mut node = Node::with_capacity(2);
-        node.set(Field::Type, type_of(TEXT));
-        node.set(Field::Text, text);
-        node
+        of(TEXT).with(Field::Text, text)
     }
     /// Returns the texts among blocks, joined.
     #[must_use]
@@ -183,6 +185,20 @@ impl Record {
         Self { kind, node: Node::with_capacity(16) }
     }
 
+    /// Returns the record with another value of a field.
+    #[must_use]
+    pub fn with(mut self, field: Field, value: impl Into<Value>) -> Self {
+        self.node.set(field, value);
+        self
+    }
+
+    /// Returns the record with a value of a field, if there is one.
+    #[must_use]
+    pub fn with_some(mut self, field: Field, value: Option<impl Into<Value>>) -> Self {
+        self.node.put(field, value);
+        self
+    }
+
     /// Returns a record for a blank or damaged line, which is kept unchanged.
     #[must_use]
     pub fn of_line(bytes: &[u8]) -> Self {
@@ -202,9 +218,9 @@ impl Record {
         if self.kind != Kind::Message {
             return Vec::new();
         }
-        let outer = self.node.nodes(Field::Content).unwrap_or_default();
+        let outer = self.node.content();
         let inner = outer.iter().filter(|block| block.is(Field::Type, block::TOOL_RESULT));
-        let inner = inner.flat_map(|block| block.nodes(Field::Content).unwrap_or_default());
+        let inner = inner.flat_map(|block| block.content());
         let image = |block: &Node| {
             let data = block.json(Field::Data).filter(|_| block.is(Field::Type, block::IMAGE))?;
             data.as_bytes().starts_with(b"\"blob:").then(|| data.text()).flatten()

@@ -56,6 +56,31 @@ impl Node {
         Self { members: Vec::with_capacity(fields) }
     }
 
+    /// Returns the content blocks of a message or a result; none if its content is no list.
+    #[must_use]
+    pub fn content(&self) -> &[Self] {
+        self.nodes(Field::Content).unwrap_or_default()
+    }
+
+    /// Returns the content blocks of one type.
+    pub fn blocks_of(&self, name: &str) -> impl Iterator<Item = &Self> {
+        self.content().iter().filter(move |block| block.is(Field::Type, name))
+    }
+
+    /// Returns the group with another value of a field.
+    #[must_use]
+    pub fn with(mut self, field: Field, value: impl Into<Value>) -> Self {
+        self.set(field, value);
+        self
+    }
+
+    /// Returns the group with a value of a field, if there is one.
+    #[must_use]
+    pub fn with_some(mut self, field: Field, value: Option<impl Into<Value>>) -> Self {
+        self.put(field, value);
+        self
+    }
+
     /// Returns the value of a field.
     #[must_use]
     pub fn get(&self, field: Field) -> Option<&Value> {
@@ -111,9 +136,7 @@ impl Node {
     /// Whether a field is a string that decodes to `text`.
     #[must_use]
     pub fn is(&self, field: Field, text: &str) -> bool {
-        self.json(field).is_some_and(|json| {
-            json.as_bytes().starts_with(b"\"") && text::is(json.as_bytes(), text)
-        })
+        self.json(field).is_some_and(|json| json.is_string() && text::is(json.as_bytes(), text))
     }
 
     /// Whether a field is `true`.

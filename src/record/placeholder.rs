@@ -81,7 +81,7 @@ fn result(tool: &str, content: Option<&Json>) -> String {
         let named = named.into_iter().flatten().collect::<Vec<_>>().join(", ");
         if named.is_empty() { texts(found) } else { named }
     };
-    let list = content.as_bytes().starts_with(b"[");
+    let list = content.is_list();
     let found: Vec<String> = if list {
         content.elements().map(|found| one(&found)).filter(|found| !found.is_empty()).collect()
     } else {

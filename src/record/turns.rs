@@ -397,18 +397,17 @@ fn pushed(slots: &mut Vec<Slot>) -> &mut Slot {
 
 /// Makes a message the result of a call that has none, with this content.
 pub fn no_result(call: &Json, content: impl Into<Value>, message: &mut Node) {
-    let mut result = Node::with_capacity(4);
-    result.set(Field::Type, block::type_of(block::TOOL_RESULT));
-    result.set(Field::Call, call.clone());
-    result.set(Field::IsError, Json::constant("true"));
-    result.set(Field::Content, content);
+    let result = block::of(block::TOOL_RESULT)
+        .with(Field::Call, call.clone())
+        .with(Field::IsError, Json::constant("true"))
+        .with(Field::Content, content);
     message.set(Field::Role, Json::constant("\"tool\""));
     message.set(Field::Content, vec![result]);
 }
 
 /// Returns the identifiers of a message's calls, with the places of their blocks.
 fn calls_of(message: &Node) -> impl Iterator<Item = (usize, &Json)> {
-    let blocks = message.nodes(Field::Content).unwrap_or_default().iter().enumerate();
+    let blocks = message.content().iter().enumerate();
     let calls = blocks.filter(|(_, block)| block.is(Field::Type, block::TOOL_CALL));
     calls.filter_map(|(place, call)| Some((place, call.json(Field::Id)?)))
 }

@@ -240,10 +240,10 @@ fn strings_of_json_are_masked_and_other_bytes_stay() {
 #[test]
 fn records_keep_their_identifiers() {
     let redactor = Redactor::new(&RULES);
-    let mut record = Record::new(Kind::Session);
-    record.node.set(Field::Id, Json::string("ada@example.org"));
-    record.node.set(Field::Cwd, Json::string("/home/ada/tides"));
-    record.node.set(Field::Name, Json::string("Mail of ada"));
+    let mut record = Record::new(Kind::Session)
+        .with(Field::Id, Json::string("ada@example.org"))
+        .with(Field::Cwd, Json::string("/home/ada/tides"))
+        .with(Field::Name, Json::string("Mail of ada"));
     redactor.record(&mut record);
     let text = |field| record.node.text(field);
     assert_eq!(text(Field::Id).as_deref(), Some("ada@example.org"));
@@ -367,8 +367,8 @@ fn damaged_lines_are_masked_as_the_texts_that_they_spell() {
     let whole = token(&["ghp_", LETTERS]);
     let (head, tail) = whole.split_at(20);
     let shown = |line: String| {
-        let mut record = Record::new(Kind::Opaque);
-        record.node.put(Field::Text, Some(Json::string(&line)));
+        let mut record =
+            Record::new(Kind::Opaque).with_some(Field::Text, Some(Json::string(&line)));
         Redactor::new(&RULES).record(&mut record);
         record.node.text(Field::Text).expect("a line")
     };

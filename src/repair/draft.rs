@@ -1,7 +1,7 @@
 //! Draft of a repaired session, which can be read again before it goes to its place.
 
 use super::quarantine::QUARANTINE;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Change, Parts, Sink, no_room_for_parts};
 use crate::parts::Searched;
 use crate::parts::memo::Memo;
@@ -79,8 +79,7 @@ const BUFFER: usize = 256 << 10;
 
 fn copy(from: &mut dyn Read, to: &mut dyn Write) -> Result<()> {
     let mut from = io::BufReader::with_capacity(BUFFER, from);
-    let copied = io::copy(&mut from, to).and_then(|_| to.flush());
-    copied.map_err(|error| Error::io("cannot write", error))
+    io::copy(&mut from, to).and_then(|_| to.flush()).cannot("write")
 }
 
 /// A session in the form of a draft.

@@ -12,7 +12,6 @@ mod draft;
 mod mark;
 mod pairing;
 mod pieces;
-mod plain;
 mod quarantine;
 mod spread;
 mod talk;
@@ -23,12 +22,12 @@ mod walk;
 pub use mark::{Fixes, mark, write_marked};
 pub use pairing::{Added, Pairing, Rules};
 pub(crate) use pieces::whole;
-pub use plain::{PlainLines, repair_lines};
 pub use quarantine::QUARANTINE;
 pub(crate) use spread::EFFORT;
 pub use spread::literal_backslashes;
 pub use talk::{Role, Talk, repair_talk};
 pub use twice::Twice;
+pub use waiting::Waiting;
 pub use walk::Walk;
 
 use crate::diagnostic::{Code, Diagnostic, Log, Severity};
@@ -329,21 +328,20 @@ impl RepairIo for Work<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Cannot;
     use crate::formats::pi;
     use crate::memory::{Buffer, Bytes};
     use std::io::Read;
 
     /// Repairs without end: removes the first byte of each input, and reports it.
-    fn eats(bench: &mut dyn RepairIo, _: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    fn eats(io: &mut dyn RepairIo, _: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
         let mut text = Vec::new();
-        let read = bench.parts().main()?.read_to_end(&mut text);
-        read.map_err(|error| Error::io("cannot read", error))?;
+        io.parts().main()?.read_to_end(&mut text).cannot("read")?;
         let Some((first, rest)) = text.split_first() else { return Err(nothing_back()) };
-        bench.begin(true)?;
-        bench.aside("", &[*first], Position::default(), Code::StraySetAside)?;
+        io.begin(true)?;
+        io.aside("", &[*first], Position::default(), Code::StraySetAside)?;
         cx.report(Diagnostic::new(Code::StraySetAside, "eaten"));
-        let written = bench.create("")?.write_all(rest);
-        written.map_err(|error| Error::io("cannot write", error))?;
+        io.create("")?.write_all(rest).cannot("write")?;
         Ok(Repaired { changed: true, ..Repaired::default() })
     }
 
@@ -369,14 +367,13 @@ mod tests {
     }
 
     /// Takes everything off, and finds no session in what it made.
-    fn spoils(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    fn spoils(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
         let mut text = Vec::new();
-        let read = bench.parts().main()?.read_to_end(&mut text);
-        read.map_err(|error| Error::io("cannot read", error))?;
+        io.parts().main()?.read_to_end(&mut text).cannot("read")?;
         if text.len() > 1 {
-            return eats(bench, wanted, cx);
+            return eats(io, wanted, cx);
         }
-        bench.keep("")?;
+        io.keep("")?;
         cx.report(Diagnostic::new(Code::YamlSyntax, "no YAML").at(Position::default()));
         Ok(Repaired::default())
     }

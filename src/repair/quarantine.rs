@@ -1,7 +1,7 @@
 //! Quarantine: the bytes that repair sets aside, as JSON Lines.
 
 use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::Sink;
 use crate::json::text;
 use crate::parts::room::{Part, Room};
@@ -93,13 +93,12 @@ impl Quarantine {
             }
         }
         line.extend_from_slice(b"}\n");
-        out.write_all(&line).map_err(|error| Error::io("cannot write the quarantine", error))
+        out.write_all(&line).cannot("write the quarantine")
     }
 
     /// Writes the buffered bytes.
     pub fn flush(&mut self) -> Result<()> {
-        let flushed = self.out.as_mut().map_or(Ok(()), Write::flush);
-        flushed.map_err(|error| Error::io("cannot write the quarantine", error))
+        self.out.as_mut().map_or(Ok(()), Write::flush).cannot("write the quarantine")
     }
 
     /// Returns how many bytes were set aside.

@@ -39,13 +39,19 @@ pub trait Talk: Clone {
     fn header(&self, first: &Json) -> Vec<u8>;
 
     /// Notes the changes that a line needs so that the software reads it, and returns their codes.
-    fn mend(&mut self, line: &Json, fixes: &mut Fixes) -> Vec<Code>;
+    fn mend(&mut self, _line: &Json, _fixes: &mut Fixes) -> Vec<Code> {
+        Vec::new()
+    }
 
     /// Returns the part of a line in the conversation.
-    fn role(&self, line: &Json) -> Role;
+    fn role(&self, line: &Json) -> Role {
+        if self.is_header(line) { Role::Other } else { Role::Speech }
+    }
 
     /// Returns a line with a result of a call, by the identifier of the call in its spelling.
-    fn result(&mut self, call: &[u8]) -> Vec<u8>;
+    fn result(&mut self, _call: &[u8]) -> Vec<u8> {
+        Vec::new()
+    }
 }
 
 /// Repairs a session that is one such part.
@@ -54,7 +60,7 @@ pub trait Talk: Clone {
 /// If not one record is there, or reading or writing fails.
 pub fn repair_talk<T: Talk>(
     facts: T,
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     wanted: &RepairOptions,
     cx: &Cx<'_>,
 ) -> Result<Repaired> {
@@ -70,7 +76,7 @@ pub fn repair_talk<T: Talk>(
         changes: false,
     };
     let mut walk = Walk::new("", T::RECORDS, wanted, cx);
-    walk.look(bench, &mut lines)?;
+    walk.look(io, &mut lines)?;
     let found = walk.found();
     if found.records == 0 {
         return Err(nothing_back());
@@ -81,7 +87,7 @@ pub fn repair_talk<T: Talk>(
         lines.reaches.before = Reach::default();
     }
     let Reaches { before, after } = lines.reaches;
-    let changed = walk.settle(bench, &mut lines)?;
+    let changed = walk.settle(io, &mut lines)?;
     Ok(Repaired { changed, records: found.records, rescued: found.rescued, ..Repaired::default() }
         .reaching(before, after))
 }
@@ -107,7 +113,7 @@ struct Lines<'a, T> {
 fn object_of(bytes: &[u8]) -> Option<Json> {
     std::str::from_utf8(bytes).ok()?;
     let value = Json::read(&Bytes::copy_from_slice(bytes)).ok()?;
-    value.as_bytes().starts_with(b"{").then_some(value)
+    value.is_object().then_some(value)
 }
 
 impl<T: Talk> Lines<'_, T> {

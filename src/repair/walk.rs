@@ -3,7 +3,7 @@
 
 use super::pieces::{Found, Part, Pieces};
 use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Cx, LineRepair, Records, RepairIo, RepairOptions};
 use crate::position::Position;
 use std::io::Write;
@@ -32,9 +32,9 @@ impl<'a> Walk<'a> {
     }
 
     /// Shows everything until the format has decided.
-    pub fn look(&mut self, bench: &mut dyn RepairIo, mend: &mut dyn LineRepair) -> Result<()> {
+    pub fn look(&mut self, io: &mut dyn RepairIo, mend: &mut dyn LineRepair) -> Result<()> {
         loop {
-            let source = bench.parts().open(&self.part)?;
+            let source = io.parts().open(&self.part)?;
             self.blank = None;
             let blank = &mut self.blank;
             self.pieces.walk(source, &mut |part| Ok(look(mend, part, blank)))?;
@@ -66,33 +66,33 @@ impl<'a> Walk<'a> {
 
     /// Ends the repair of a session that is this part alone: writes it. Returns whether it is
     /// changed.
-    pub fn settle(self, bench: &mut dyn RepairIo, mend: &mut dyn LineRepair) -> Result<bool> {
-        bench.begin(self.removes(mend))?;
+    pub fn settle(self, io: &mut dyn RepairIo, mend: &mut dyn LineRepair) -> Result<bool> {
+        io.begin(self.removes(mend))?;
         let changed = self.changes(mend);
-        self.write(bench, mend)?;
+        self.write(io, mend)?;
         Ok(changed)
     }
 
     /// Writes the repaired part.
-    pub fn write(mut self, bench: &mut dyn RepairIo, mend: &mut dyn LineRepair) -> Result<()> {
+    pub fn write(mut self, io: &mut dyn RepairIo, mend: &mut dyn LineRepair) -> Result<()> {
         if !self.changes(mend) {
-            return bench.keep(&self.part);
+            return io.keep(&self.part);
         }
         let cut = self.cut(mend);
         if let Some((at, code)) = cut {
             self.cx.report_at(code, at);
         }
-        let mut out = Out { bytes: Vec::with_capacity(2 * CHUNK), file: bench.create(&self.part)? };
-        let source = bench.parts().open(&self.part)?;
+        let mut out = Out { bytes: Vec::with_capacity(2 * CHUNK), file: io.create(&self.part)? };
+        let source = io.parts().open(&self.part)?;
         let part = &self.part;
         mend.begin(&mut out.bytes);
         self.pieces.walk(source, &mut |piece| {
-            write(part, piece, bench, mend, cut, &mut out)?;
+            write(part, piece, io, mend, cut, &mut out)?;
             out.pass(CHUNK).map(|()| true)
         })?;
         mend.finish(&mut out.bytes);
         out.pass(0)?;
-        out.file.flush().map_err(|error| Error::io("cannot write", error))
+        out.file.flush().cannot("write")
     }
 }
 
@@ -124,7 +124,7 @@ fn look(mend: &mut dyn LineRepair, part: Part<'_>, blank: &mut Option<Position>)
 fn write(
     part: &str,
     piece: Part<'_>,
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     mend: &mut dyn LineRepair,
     cut: Option<(Position, Code)>,
     out: &mut Out,
@@ -134,7 +134,7 @@ fn write(
         Part::Blank(bytes, at, terminated) => {
             let ending: &[u8] = if terminated { b"\n" } else { b"" };
             match cut.filter(|(from, _)| at.byte >= from.byte) {
-                Some((_, code)) => bench.aside(part, &[bytes, ending].concat(), at, code),
+                Some((_, code)) => io.aside(part, &[bytes, ending].concat(), at, code),
                 None => {
                     out.bytes.extend_from_slice(bytes);
                     out.bytes.extend_from_slice(ending);
@@ -145,18 +145,18 @@ fn write(
         Part::Record(record) => {
             let gone = mend.write(&record, &mut out.bytes);
             for (bytes, code) in mend.removed_parts() {
-                bench.aside(part, &bytes, record.at, code)?;
+                io.aside(part, &bytes, record.at, code)?;
             }
             match gone {
                 // The bytes of a record that was already repaired are there already, unless only
                 // backslashes were doubled.
                 Some(code) if record.repaired.is_none_or(|code| code == Code::EscapeRead) => {
-                    bench.aside(part, record.bytes, record.at, code)
+                    io.aside(part, record.bytes, record.at, code)
                 }
                 _ => Ok(()),
             }
         }
-        Part::Aside(bytes, at, code) => bench.aside(part, bytes, at, code),
+        Part::Aside(bytes, at, code) => io.aside(part, bytes, at, code),
     }
 }
 
@@ -174,6 +174,6 @@ impl Out {
         }
         let written = self.file.write_all(&self.bytes);
         self.bytes.clear();
-        written.map_err(|error| Error::io("cannot write", error))
+        written.cannot("write")
     }
 }

@@ -176,8 +176,7 @@ impl<'t, 'r> Survey<'t, 'r> {
     }
 
     fn calls(&mut self, message: &Node) {
-        let blocks = message.nodes(Field::Content).unwrap_or_default();
-        let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL)).count();
+        let calls = message.blocks_of(block::TOOL_CALL).count();
         if let Some(turn) = self.turns.last_mut().filter(|_| self.questions.len() <= TURNS) {
             turn.calls += calls as u64;
         }

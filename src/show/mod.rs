@@ -30,7 +30,7 @@ pub use head::{Head, Turn};
 pub use index::index;
 pub use item::{Block, Call, Content, Item, Message, Note, Output};
 
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Cx, Format, Parts};
 use crate::redact::Redactor;
 use passage::Passage;
@@ -160,7 +160,7 @@ pub fn run(
     let mut to = Vec::new();
     let mut flush = |to: &mut Vec<u8>, least: usize| {
         if to.len() > least {
-            out.write_all(to).map_err(|error| Error::io("cannot write", error))?;
+            out.write_all(to).cannot("write")?;
             to.clear();
         }
         Ok(())

@@ -311,7 +311,7 @@ impl<'m, 'r> Making<'m, 'r> {
     /// Describes an event: its type, and its text.
     fn event(&self, event: &Node) -> String {
         let Some(data) = event.json(Field::Data) else { return "event".to_owned() };
-        let member = |name| data.member(name).and_then(|value| value.text());
+        let member = |name| data.text_of(name);
         let kind = member("type").unwrap_or_else(|| "event".to_owned());
         let names = ["content", "message", "text", "title", "tool", "result", "status"];
         let words = names.iter().find_map(|name| member(name)).unwrap_or_default();
@@ -334,7 +334,7 @@ impl<'m, 'r> Making<'m, 'r> {
             });
         }
         if node.is(Field::Role, "tool") {
-            let results = node.nodes(Field::Content).unwrap_or_default().iter();
+            let results = node.content().iter();
             found.extend(results.map(|result| match result.is(Field::Type, block::TOOL_RESULT) {
                 true => Block::Output(output(result)),
                 false => Block::Other {

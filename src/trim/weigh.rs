@@ -165,7 +165,7 @@ impl Scale {
     }
 
     fn message(&mut self, node: &Node, is_sent: bool, item: &dyn Fn(Step, u64, u64, bool) -> Item) {
-        let blocks = node.nodes(Field::Content).unwrap_or_default();
+        let blocks = node.content();
         let context = |size: u64| if is_sent { size } else { 0 };
         let inner = || blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_RESULT));
         let inner = inner().flat_map(|result| {
@@ -203,11 +203,10 @@ impl Scale {
                 long.extend_from_slice(text);
             }
         };
-        let blocks = node.nodes(Field::Content).unwrap_or_default();
-        for result in blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_RESULT)) {
+        for result in node.blocks_of(block::TOOL_RESULT) {
             for field in [Field::Content, Field::Output] {
                 match result.get(field) {
-                    Some(Value::Json(text)) if text.as_bytes().starts_with(b"\"") => note(text),
+                    Some(Value::Json(text)) if text.is_string() => note(text),
                     Some(Value::Nodes(inner)) => {
                         inner
                             .iter()

@@ -58,11 +58,6 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// Whether both turns have the same question.
-    pub fn is_same_question(&self, other: &Self) -> bool {
-        self.whole.0 == other.whole.0
-    }
-
     /// Whether both turns have the same answer.
     pub fn is_same_result(&self, other: &Self) -> bool {
         self.whole.1 == other.whole.1
@@ -259,8 +254,7 @@ impl Open {
         if record.kind != Kind::Message || !node.is(Field::Role, "assistant") {
             return;
         }
-        let blocks = node.nodes(Field::Content).unwrap_or_default();
-        let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL));
+        let calls = node.blocks_of(block::TOOL_CALL);
         self.turn.tools.extend(calls.map(|call| call.text(Field::Name).unwrap_or_default()));
         if let Some(model) = node.text(Field::Model) {
             self.turn.model = Some(model);

@@ -6,26 +6,23 @@ use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record, block};
 
 fn message(role: &str, text: &str) -> Record {
-    let mut record = Record::new(Kind::Message);
-    record.node.set(Field::Role, Json::string(role));
-    record.node.set(Field::Content, vec![block::text(Json::string(text))]);
-    record
+    Record::new(Kind::Message)
+        .with(Field::Role, Json::string(role))
+        .with(Field::Content, vec![block::text(Json::string(text))])
 }
 
 fn call(name: &str) -> Record {
-    let mut call = Node::default();
-    call.set(Field::Type, block::type_of(block::TOOL_CALL));
-    call.set(Field::Name, Json::string(name));
+    let call = block::of(block::TOOL_CALL).with(Field::Name, Json::string(name));
     let mut record = message("assistant", "");
     record.node.set(Field::Content, vec![call]);
     record
 }
 
 fn summary(number: u64, input: &str, expected: &[&str]) -> Record {
-    let mut record = Record::new(Kind::Turn);
-    record.node.set(Field::Number, Json::number(number));
-    record.node.set(Field::Input, Json::string(input));
-    record.node.set(Field::Tokens, Json::number(100));
+    let mut record = Record::new(Kind::Turn)
+        .with(Field::Number, Json::number(number))
+        .with(Field::Input, Json::string(input))
+        .with(Field::Tokens, Json::number(100));
     let mut eval = Node::default();
     let names: Vec<_> = expected.iter().map(|name| format!("{name:?}")).collect();
     let list: Json = format!("[{}]", names.join(",")).parse().expect("JSON");

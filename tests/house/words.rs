@@ -91,7 +91,7 @@ fn doc_comments_begin_with_what_they_are_about() {
 fn names_contain_no_words_of_a_private_language() {
     let mut bad = Vec::new();
     for (file, text) in sources() {
-        for (number, name) in names(&text) {
+        for (number, name) in names(&text).into_iter().chain(parameters(&text)) {
             let allowed = ALLOWED.iter().any(|(allowed, _)| *allowed == name);
             let pieces = pieces(name);
             if !allowed && pieces.iter().any(|piece| NAMES.contains(&piece.as_str())) {
@@ -185,6 +185,35 @@ fn names(text: &str) -> Vec<(usize, &str)> {
         }
     }
     names
+}
+
+/// Returns the parameters of the functions that a file declares, with the numbers of the lines of
+/// these functions.
+fn parameters(text: &str) -> Vec<(usize, &str)> {
+    let mut parameters = Vec::new();
+    let declares = |line: &str| line.starts_with("fn ") || line.contains(" fn ");
+    for (place, _) in text.match_indices("fn ") {
+        let start = text[..place].rfind('\n').map_or(0, |end| end + 1);
+        let line = text[start..].trim_start();
+        if line.starts_with("//") || !declares(line) {
+            continue;
+        }
+        let number = text[..place].matches('\n').count() + 1;
+        let signature = text[place..].split(['{', ';']).next().unwrap_or_default();
+        let pieces = signature.split(['(', ',']).map(|piece| piece.trim());
+        let named = pieces.filter_map(|piece| piece.split_once(':'));
+        let names =
+            named.map(|(name, _)| name.strip_prefix("mut ").unwrap_or(name).trim_matches(')'));
+        parameters.extend(names.map(|name| (number, name)));
+    }
+    parameters
+}
+
+#[test]
+fn parameters_of_functions_are_found() {
+    let text = "    pub fn f<'a>(\n        &self,\n        mut bench: &mut dyn Io,\n        (a, b): (u8, u8),\n    ) {\n\
+                // fn g(told: u8)\nfn h(left: u8) -> u8;\n";
+    assert_eq!(parameters(text), [(1, "bench"), (1, "b"), (7, "left")]);
 }
 
 /// The name at the beginning of a text.

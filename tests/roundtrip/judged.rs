@@ -6,7 +6,7 @@ use crate::common::{
 };
 use copyist::context::{Form, Request};
 use copyist::format::OnError;
-use copyist::formats::{FORMATS, written};
+use copyist::formats::written;
 use copyist::ids::Choice;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -220,7 +220,7 @@ fn every_target(folder: &Path) {
         "*reuse*",
         "real",
     ];
-    let (dir, formats) = (Dir::in_memory(), FORMATS.iter().map(|format| format.name));
+    let (dir, formats) = (Dir::in_memory(), written().map(|format| format.name));
     let formats: Vec<&str> = formats.filter(|name| *name != "canonical").collect();
     let specs = written().flat_map(|format| {
         format.versions.iter().map(|version| format!("{}@{}", format.name, version.number))

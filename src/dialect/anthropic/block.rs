@@ -165,7 +165,7 @@ struct Given {
 
 /// Returns media type and data, if the source contains them in base64 and no member twice.
 fn base64(source: &Json) -> Option<Given> {
-    let text = |name| source.member(name).filter(|value| value.as_bytes().starts_with(b"\""));
+    let text = |name| source.member(name).filter(Json::is_string);
     let known = ["type", "media_type", "data"];
     let (mut beside, mut named) = (Extra::default(), 0);
     for (key, value) in source.members() {
@@ -254,7 +254,7 @@ fn write_media(node: &Node, extra: Option<&Json>, out: &mut Vec<u8>) {
         source.member(key, value);
     }
     let beside = extra.and_then(|extra| extra.member("source"));
-    let beside = beside.filter(|beside| beside.as_bytes().starts_with(b"{"));
+    let beside = beside.filter(Json::is_object);
     source.extra_members(beside.as_ref());
     source.close();
 }

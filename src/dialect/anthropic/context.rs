@@ -18,10 +18,6 @@ pub fn open(_session: &Record) -> Box<dyn Context> {
 struct Messages;
 
 impl Context for Messages {
-    fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
-        (record.kind == Kind::Message && !record.is_aside()).then(|| record.clone())
-    }
-
     fn summary(&self, message: &Record) -> Option<Json> {
         summary(message)
     }

@@ -29,9 +29,7 @@ pub fn split(mut record: Record, group: &str) -> Vec<Record> {
     let mut first = Some(record);
     let piece = |blocks: Vec<Node>| {
         let mut record = first.take().unwrap_or_else(|| {
-            let mut next = Record::new(Kind::Message);
-            next.node.put(Field::ParentCall, parent.clone());
-            next
+            Record::new(Kind::Message).with_some(Field::ParentCall, parent.clone())
         });
         let role = if blocks.iter().any(is_answer) { "\"tool\"" } else { "\"user\"" };
         record.node.set(Field::Role, Json::constant(role));

@@ -1,13 +1,13 @@
 //! Fields of a record for which a message has no place.
 
 use super::{is_call, is_media, is_part, is_refused};
-use crate::diagnostic::{FieldOutcome, Log};
+use crate::diagnostic::Log;
 use crate::record::{Field, Node, Record, block};
 
 /// Counts the fields of a record that are missing from the message that [`write()`](super::write()) made of it.
 pub fn losses(record: &Record, own: bool, log: &Log) {
     let kind = record.kind.name();
-    let count = |path: &str| log.count(FieldOutcome::Dropped, &format!("{kind}.{path}"));
+    let count = |path: &str| log.lost(&format!("{kind}.{path}"));
     let made = record.node.is_true(Field::IdMade);
     let is_made = |field| made && field == Field::Id;
     log.count_lost(kind, &record.node, |field| holds(field, own) || is_made(field));
@@ -41,7 +41,7 @@ const MEDIA: &[Field] = &[Field::Extra, Field::Data, Field::MediaType, Field::Na
 
 /// Counts the parts of a message's content that cannot be written.
 fn unwritable(node: &Node, path: &str, own: bool, count: &dyn Fn(&str)) {
-    for block in node.nodes(Field::Content).unwrap_or_default() {
+    for block in node.content() {
         // Mostly nothing is counted, so paths are made only when needed.
         let path = || format!("{path}.*.{}", block::kind_of(block));
         let held: &[Field] = match () {

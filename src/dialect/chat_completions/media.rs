@@ -26,14 +26,14 @@ pub fn is_media(node: &Node) -> bool {
 
 fn shape_of(node: &Node) -> Option<&'static Shape> {
     let shape = SHAPES.iter().find(|shape| node.is(Field::Type, shape.block))?;
-    let has = |field| node.json(field).is_some_and(|json| json.as_bytes().starts_with(b"\""));
+    let has = |field| node.json(field).is_some_and(Json::is_string);
     (has(Field::Data) && has(Field::MediaType)).then_some(shape)
 }
 
 /// Whether a part is of a type that the interface knows although the record model has no block for
 /// it, such as an image that is given by its web address.
 pub fn is_known(part: &Json) -> bool {
-    let Some(wire) = part.member("type").and_then(|wire| wire.text()) else { return false };
+    let Some(wire) = part.text_of("type") else { return false };
     let holds = |name| part.member(&wire).is_some_and(|holder| holder.member(name).is_some());
     match wire.as_str() {
         "image_url" => holds("url"),
@@ -49,7 +49,7 @@ pub fn is_known(part: &Json) -> bool {
 pub fn understand(blocks: &mut [Node]) {
     for node in blocks.iter_mut().filter(|block| block.is(Field::Type, block::OPAQUE)) {
         let Some(part) = node.json(Field::Data).cloned() else { continue };
-        let wire = part.member("type").and_then(|wire| wire.text());
+        let wire = part.text_of("type");
         let shape = SHAPES.iter().find(|shape| wire.as_deref() == Some(shape.wire));
         shape.and_then(|shape| read(&part, shape)).into_iter().for_each(|found| *node = found);
     }
@@ -59,10 +59,9 @@ fn read(part: &Json, shape: &Shape) -> Option<Node> {
     let holder = part.member(shape.wire)?;
     let url = holder.member(shape.url)?.text()?;
     let (media, data) = data_url::split(&url)?;
-    let mut node = Node::with_capacity(5);
-    node.set(Field::Type, block::type_of(shape.block));
-    node.set(Field::Data, Json::string(data));
-    node.set(Field::MediaType, Json::string(media));
+    let mut node = block::of(shape.block)
+        .with(Field::Data, Json::string(data))
+        .with(Field::MediaType, Json::string(media));
     let name = shape.name.filter(|name| holder.member(name).is_some_and(|n| n.text().is_some()));
     node.put(Field::Name, name.and_then(|name| holder.member(name)));
     let mut extra = beside(part, &["type", shape.wire])?;

@@ -115,8 +115,7 @@ fn calls(source: &mut Source<'_>) -> Result<Option<Vec<Node>>, Fault> {
 }
 
 fn call(source: &mut Source<'_>) -> Result<Option<Node>, Fault> {
-    let mut node = Node::with_capacity(5);
-    node.set(Field::Type, block::type_of(block::TOOL_CALL));
+    let mut node = block::of(block::TOOL_CALL);
     let mut extra = Extra::default();
     // One bit for `type`, one for `function`: each must come once.
     let mut known = 0;
@@ -175,10 +174,9 @@ impl Parts {
         let null = |content: &Option<Value>| matches!(content, Some(Value::Json(j)) if j.is_null());
         let content = match (role, self.calls) {
             ("tool", _) => {
-                let mut result = Node::with_capacity(3);
-                result.set(Field::Type, block::type_of(block::TOOL_RESULT));
-                result.put(Field::Call, self.call);
-                result.put(Field::Content, self.content);
+                let result = block::of(block::TOOL_RESULT)
+                    .with_some(Field::Call, self.call)
+                    .with_some(Field::Content, self.content);
                 Some(Value::Nodes(vec![result]))
             }
             (_, Some(calls)) => {
@@ -309,10 +307,7 @@ fn spelled(node: &Node, spacing: Spacing, own: bool) -> Node {
         return block::placeholder(node);
     }
     let Some(part) = media::write(node, spacing, own) else { return node.clone() };
-    let mut node = Node::with_capacity(2);
-    node.set(Field::Type, block::type_of(block::OPAQUE));
-    node.set(Field::Data, part);
-    node
+    block::of(block::OPAQUE).with(Field::Data, part)
 }
 
 /// Writes the calls of tools among the blocks of an answer as the member `tool_calls`, if there are

@@ -45,10 +45,7 @@ pub fn read(item: &Json) -> Option<Node> {
 }
 
 fn message(role: &str, blocks: Vec<Node>) -> Node {
-    let mut message = Node::with_capacity(2);
-    message.set(Field::Role, Json::string(role));
-    message.set(Field::Content, blocks);
-    message
+    Node::default().with(Field::Role, Json::string(role)).with(Field::Content, blocks)
 }
 
 fn string(item: &Json, name: &str) -> Option<Json> {
@@ -65,19 +62,16 @@ fn id(item: &Json) -> Option<Json> {
 }
 
 fn call(item: &Json, name: &str, arguments: Option<Json>) -> Node {
-    let mut call = Node::with_capacity(4);
-    call.set(Field::Type, block::type_of(block::TOOL_CALL));
-    call.put(Field::Id, id(item));
-    call.set(Field::Name, Json::string(name));
-    call.put(Field::Arguments, arguments.filter(|arguments| !arguments.is_null()));
-    call
+    block::of(block::TOOL_CALL)
+        .with_some(Field::Id, id(item))
+        .with(Field::Name, Json::string(name))
+        .with_some(Field::Arguments, arguments.filter(|arguments| !arguments.is_null()))
 }
 
 fn result(item: &Json, content: Option<Node>) -> Node {
-    let mut result = Node::with_capacity(4);
-    result.set(Field::Type, block::type_of(block::TOOL_RESULT));
-    result.put(Field::Call, id(item));
-    result.set(Field::Content, content.into_iter().collect::<Vec<_>>());
+    let mut result = block::of(block::TOOL_RESULT)
+        .with_some(Field::Call, id(item))
+        .with(Field::Content, content.into_iter().collect::<Vec<_>>());
     if status(item).is_some_and(|status| status.is(Field::Text, "failed")) {
         result.set(Field::IsError, Json::constant("true"));
     }
@@ -85,24 +79,19 @@ fn result(item: &Json, content: Option<Node>) -> Node {
 }
 
 fn arguments(prompt: Json) -> Json {
-    let mut out = Vec::new();
-    let mut object = Object::open(&mut out);
-    object.member("prompt", prompt.as_bytes());
-    object.close();
-    Json::trusted(out.into())
+    Object::json(|object| {
+        object.member("prompt", prompt.as_bytes());
+    })
 }
 
 fn image(item: &Json) -> Option<Node> {
     let data = string(item, "result").filter(|data| data.as_bytes() != b"\"\"")?;
-    let mut image = Node::with_capacity(2);
-    image.set(Field::Type, block::type_of(block::IMAGE));
-    image.set(Field::Data, data);
-    Some(image)
+    Some(block::of(block::IMAGE).with(Field::Data, data))
 }
 
 /// Returns the names of tools, those of a namespace behind its name.
 fn tools(list: &Json) -> String {
-    let name = |tool: &Json| tool.member("name").and_then(|name| name.text());
+    let name = |tool: &Json| tool.text_of("name");
     let mut names = Vec::new();
     for tool in list.elements() {
         let Some(outer) = name(&tool) else { continue };

@@ -4,7 +4,7 @@ use super::items::{Items, Pair, has_twice};
 use super::lines::Lines;
 use super::meaning::{Hash, pair_hash, scalar};
 use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::yaml::read::{Event, Events, Layout, Limits, Node, ScalarStyle, What};
 use std::io::{BufRead, BufReader, Read};
 
@@ -236,8 +236,8 @@ impl Gaps {
     fn take(&mut self, to: u64) -> Result<()> {
         self.bytes.clear();
         let length = to.saturating_sub(self.at);
-        let read = self.reader.by_ref().take(length).read_to_end(&mut self.bytes);
-        self.at += read.map_err(|error| Error::io("cannot read", error))? as u64;
+        self.at +=
+            self.reader.by_ref().take(length).read_to_end(&mut self.bytes).cannot("read")? as u64;
         let text = &self.bytes;
         self.moved |= self.last == 0xce && text.first() == Some(&0xa2);
         self.moved |= memchr::memmem::find(text, b"\xce\xa2").is_some();
@@ -252,7 +252,7 @@ impl Gaps {
     /// Steps over a colon, and spaces before it, if one follows.
     fn skip_colon(&mut self) -> Result<()> {
         loop {
-            let next = self.reader.fill_buf().map_err(|error| Error::io("cannot read", error))?;
+            let next = self.reader.fill_buf().cannot("read")?;
             match next.first() {
                 Some(b' ' | b'\t') => self.take(self.at + 1)?,
                 Some(b':') => return self.take(self.at + 1),

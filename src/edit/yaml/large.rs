@@ -8,7 +8,7 @@ use super::index::{Item, Member, Open, index};
 use super::meaning::short;
 use super::merged;
 use crate::alignment::hunks;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use std::io::{Read, Write};
 use std::ops::Range;
 
@@ -196,8 +196,7 @@ fn reduced(open: Open<'_>, ranges: &[Range<u64>], cuts: &Cuts) -> Result<Vec<u8>
         out.extend_from_slice(cuts.word(number).as_bytes());
         at = range.end;
     }
-    let rest = open(at)?.read_to_end(&mut out);
-    rest.map_err(|error| Error::io("cannot read", error))?;
+    open(at)?.read_to_end(&mut out).cannot("read")?;
     Ok(out)
 }
 
@@ -214,7 +213,7 @@ fn copy(
     let mut rest = open(from)?.take(to - from);
     let mut buffer = vec![0; 64 << 10];
     loop {
-        let read = rest.read(&mut buffer).map_err(|error| Error::io("cannot read", error))?;
+        let read = rest.read(&mut buffer).cannot("read")?;
         if read == 0 {
             return Ok(());
         }

@@ -67,7 +67,7 @@ impl Health {
     }
 
     fn calls(&mut self, record: &Record, at: Position) {
-        for block in record.node.nodes(Field::Content).unwrap_or_default() {
+        for block in record.node.content() {
             if block.is(Field::Type, block::TOOL_CALL)
                 && let Some(id) = block.json(Field::Id)
                 && self.open.len() < CALLS

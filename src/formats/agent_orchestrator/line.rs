@@ -127,8 +127,8 @@ pub fn read(line: &Bytes, group: &str) -> Result<Vec<Record>, Fault> {
         }
         What::User(shape) => Ok(split(message(&mut source, shape, "user", wire::USER)?, group)),
         What::Other => {
-            let mut record = Record::new(Kind::Opaque);
-            record.node.put(Field::Type, source.peek("type")?.filter(|wire| wire.text().is_some()));
+            let mut record = Record::new(Kind::Opaque)
+                .with_some(Field::Type, source.peek("type")?.filter(|wire| wire.text().is_some()));
             let span = source.cursor.skip_value()?;
             record.node.set(Field::Data, source.json(span));
             Ok(vec![record])

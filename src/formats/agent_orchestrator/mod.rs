@@ -14,7 +14,6 @@ mod additions;
 mod append;
 mod health;
 mod line;
-mod lineage;
 mod meta;
 mod prompts;
 mod read;
@@ -23,21 +22,21 @@ mod status;
 mod wire;
 mod write;
 
-use crate::diagnostic::Log;
 use crate::dialect::anthropic::context;
 use crate::error::Result;
 use crate::format::{
     Agent, Confidence, Cx, Files, Format, Head, Inserted, Mends, Named, Parts, Piece, Required,
     Sniffed, Version,
 };
+use crate::framing::{Chain, show_lines};
 use crate::json::{is_whole, without_nan};
-use crate::lines::{BOM, Lines, utf8};
+use crate::lines::BOM;
 use crate::named;
 use crate::position::Position;
 use crate::record::{Field, Kind, Node};
 use line::{Shape, What};
 use std::borrow::Cow;
-use std::io::Read;
+use std::ops::ControlFlow;
 
 const NAME: &str = "agent-orchestrator";
 
@@ -104,6 +103,13 @@ fn is_synthetic(message: &Node) -> bool {
 }
 
 const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Notice, Kind::Result, Kind::Opaque];
+
+/// Begins the tree of a log's messages, for which logs do not have all identifiers.
+fn chain_of(session: &Node, cx: &Cx<'_>) -> Chain {
+    let of = |field| session.text(field).unwrap_or_default();
+    let key = format!("{} {} {}", of(Field::Name), of(Field::Created), of(Field::Id));
+    Chain::of(key.as_bytes(), cx)
+}
 
 /// The sessions' folder, below the project's folder.
 const SESSIONS: &str = ".agent-orchestrator/agent-sessions";
@@ -205,43 +211,21 @@ fn is_sure(what: What, line: &[u8]) -> bool {
 
 /// Passes metadata and lines as JSON to `show`, with `NaN` as `null`.
 fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
-    let log = Log::default();
-    let quiet = Cx { options: cx.options, log: &log };
     for file in read::files(parts)? {
         let part = file.number;
         let shown = if file.is_metadata {
             let at = Position { part, line: 1, ..Position::default() };
             let text = read::whole(file.source, cx.options.max_line, at)?;
             let text = text.strip_prefix(BOM).unwrap_or(&text);
-            as_json(text).is_none_or(|text| show(at, &text).is_continue())
+            as_json(text).map_or(ControlFlow::Continue(()), |text| show(at, &text))
         } else {
-            lines(file.source, part, &quiet, show)?
+            show_lines(file.source, part, cx, as_json, show)?
         };
-        if !shown {
+        if shown.is_break() {
             break;
         }
     }
     Ok(())
-}
-
-fn lines(source: Box<dyn Read>, part: u32, cx: &Cx<'_>, show: Piece<'_>) -> Result<bool> {
-    let mut lines = Lines::new(source, cx.options.max_line);
-    lines.skip_bom()?;
-    loop {
-        match lines.next() {
-            Ok(None) => return Ok(true),
-            Ok(Some(line)) if line.is_blank() || utf8(&line).is_err() => {}
-            Ok(Some(line)) => {
-                let at = Position { part, ..line.at };
-                if as_json(line.bytes).is_some_and(|text| show(at, &text).is_break()) {
-                    return Ok(false);
-                }
-            }
-            // The reader has reported it.
-            Err(error) if error.is_recoverable() => {}
-            Err(error) => return Err(error),
-        }
-    }
 }
 
 /// Whether a text is one JSON object, as Python reads JSON.

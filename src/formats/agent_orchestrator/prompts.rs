@@ -5,7 +5,7 @@
 
 use super::line::{self, Shape};
 use super::wire::PROMPT;
-use crate::diagnostic::{FieldOutcome, Log};
+use crate::diagnostic::Log;
 use crate::dialect::anthropic::block;
 use crate::foreign::fitted;
 use crate::json::Json;
@@ -73,14 +73,14 @@ impl Prompts {
                 turn.broken |= broken;
                 turn.text = None;
             }
-            log.count(FieldOutcome::Dropped, "message that is not sent");
+            log.lost("message that is not sent");
             return;
         }
         match () {
             () if is("user") => self.user(node, log, put),
             () if is("assistant") => self.assistant(node, log, put),
             () if is("tool") => self.tool(node, log, put),
-            () => log.count(FieldOutcome::Dropped, &record.description()),
+            () => log.lost(&record.description()),
         }
     }
 
@@ -211,7 +211,7 @@ impl Turn {
     fn answer(&mut self, node: &Node) {
         self.time(node);
         self.answers += 1;
-        let nodes = node.nodes(Field::Content).unwrap_or_default();
+        let nodes = node.content();
         let calls = nodes.iter().filter(|block| block.is(Field::Type, blocks::TOOL_CALL));
         self.open.extend(calls.filter_map(|call| call.json(Field::Id).cloned()));
         let text = node.json(Field::Content).filter(|text| !text.is_null()).cloned();

@@ -2,12 +2,11 @@
 
 use super::health::Health;
 use super::line::{self, Shape, What};
-use super::lineage::Lineage;
-use super::{FORMAT, NAME, is_meta, meta};
+use super::{FORMAT, NAME, chain_of, is_meta, meta};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{Cx, Parts, Reader};
-use crate::framing::{FramedLines, ReadLines, Reading};
+use crate::framing::{Chain, FramedLines, ReadLines, Reading};
 use crate::json::{Json, is_whole, without_nan};
 use crate::lines::{BOM, Line, utf8};
 use crate::position::{Located, Position};
@@ -56,8 +55,7 @@ pub fn files(parts: &mut dyn Parts) -> Result<Vec<File>> {
     let file = |(number, name): (u32, &String)| {
         let mut source = parts.open(name)?;
         let mut head = Vec::new();
-        let read = (&mut source).take(HEAD).read_to_end(&mut head);
-        read.map_err(|error| Error::io("cannot read", error))?;
+        (&mut source).take(HEAD).read_to_end(&mut head).cannot("read")?;
         let is_metadata = name.starts_with(meta::ENDING) || (names.len() == 1 && is_meta(&head));
         let head = Bytes::from(head);
         let source = Box::new(Cursor::new(head.clone()).chain(source));
@@ -86,7 +84,7 @@ struct Records<'a> {
     cx: &'a Cx<'a>,
     log: Option<Log>,
     shape: Shape,
-    lineage: Option<Lineage>,
+    chain: Chain,
     /// Error of the metadata, which comes behind the session record.
     failed: Option<Error>,
     records: u64,
@@ -120,11 +118,9 @@ impl ReadLines for Records<'_> {
         for mut value in records {
             self.health.record(&value, at);
             self.records += 1;
-            match (value.kind, &mut self.lineage) {
-                (Kind::Message, Some(lineage)) => lineage.link(&mut value.node),
-                (Kind::Opaque, Some(lineage)) if value.node.get(Field::Data).is_some() => {
-                    lineage.pass();
-                }
+            match value.kind {
+                Kind::Message => self.chain.link_by_agent(&mut value.node),
+                Kind::Opaque if value.node.get(Field::Data).is_some() => self.chain.pass(),
                 _ => {}
             }
             ready.push_back(Located { value, at });
@@ -137,7 +133,7 @@ impl ReadLines for Records<'_> {
         self.health.end(self.shape, at, self.cx);
         let tail = self.log.as_mut().and_then(|log| log.lines.tail(self.cx));
         let mut value = tail.map_or_else(|| Record::new(Kind::Session), |tail| tail.value);
-        value.node.put(Field::Leaf, self.lineage.as_ref().and_then(Lineage::leaf).cloned());
+        value.node.put(Field::Leaf, self.chain.leaf().cloned());
         if !value.node.is_empty() {
             ready.push_back(Located { value, at });
         }
@@ -151,7 +147,7 @@ impl<'a> Records<'a> {
             cx,
             log: None,
             shape: Shape::Classes,
-            lineage: None,
+            chain: Chain::default(),
             failed: None,
             records: 0,
             health: Health::default(),
@@ -190,7 +186,7 @@ impl<'a> Records<'a> {
             Err(error) => (Node::default(), Some(error)),
         };
         let record = self.session_record(node, beside, damaged.is_none());
-        self.lineage = Some(Lineage::of(&record.node, self.cx));
+        self.chain = chain_of(&record.node, self.cx);
         let mut ready = VecDeque::from([Located { value: record, at }]);
         self.records = 1;
         ready.extend(damaged.and_then(|error| self.unreadable(error, &text, at)));
@@ -300,8 +296,7 @@ impl<'a> Records<'a> {
 /// If it cannot be read, or is longer than `limit` bytes.
 pub fn whole(source: Box<dyn Read>, limit: usize, at: Position) -> Result<Bytes> {
     let mut text = Vec::new();
-    let read = source.take(limit as u64 + 1).read_to_end(&mut text);
-    read.map_err(|error| Error::io("cannot read", error))?;
+    source.take(limit as u64 + 1).read_to_end(&mut text).cannot("read")?;
     if text.len() > limit {
         let message = format!("metadata of more than {limit} bytes, the limit");
         return Err(Error::unfit(Diagnostic::new(Code::LineTooLong, message).at(at)));
@@ -324,7 +319,7 @@ fn about(head: &[u8]) -> Node {
         let data = line.member("data").unwrap_or_else(|| line.clone());
         for (field, name) in [(Field::Id, "session_id"), (Field::Cwd, "cwd")] {
             let value = data.member(name).or_else(|| line.member(name));
-            let value = value.filter(|value| value.as_bytes().starts_with(b"\""));
+            let value = value.filter(Json::is_string);
             node.put(field, value.filter(|_| node.get(field).is_none()));
         }
         if node.get(Field::Id).is_some() && node.get(Field::Cwd).is_some() {

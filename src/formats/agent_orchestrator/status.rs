@@ -101,7 +101,7 @@ fn last(object: &Json, name: &str) -> Option<Json> {
 }
 
 fn is_word(value: &Json, word: &str) -> bool {
-    value.as_bytes().starts_with(b"\"") && text::is(value.as_bytes(), word)
+    value.is_string() && text::is(value.as_bytes(), word)
 }
 
 /// Whether Python treats a value as false.

@@ -3,11 +3,11 @@
 use super::line::{self, Shape};
 use super::prompts::Prompts;
 use super::{NAME, is_name, meta, stem};
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
-use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Version, Writer, no_session};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Cannot, Error, Result};
+use crate::format::{Cx, Sink, Version, Writer, Writing, no_session};
+use crate::framing::Pen;
 use crate::json::Json;
-use crate::lines::{BOM, empty};
 use crate::mapping::Extra;
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record};
@@ -21,18 +21,14 @@ use std::io::Write;
 ///
 /// # Errors
 /// None; the parts are created when it is known which there are.
-pub fn open<'a>(
-    sink: &'a mut dyn Sink,
-    version: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+pub fn open<'a>(sink: &'a mut dyn Sink, version: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     let shape = Shape::of(version.number);
     Ok(Box::new(Pair {
         sink,
         cx,
         version,
         shape,
-        log: Log::default(),
+        log: None,
         session: None,
         group: Vec::new(),
         prompts: Prompts::new(shape),
@@ -41,15 +37,13 @@ pub fn open<'a>(
     }))
 }
 
-/// Size in bytes at which output is passed on.
-const CHUNK: usize = 256 << 10;
-
 struct Pair<'a> {
     sink: &'a mut dyn Sink,
     cx: &'a Cx<'a>,
     version: &'static Version,
     shape: Shape,
-    log: Log,
+    /// The log, once a record of it came.
+    log: Option<Pen>,
     session: Option<Session>,
     /// Records that wait for others of their group.
     group: Vec<Located<Record>>,
@@ -86,32 +80,33 @@ impl Writer for Pair<'_> {
             return Ok(());
         }
         if !self.group.first().is_some_and(|first| is_joined(&first.value, record)) {
-            self.flush_group();
+            self.flush_group()?;
         }
         let is_of_log = record.kind != Kind::Session && !record.node.is(Field::Layout, "meta");
-        if is_of_log && self.log.to.is_none() {
+        if is_of_log && self.log.is_none() {
             // Metadata without a log get one with the first record of a log.
-            self.log.to = Some(self.sink.create("")?);
+            self.log = Some(Pen::to(self.sink.create("")?));
         }
         match record.kind {
             Kind::Session => self.later_session(&record.node),
-            Kind::Opaque if is_line(record) && same => self.unchanged_line(&record.node),
-            Kind::Opaque if is_line(record) => self.lost("a line that is not a record"),
+            Kind::Opaque if is_line(record) && same => self.unchanged_line(&record.node)?,
+            Kind::Opaque if is_line(record) => self.cx.log.lost("a line that is not a record"),
             // A log contains only messages that were sent to the model.
             Kind::Message if own && record.node.is_true(Field::Excluded) => {
-                self.lost("message that is kept out of the context");
+                self.cx.log.lost("message that is kept out of the context");
             }
             _ if own => self.group.push(located.clone()),
             _ => {
-                let log = &mut self.log;
-                self.prompts.record(record, self.cx.log, &mut |line| log.line(line));
+                let (log, mut done) = (&mut self.log, Ok(()));
+                self.prompts.record(record, self.cx.log, &mut |line| put(log, line, &mut done));
+                return done;
             }
         }
-        self.log.flush_if(CHUNK)
+        Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.flush_group();
+        self.flush_group()?;
         let Some(mut session) = self.session.take() else {
             return Err(Error::unfit(Diagnostic::new(Code::Empty, "no session record")));
         };
@@ -123,26 +118,26 @@ impl Writer for Pair<'_> {
                 session.node.set(Field::Updated, Json::string(&began));
             }
         }
-        let log = &mut self.log;
-        self.prompts.close(&mut |line| log.line(line));
-        let silent = self.log.pending.is_none();
+        let (log, mut done) = (&mut self.log, Ok(()));
+        self.prompts.close(&mut |line| put(log, line, &mut done));
+        done?;
+        let silent = self.log.as_ref().is_none_or(Pen::is_unused);
         // The shell's scripts take the identifier from the log.
         let unnamed = silent && self.shape == Shape::Printed && session.own && !session.same;
         if unnamed && session.node.get(Field::Id).is_some() {
-            self.lost("session.id");
+            self.cx.log.lost("session.id");
         }
         if silent && !session.same {
             spell_times(&mut session.node, self.shape);
         }
-        self.log.finish()?;
+        self.log.take().map_or(Ok(()), Pen::finish)?;
         if session.meta {
             let text = match self.unreadable.take() {
                 Some(text) => text,
                 None => self.metadata(session),
             };
             let mut to = self.sink.create(meta::ENDING)?;
-            let written = to.write_all(&text).and_then(|()| to.flush());
-            written.map_err(|error| Error::io("cannot write", error))?;
+            to.write_all(&text).and_then(|()| to.flush()).cannot("write")?;
         } else if session.own {
             self.count_lost(&session.node, &Bytes::from_static(b"{}"), &[Field::Cwd]);
         }
@@ -181,10 +176,6 @@ fn is_line(record: &Record) -> bool {
 }
 
 impl Pair<'_> {
-    fn lost(&self, path: &str) {
-        self.cx.log.count(FieldOutcome::Dropped, path);
-    }
-
     fn begin(&mut self, located: &Located<Record>) -> Result<()> {
         let node = &located.value.node;
         let source = node.text(Field::Source).unwrap_or_default();
@@ -198,12 +189,12 @@ impl Pair<'_> {
             return Err(Error::request(Code::OutputName, message));
         }
         if log {
-            self.log.to = Some(self.sink.create("")?);
+            let mut pen = Pen::to(self.sink.create("")?);
+            if own {
+                pen.file(node, true);
+            }
+            self.log = Some(pen);
         }
-        if own && file.is_true(Field::Bom) {
-            self.log.out.extend_from_slice(BOM);
-        }
-        self.log.crlf = own && file.is(Field::Eol, "crlf");
         let mut node = node.clone();
         if !own {
             self.adopt(&mut node);
@@ -221,7 +212,7 @@ impl Pair<'_> {
         for field in fields {
             // The session gets the name of its files.
             if field != Field::Name && field != Field::Model && !HELD.contains(&field) {
-                self.lost(&format!("session.{}", field.name()));
+                self.cx.log.lost(&format!("session.{}", field.name()));
                 node.take(field);
             }
         }
@@ -230,7 +221,7 @@ impl Pair<'_> {
             match times::read(time) {
                 Some(time) => node.set(field, Json::string(&times::with_micros(time))),
                 None => {
-                    self.lost(&format!("session.{}", field.name()));
+                    self.cx.log.lost(&format!("session.{}", field.name()));
                     node.take(field);
                 }
             }
@@ -253,29 +244,27 @@ impl Pair<'_> {
 
     /// Takes a session record after the first one.
     fn later_session(&mut self, node: &Node) {
-        let file = node.node(Field::File);
-        let newline = file.and_then(|file| file.json(Field::FinalNewline));
-        self.log.unterminated |= newline.is_some_and(|newline| newline.as_bytes() == b"false");
+        self.log.iter_mut().for_each(|pen| pen.file(node, false));
         let own = self.session.as_ref().is_some_and(|session| session.own);
         for field in node.fields().filter(|field| *field != Field::File) {
             // The current message of a session of this format follows from its lines.
             if !(own && field == Field::Leaf) {
-                self.lost(&format!("session.{}", field.name()));
+                self.cx.log.lost(&format!("session.{}", field.name()));
             }
         }
     }
 
-    fn unchanged_line(&mut self, node: &Node) {
+    fn unchanged_line(&mut self, node: &Node) -> Result<()> {
         let bytes = node.line().unwrap_or_default();
         if node.is(Field::Layout, "meta") {
             self.unreadable = Some(bytes);
-        } else {
-            self.log.line(&bytes);
+            return Ok(());
         }
+        self.log.as_mut().map_or(Ok(()), |pen| pen.put(&bytes))
     }
 
     /// Writes the line of the records that waited.
-    fn flush_group(&mut self) {
+    fn flush_group(&mut self) -> Result<()> {
         let group = std::mem::take(&mut self.group);
         let same = self.session.as_ref().is_some_and(|session| session.same);
         let mut records: Vec<Record> = group.into_iter().map(|located| located.value).collect();
@@ -287,19 +276,20 @@ impl Pair<'_> {
             // Only prompts of the user have a time of their own.
             let times = records.iter().filter_map(|record| record.node.json(Field::Time));
             for _ in times.filter(|time| memmem::find(&text, time.as_bytes()).is_none()) {
-                self.lost("message.time");
+                self.cx.log.lost("message.time");
             }
-            self.log.line(&text);
+            return self.log.as_mut().map_or(Ok(()), |pen| pen.put(&text));
         } else if let Some(record) = records.first() {
-            self.lost(record.kind.name());
+            self.cx.log.lost(record.kind.name());
         }
+        Ok(())
     }
 
     /// Removes members that this version has no place for from a record of the other version.
     fn reshape(&self, record: &mut Record) {
         let extra = record.node.json(Field::Extra).cloned();
         let Some(extra) = extra.filter(|extra| extra.member("message").is_some()) else { return };
-        self.lost(&format!("{}.extra.message", record.kind.name()));
+        self.cx.log.lost(&format!("{}.extra.message", record.kind.name()));
         let mut rest = Extra::default();
         for (key, value) in extra.members().filter(|(key, _)| *key != b"\"message\"") {
             rest.add(key, value);
@@ -335,46 +325,15 @@ impl Pair<'_> {
         let held = meta::read(text, self.shape).ok().flatten().unwrap_or_default();
         for field in node.fields().filter(|field| !APART.contains(field) && !log.contains(field)) {
             if held.get(field).is_none() {
-                self.lost(&format!("session.{}", field.name()));
+                self.cx.log.lost(&format!("session.{}", field.name()));
             }
         }
     }
 }
 
-/// Lines of the main part.
-#[derive(Default)]
-struct Log {
-    to: Option<Box<dyn Write>>,
-    out: Vec<u8>,
-    /// Whether lines end with `\r\n`.
-    crlf: bool,
-    /// Line ending that the last written line still lacks.
-    pending: Option<&'static [u8]>,
-    /// Whether the last line stays without its line ending.
-    unterminated: bool,
-}
-
-impl Log {
-    /// Writes a line.
-    fn line(&mut self, text: &[u8]) {
-        let eol: &[u8] = if self.crlf { b"\r\n" } else { b"\n" };
-        self.pending.replace(eol).into_iter().for_each(|eol| self.out.extend_from_slice(eol));
-        self.out.extend_from_slice(text);
-    }
-
-    fn flush_if(&mut self, size: usize) -> Result<()> {
-        let Some(to) = self.to.as_mut().filter(|_| self.out.len() >= size) else { return Ok(()) };
-        to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
-        empty(&mut self.out);
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<()> {
-        if let Some(eol) = self.pending.take().filter(|_| !self.unterminated) {
-            self.out.extend_from_slice(eol);
-        }
-        self.flush_if(0)?;
-        let flushed = self.to.as_mut().map_or(Ok(()), |to| to.flush());
-        flushed.map_err(|error| Error::io("cannot write", error))
+/// Writes a line of the log, unless one before it could not be written.
+fn put(log: &mut Option<Pen>, line: &[u8], done: &mut Result<()>) {
+    if let (Some(pen), Ok(())) = (log, &done) {
+        *done = pen.put(line);
     }
 }

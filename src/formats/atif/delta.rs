@@ -5,7 +5,7 @@
 //! the blocks there by type and number, so that an edited text is edited in the record, too. Where
 //! the step says something else than the difference expects, the step counts.
 
-use super::wire::{self, list_of, shown};
+use super::wire::{self, shown};
 use crate::json::{EscapeStyle, Json, text};
 use crate::mapping::{Extra, record_text, without};
 use crate::record::{Field, Record, block};
@@ -55,7 +55,7 @@ pub fn between(plain: &Json, whole: &Json) -> Option<Json> {
         match name.as_str() {
             "content" => out.add(key.as_bytes(), content(&own, &value).as_bytes()),
             "arguments" => arguments(&own, &value, &mut out),
-            _ if is_object(&own) && is_object(&value) => {
+            _ if own.is_object() && value.is_object() => {
                 let inner = between(&own, &value);
                 inner.iter().for_each(|inner| out.add(key.as_bytes(), inner.as_bytes()));
             }
@@ -67,13 +67,9 @@ pub fn between(plain: &Json, whole: &Json) -> Option<Json> {
         .filter(|(key, _)| whole.member(&text::decode(key).unwrap_or_default()).is_none());
     let lacks: Vec<&[u8]> = lacks.map(|(key, _)| key).collect();
     if !lacks.is_empty() {
-        out.add(b"\"lacks\"", &[b"[", lacks.join(&b","[..]).as_slice(), b"]"].concat());
+        out.add(b"\"lacks\"", Json::list(lacks).as_bytes());
     }
     out.finish()
-}
-
-fn is_object(value: &Json) -> bool {
-    value.as_bytes().starts_with(b"{")
 }
 
 /// Adds the difference between arguments, which a step has as an object.
@@ -128,10 +124,6 @@ fn blocks_of(content: &Json) -> Vec<Json> {
     }
 }
 
-fn text_of(object: &Json, name: &str) -> Option<String> {
-    object.member(name)?.text()
-}
-
 /// Blocks of a step, by type and number.
 struct Blocks {
     all: Vec<(String, usize, Json)>,
@@ -142,7 +134,7 @@ impl Blocks {
     fn of(content: &Json) -> Self {
         let mut all: Vec<(String, usize, Json)> = Vec::new();
         for block in blocks_of(content) {
-            let kind = text_of(&block, "type").unwrap_or_default();
+            let kind = block.text_of("type").unwrap_or_default();
             let number = all.iter().filter(|(other, ..)| *other == kind).count();
             all.push((kind, number, block));
         }
@@ -174,7 +166,7 @@ impl Blocks {
 /// one there, and whole blocks.
 fn content(own: &Json, value: &Json) -> Json {
     let mut blocks = Blocks::of(own);
-    if !value.as_bytes().starts_with(b"[") {
+    if !value.is_list() {
         let is_only =
             |(_, _, block): &(String, usize, Json)| block.member("text").as_ref() == Some(value);
         let same = blocks.all.len() == 1 && blocks.all.iter().all(is_only);
@@ -182,10 +174,10 @@ fn content(own: &Json, value: &Json) -> Json {
     }
     let (mut items, mut at) = (Vec::new(), 0);
     for block in value.elements() {
-        let kind = text_of(&block, "type").unwrap_or_default();
+        let kind = block.text_of("type").unwrap_or_default();
         items.push(item(&mut blocks, &kind, &block, &mut at));
     }
-    list_of(&items)
+    Json::list(&items)
 }
 
 fn item(blocks: &mut Blocks, kind: &str, block: &Json, at: &mut usize) -> Json {
@@ -196,7 +188,7 @@ fn item(blocks: &mut Blocks, kind: &str, block: &Json, at: &mut usize) -> Json {
     let Some(place) = blocks.next(kind) else {
         // A text in the step may be in place of the block.
         let place = blocks.next(block::TEXT).filter(|place| {
-            let own = blocks.all.get(*place).and_then(|(.., own)| text_of(own, "text"));
+            let own = blocks.all.get(*place).and_then(|(.., own)| own.text_of("text"));
             own.is_some() && own == shown()
         });
         let Some(place) = place else { return block.clone() };
@@ -217,7 +209,7 @@ fn item(blocks: &mut Blocks, kind: &str, block: &Json, at: &mut usize) -> Json {
 /// Returns the difference of a thought, which may be a piece of the step's one text.
 fn thought(blocks: &mut Blocks, block: &Json, at: &mut usize) -> Json {
     let own = blocks.find("thinking.0").and_then(|place| blocks.all.get(place)).cloned();
-    let (Some((.., own)), Some(said)) = (own, text_of(block, "thinking")) else {
+    let (Some((.., own)), Some(said)) = (own, block.text_of("thinking")) else {
         return block.clone();
     };
     let name = Json::constant("\"thinking.0\"");
@@ -232,7 +224,7 @@ fn thought(blocks: &mut Blocks, block: &Json, at: &mut usize) -> Json {
     if !text::lone_halves(block.as_bytes()).is_empty() {
         return block.clone();
     }
-    let all: Vec<char> = text_of(&own, "thinking").unwrap_or_default().chars().collect();
+    let all: Vec<char> = own.text_of("thinking").unwrap_or_default().chars().collect();
     let (start, said): (usize, Vec<char>) = (*at, said.chars().collect());
     let end = start + said.len();
     if said.is_empty() || all.get(start..end) != Some(said.as_slice()) {
@@ -240,7 +232,7 @@ fn thought(blocks: &mut Blocks, block: &Json, at: &mut usize) -> Json {
     }
     *at = end + wire::SEAM.chars().count();
     let rest = without(block, "thinking").and_then(|rest| without(&rest, "type"));
-    let place = list_of(&[start, end, all.len()].map(|number| Json::number(number as u64)));
+    let place = Json::list([start, end, all.len()].map(|number| Json::number(number as u64)));
     with(&[(OF, name), (PIECE, place)], &rest.unwrap_or(Json::constant("{}")))
 }
 
@@ -268,7 +260,7 @@ pub fn applied(plain: &Json, delta: &Json) -> Json {
                 let same = times::of(&other).map(times::with_millis) == value.text();
                 if same { other } else { value }
             }
-            (_, Some(other)) if is_object(&value) && is_object(&other) => applied(&value, &other),
+            (_, Some(other)) if value.is_object() && other.is_object() => applied(&value, &other),
             (_, Some(other)) => other,
             (_, None) => value,
         };
@@ -288,7 +280,7 @@ pub fn applied(plain: &Json, delta: &Json) -> Json {
 /// Returns the arguments of a step in the form that the record has.
 fn in_form(own: &Json, delta: &Json) -> Json {
     let own = &compact(own);
-    if let Some(name) = text_of(delta, INSIDE) {
+    if let Some(name) = delta.text_of(INSIDE) {
         return own.member(&name).unwrap_or_else(|| own.clone());
     }
     let as_text = || Json::string(&String::from_utf8_lossy(own.as_bytes()));
@@ -306,7 +298,7 @@ fn in_form(own: &Json, delta: &Json) -> Json {
 /// come last.
 fn joined(own: &Json, delta: &Json) -> Json {
     let mut blocks = Blocks::of(own);
-    if !delta.as_bytes().starts_with(b"[") {
+    if !delta.is_list() {
         let texts = blocks.all.iter().all(|(kind, ..)| kind == block::TEXT);
         let only = blocks.all.first().filter(|_| texts && blocks.all.len() == 1);
         return match (delta == &PLAIN, only) {
@@ -321,25 +313,25 @@ fn joined(own: &Json, delta: &Json) -> Json {
         if let Some(name) = item.text() {
             let found = blocks.find(&name).and_then(|place| blocks.take(place));
             items.extend(found.cloned());
-        } else if let Some(name) = text_of(&item, OF) {
+        } else if let Some(name) = item.text_of(OF) {
             let found = blocks.find(&name).and_then(|place| blocks.take(place)).cloned();
             items.extend(found.and_then(|block| piece(&block, &item)).map(|b| applied(&b, &item)));
-        } else if let Some(name) = text_of(&item, SHOWN) {
+        } else if let Some(name) = item.text_of(SHOWN) {
             let place = blocks.find(&name);
             let said = place.and_then(|place| blocks.take(place)).cloned();
             let whole = without(&item, SHOWN).unwrap_or_default();
-            let same = said.as_ref().and_then(|said| text_of(said, "text")) == shown(&whole);
+            let same = said.as_ref().and_then(|said| said.text_of("text")) == shown(&whole);
             // An edited text counts.
             items.extend(if same { Some(whole) } else { said });
-        } else if let Some(kind) = text_of(&item, "type") {
-            thoughts.extend(text_of(&item, "thinking").filter(|_| kind == block::THINKING));
+        } else if let Some(kind) = item.text_of("type") {
+            thoughts.extend(item.text_of("thinking").filter(|_| kind == block::THINKING));
             items.push(item);
         }
     }
     // Thoughts that are kept whole are what the step says of them.
     if let Some(place) = blocks.find("thinking.0").filter(|_| !thoughts.is_empty())
         && let Some((.., said)) = blocks.all.get(place)
-        && text_of(said, "thinking").as_ref() == Some(&thoughts.join(wire::SEAM))
+        && said.text_of("thinking").as_ref() == Some(&thoughts.join(wire::SEAM))
     {
         blocks.take(place);
     }
@@ -348,7 +340,7 @@ fn joined(own: &Json, delta: &Json) -> Json {
     let is_empty =
         |block: &Json| block.member("text").is_some_and(|text| text.as_bytes() == b"\"\"");
     items.extend(left.into_iter().filter(|block| !is_empty(block)));
-    list_of(&items)
+    Json::list(&items)
 }
 
 /// Returns the piece of a thought that an item means; the first piece is all of a thought of
@@ -358,7 +350,7 @@ fn piece(block: &Json, item: &Json) -> Option<Json> {
     let numbers: Vec<usize> =
         place.elements().filter_map(|n| n.float()).map(|n| n as usize).collect();
     let [from, to, all] = numbers.as_slice() else { return Some(block.clone()) };
-    let said: Vec<char> = text_of(block, "thinking")?.chars().collect();
+    let said: Vec<char> = block.text_of("thinking")?.chars().collect();
     if said.len() != *all {
         return (*from == 0).then(|| block.clone());
     }

@@ -1,6 +1,6 @@
 //! Losses of other formats: members that only one format knows.
 
-use crate::diagnostic::{FieldOutcome, Log};
+use crate::diagnostic::Log;
 use crate::record::{Field, Node, Record, Value};
 
 /// Returns a record without members of its format only, which are counted.
@@ -14,7 +14,7 @@ pub fn bare(record: &Record, log: &Log) -> Record {
 /// Removes the unnamed members of a node and of all nodes in it.
 pub fn strip(node: &mut Node, path: &str, log: &Log) {
     if node.take(Field::Extra).is_some() {
-        log.count(FieldOutcome::Dropped, &format!("{path}.extra"));
+        log.lost(&format!("{path}.extra"));
     }
     let fields: Vec<Field> = node.fields().collect();
     for field in fields {

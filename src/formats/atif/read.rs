@@ -8,7 +8,7 @@ use super::wire::FILE;
 use super::{FORMAT, PATH};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::{self, Items, on_one_line};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader};
 use crate::framing::{Chain, ReadLines, Reading};
 use crate::ids::hash;
@@ -40,7 +40,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     main.node.put(Field::File, frame.file(super::STYLE, cx));
     let agent = value.member("agent").unwrap_or_default();
     let key = [(&value, "session_id"), (&value, "trajectory_id"), (&agent, "name")];
-    let key = key.into_iter().find_map(|(object, name)| root::text_of(object, name));
+    let key = key.into_iter().find_map(|(object, name)| object.text_of(name));
     let steps = Steps {
         cx,
         names: parts.names(),
@@ -93,8 +93,7 @@ impl ReadLines for Trajectory<'_> {
             self.steps.agent(key, &trajectory, at, ready)?;
         }
         if has_agents {
-            let mut end = Record::new(Kind::Session);
-            end.node.set(Field::Leaf, leaf);
+            let end = Record::new(Kind::Session).with(Field::Leaf, leaf);
             ready.push_back(Located { value: end, at });
         }
         Ok(true)
@@ -245,7 +244,7 @@ impl Steps<'_> {
             let mut bytes = Vec::new();
             let limit = self.cx.options.max_line as u64;
             let read = self.parts.open(name)?.take(limit.saturating_add(1)).read_to_end(&mut bytes);
-            if read.map_err(|error| Error::io("cannot read", error))? as u64 > limit {
+            if read.cannot("read")? as u64 > limit {
                 let message = format!("{name} has more than {limit} bytes, the limit");
                 self.cx.report(Diagnostic::new(Code::LineTooLong, message));
                 continue;

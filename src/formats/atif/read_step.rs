@@ -4,7 +4,7 @@
 //! without a call are what the user's side observed, and so messages of the user, unless the step
 //! has one call only.
 
-use super::wire::{self, FILE, is_object, is_string};
+use super::wire::{self, FILE};
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Row};
 use crate::record::{Field, Kind, Node, Record, Value, block};
@@ -36,7 +36,7 @@ pub struct Step {
 /// Returns the records of a step; `None` for a value of another shape.
 pub fn read(text: &Bytes) -> Option<Step> {
     let step = Json::trusted(text.clone());
-    let source = step.member("source").filter(|_| is_object(&step))?.text()?;
+    let source = step.member("source").filter(|_| step.is_object())?.text()?;
     let role = match source.as_str() {
         "user" | "system" => source.as_str(),
         "agent" => "assistant",
@@ -52,14 +52,14 @@ pub fn read(text: &Bytes) -> Option<Step> {
             "source" => continue,
             "step_id" => out.number = Some(value),
             "message" if is_content(&value) => parts.message = Some(value),
-            "reasoning_content" if agent && is_string(&value) => parts.thinking = Some(value),
+            "reasoning_content" if agent && value.is_string() => parts.thinking = Some(value),
             "tool_calls" if agent => match calls(&value).filter(|calls| !calls.is_empty()) {
                 Some(calls) => parts.calls = Some(calls),
                 None => extra.add(key.as_bytes(), value.as_bytes()),
             },
             "observation" => parts.observation = Some(value),
-            "metrics" if agent && is_object(&value) => node.set(Field::Usage, usage(&value)),
-            "extra" if is_object(&value) => {
+            "metrics" if agent && value.is_object() => node.set(Field::Usage, usage(&value)),
+            "extra" if value.is_object() => {
                 let (rest, ours) = wire::divided(&value);
                 out.ours = ours;
                 rest.iter().for_each(|rest| extra.add(key.as_bytes(), rest.as_bytes()));
@@ -110,12 +110,11 @@ impl Parts {
             return;
         }
         let mut blocks = Vec::new();
-        blocks.extend(self.thinking.take().map(|thinking| {
-            let mut node = Node::with_capacity(2);
-            node.set(Field::Type, block::type_of(block::THINKING));
-            node.set(Field::Thinking, thinking);
-            node
-        }));
+        blocks.extend(
+            self.thinking
+                .take()
+                .map(|thinking| block::of(block::THINKING).with(Field::Thinking, thinking)),
+        );
         match message {
             Some(Value::Nodes(parts)) => blocks.extend(parts),
             Some(Value::Json(text)) if text.as_bytes() != b"\"\"" => blocks.push(block::text(text)),
@@ -159,13 +158,12 @@ pub fn object(
 }
 
 fn is_content(value: &Json) -> bool {
-    is_string(value)
-        || (value.as_bytes().starts_with(b"[") && value.elements().all(|part| is_object(&part)))
+    value.is_string() || (value.is_list() && value.elements().all(|part| part.is_object()))
 }
 
 /// Returns content: a text as it is, and parts as blocks.
 fn content(value: &Json) -> Value {
-    if is_string(value) {
+    if value.is_string() {
         return Value::Json(value.clone());
     }
     Value::Nodes(value.elements().map(|part| part_of(&part)).collect())
@@ -175,10 +173,11 @@ fn content(value: &Json) -> Value {
 fn part_of(part: &Json) -> Node {
     let mut node = Node::with_capacity(3);
     let members = part.members().count();
-    let kind = part.member("type").and_then(|kind| kind.text()).unwrap_or_default();
+    let kind = part.text_of("type").unwrap_or_default();
     let source = part.member("source").filter(|source| source.members().count() == 2);
-    let of = |name| source.as_ref()?.member(name).filter(is_string);
-    match (kind.as_str(), part.member("text").filter(is_string), of("path"), of("media_type")) {
+    let of = |name| source.as_ref()?.member(name).filter(Json::is_string);
+    match (kind.as_str(), part.member("text").filter(Json::is_string), of("path"), of("media_type"))
+    {
         ("text", Some(text), ..) if members == 2 => return block::text(text),
         ("image", _, Some(path), Some(media)) if members == 2 => {
             node.set(Field::Type, block::type_of(block::IMAGE));
@@ -196,21 +195,20 @@ fn part_of(part: &Json) -> Node {
 
 /// Returns the calls of a list; `None` if one is of another shape.
 fn calls(list: &Json) -> Option<Vec<Node>> {
-    if !list.as_bytes().starts_with(b"[") {
+    if !list.is_list() {
         return None;
     }
     let call = |call: Json| {
-        let of = |name| call.member(name).filter(is_string);
+        let of = |name| call.member(name).filter(Json::is_string);
         (of("tool_call_id").is_some() && of("function_name").is_some()).then(|| {
-            let mut node = Node::with_capacity(5);
-            node.set(Field::Type, block::type_of(block::TOOL_CALL));
+            let mut node = block::of(block::TOOL_CALL);
             object(&call, wire::CALL, &mut node, &mut |name, value, node, extra| {
                 let own = name == "arguments";
                 if own {
                     node.set(Field::Arguments, value.clone());
                 }
                 // No valid document has others. It is written again as it is.
-                if own && !is_object(value) {
+                if own && !value.is_object() {
                     extra.add(b"\"arguments\"", value.as_bytes());
                 }
                 own
@@ -228,7 +226,7 @@ fn usage(metrics: &Json) -> Node {
         let value = holder.member(name)?;
         std::str::from_utf8(value.as_bytes()).ok()?.parse().ok()
     };
-    let inner = metrics.member("extra").filter(is_object);
+    let inner = metrics.member("extra").filter(Json::is_object);
     let of_inner = |name| inner.as_ref().and_then(|inner| count(inner, name));
     let written = of_inner(wire::METRICS_EXTRA[0].0);
     let cached = count(metrics, "cached_tokens");
@@ -240,12 +238,11 @@ fn usage(metrics: &Json) -> Node {
             input.is_some()
         }
         "cost_usd" if value.float().is_some() => {
-            let mut cost = Node::default();
-            cost.set(Field::Total, value.clone());
+            let cost = Node::default().with(Field::Total, value.clone());
             usage.set(Field::Cost, cost);
             true
         }
-        "extra" if is_object(value) => {
+        "extra" if value.is_object() => {
             let mut rest = Extra::default();
             for (key, value) in value.pairs() {
                 let known = wire::METRICS_EXTRA.iter().find(|(name, field)| {
@@ -282,7 +279,7 @@ fn summary(step: &Json, observation: &Json) -> Option<Json> {
         |object: &Json, name: &str| object.member(name).filter(|_| object.members().count() == 1);
     let list: Vec<Json> = only(observation, "results")?.elements().collect();
     let [result] = list.as_slice() else { return None };
-    only(result, "content").filter(is_string)
+    only(result, "content").filter(Json::is_string)
 }
 
 /// Returns the records of an observation; `None` if one of its results has another shape.
@@ -301,8 +298,8 @@ fn results(
     };
     let is_known = |result: &Json| {
         let has = result.member("content").as_ref().is_some_and(is_content);
-        let call = result.member("source_call_id").filter(is_string);
-        is_object(result) && (has || call.is_some() || only.is_some())
+        let call = result.member("source_call_id").filter(Json::is_string);
+        result.is_object() && (has || call.is_some() || only.is_some())
     };
     if all.is_empty() || !all.iter().all(is_known) {
         return None;
@@ -319,14 +316,14 @@ fn one_result(
     let (mut node, mut record) = (Node::with_capacity(6), Record::new(Kind::Message));
     let mut ours = None;
     let alone = out.ours.as_ref().is_some_and(|ours| ours.member("alone").is_some());
-    let named = result.member("source_call_id").as_ref().is_some_and(is_string);
+    let named = result.member("source_call_id").as_ref().is_some_and(Json::is_string);
     let called = alone || only.is_some() || named;
     object(result, wire::RESULT, &mut node, &mut |name, value, node, extra| match name {
         "content" if is_content(value) => {
             node.set(Field::Content, content(value));
             true
         }
-        "extra" if is_object(value) => {
+        "extra" if value.is_object() => {
             let (mut rest, own) = wire::divided(value);
             ours = own;
             let failed = value.member("is_error").filter(|value| value.as_bytes() == b"true");

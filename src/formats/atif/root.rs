@@ -2,7 +2,7 @@
 
 use super::delta;
 use super::read_step::object;
-use super::wire::{self, is_object, is_string, list_of};
+use super::wire;
 use crate::document::on_one_line;
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, without};
@@ -25,14 +25,14 @@ impl Seen {
     /// Looks at a step.
     pub fn step(&mut self, step: &Json) {
         if !std::mem::replace(&mut self.any, true) {
-            self.first = text_of(step, "timestamp");
+            self.first = step.text_of("timestamp");
             self.prompt = is_prompt(step).then(|| Json::trusted(on_one_line(step.bytes())));
         }
         let observation = step.member("observation").unwrap_or_default();
         for result in observation.member("results").unwrap_or_default().elements() {
-            let call = result.member("source_call_id").filter(is_string);
+            let call = result.member("source_call_id").filter(Json::is_string);
             for one in result.member("subagent_trajectory_ref").unwrap_or_default().elements() {
-                let id = one.member("trajectory_id").filter(is_string);
+                let id = one.member("trajectory_id").filter(Json::is_string);
                 self.refs.extend(id.zip(call.clone()));
             }
         }
@@ -45,16 +45,11 @@ fn is_prompt(step: &Json) -> bool {
     let is_known = |key: &[u8]| KNOWN.iter().any(|name| text::is(key, name));
     let ours = step.member("extra").and_then(|extra| extra.member(wire::OURS));
     step.member("source").is_some_and(|source| text::is(source.as_bytes(), "system"))
-        && step.member("message").as_ref().is_some_and(is_string)
+        && step.member("message").as_ref().is_some_and(Json::is_string)
         && step.members().all(|(key, _)| is_known(key))
         && ours.is_none_or(|ours| {
             ["record", "before", "alone"].iter().all(|name| ours.member(name).is_none())
         })
-}
-
-/// Returns the text of a member.
-pub fn text_of(object: &Json, name: &str) -> Option<String> {
-    object.member(name)?.text()
 }
 
 /// The record of a session, and what follows from its document.
@@ -80,8 +75,8 @@ pub fn read(document: &Json, seen: &Seen) -> Session {
         let name = text::decode(key.as_bytes()).unwrap_or_default();
         match name.as_str() {
             "steps" => {}
-            "session_id" if is_string(&value) => node.set(Field::Id, value),
-            "agent" if is_object(&value) => {
+            "session_id" if value.is_string() => node.set(Field::Id, value),
+            "agent" if value.is_object() => {
                 let mut agent = Node::default();
                 object(&value, wire::AGENT, &mut agent, &mut |name, value, _, rest| {
                     let is_only_there = is_only_in_document(name, &lacks);
@@ -95,7 +90,7 @@ pub fn read(document: &Json, seen: &Seen) -> Session {
                 agent.take(Field::Extra);
                 agent.iter().for_each(|(field, value)| node.set(field, value.clone()));
             }
-            "extra" if is_object(&value) => {
+            "extra" if value.is_object() => {
                 let (rest, own) = wire::divided(&value);
                 // Notes of repairs stay there.
                 let notes = own.as_ref().and_then(|own| without(own, "session"));
@@ -105,12 +100,11 @@ pub fn read(document: &Json, seen: &Seen) -> Session {
                 rest.iter().for_each(|rest| extra.add(key.as_bytes(), rest.as_bytes()));
             }
             "subagent_trajectories"
-                if value.as_bytes().starts_with(b"[")
-                    && value.elements().all(|one| is_object(&one)) =>
+                if value.is_list() && value.elements().all(|one| one.is_object()) =>
             {
                 agents = keyed(&value, &seen.refs);
                 let frames: Vec<Json> = agents.iter().map(|(key, one)| frame(key, one)).collect();
-                extra.add(key.as_bytes(), list_of(&frames).as_bytes());
+                extra.add(key.as_bytes(), Json::list(&frames).as_bytes());
             }
             _ => extra.add(key.as_bytes(), value.as_bytes()),
         }
@@ -152,7 +146,7 @@ fn is_only_in_document(name: &str, lacks: &[Json]) -> bool {
 fn keyed(list: &Json, refs: &HashMap<Json, Json>) -> Vec<(Json, Json)> {
     let mut keyed: Vec<(Json, Json)> = Vec::new();
     for (number, one) in list.elements().enumerate() {
-        let id = one.member("trajectory_id").filter(is_string);
+        let id = one.member("trajectory_id").filter(Json::is_string);
         let call = id.as_ref().and_then(|id| refs.get(id)).cloned();
         let made = || Json::string(&format!("trajectory {number}"));
         let mut keys = [call, id].into_iter().flatten();
@@ -256,7 +250,7 @@ impl Frame<'_> {
                     }
                     text::quote(wire::VERSION, object.key(row.key));
                 }
-                "agent" if !self.own || kept(row.key).is_some_and(|agent| is_object(&agent)) => {
+                "agent" if !self.own || kept(row.key).is_some_and(|agent| agent.is_object()) => {
                     self.agent(kept(row.key), object.key(row.key));
                 }
                 "steps" => object.member(row.key, b"[]"),
@@ -266,7 +260,7 @@ impl Frame<'_> {
                     extra.iter().for_each(|extra| object.member(row.key, extra.as_bytes()));
                 }
                 "subagent_trajectories" if !self.agents.is_empty() => {
-                    object.member(row.key, list_of(&self.agents).as_bytes());
+                    object.member(row.key, Json::list(&self.agents).as_bytes());
                 }
                 // Those that are kept have keys in place of their steps.
                 "subagent_trajectories" if has_items(kept(row.key)) => {}
@@ -295,7 +289,7 @@ impl Frame<'_> {
                 }
                 ("tool_definitions", Some(tools)) => {
                     let tools: Vec<Json> = tools.elements().map(|tool| definition(&tool)).collect();
-                    object.member(row.key, list_of(&tools).as_bytes());
+                    object.member(row.key, Json::list(&tools).as_bytes());
                 }
                 _ => return false,
             }
@@ -313,7 +307,7 @@ fn has_items(list: Option<Json>) -> bool {
 fn version(session: &Node) -> Json {
     let client = session.json(Field::Client);
     let version = client.and_then(|client| client.member("version")).or(client.cloned());
-    version.filter(is_string).unwrap_or(Json::constant("\"unknown\""))
+    version.filter(Json::is_string).unwrap_or(Json::constant("\"unknown\""))
 }
 
 /// Returns the definition of a tool in the form of OpenAI's functions.
@@ -322,7 +316,7 @@ fn definition(tool: &Json) -> Json {
         return tool.clone();
     }
     let mut function = Extra::default();
-    if is_string(tool) {
+    if tool.is_string() {
         function.add(b"\"name\"", tool.as_bytes());
     }
     for (name, other) in [("name", ""), ("description", ""), ("parameters", "input_schema")] {
@@ -338,7 +332,7 @@ fn definition(tool: &Json) -> Json {
 
 /// Returns the trajectory of a sub-agent with these steps: that of the document, or a new one.
 pub fn trajectory(own: Option<&Json>, key: &Json, agent: &Json, steps: &[Json]) -> Json {
-    let steps = list_of(steps);
+    let steps = Json::list(steps);
     let mut out = Extra::default();
     match own {
         Some(own) => {

@@ -2,7 +2,7 @@
 
 use super::read_step::{self, OBSERVED};
 use super::root::{Seen, Totals};
-use super::wire::{self, FILE, IMAGES, list_of};
+use super::wire::{FILE, IMAGES};
 use super::write_step::{Draft, has_call};
 use super::{delta, read_step::ELSEWHERE};
 use crate::error::{Error, Result};
@@ -18,6 +18,7 @@ use std::collections::{HashSet, VecDeque};
 const WAITING: usize = 32;
 
 /// Steps of a document while it is written.
+#[derive(Default)]
 pub struct Steps {
     /// Whether the records come from a trajectory.
     own: bool,
@@ -64,8 +65,7 @@ impl Unit {
     /// Whether each call has a result.
     fn is_answered(&self) -> bool {
         let Some(main) = self.main.as_ref().filter(|main| calls(&main.node)) else { return true };
-        let blocks = main.node.nodes(Field::Content).unwrap_or_default();
-        let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL)).count();
+        let calls = main.node.blocks_of(block::TOOL_CALL).count();
         calls <= self.results.len()
     }
 }
@@ -77,24 +77,13 @@ impl Steps {
             own,
             agents,
             folder: sink.stem().filter(|_| sink.takes_parts()).map(|stem| format!("{stem}/images")),
-            images: HashSet::new(),
-            parent_call: None,
-            waiting: VecDeque::new(),
-            before: Vec::new(),
-            last: None,
-            number: 0,
-            numbers: Vec::new(),
-            items: Vec::new(),
-            totals: Totals::default(),
-            model: None,
-            seen: Seen::default(),
+            ..Self::default()
         }
     }
 
     /// Writes the system prompt as the first step.
     pub fn prompt(&mut self, session: &Node) {
-        let Some(prompt) =
-            session.json(Field::SystemPrompt).filter(|prompt| wire::is_string(prompt))
+        let Some(prompt) = session.json(Field::SystemPrompt).filter(|prompt| prompt.is_string())
         else {
             return;
         };
@@ -251,7 +240,7 @@ impl Steps {
         let kept = self.settle(&before);
         self.number += 1;
         if !kept.is_empty() {
-            ours.add(b"\"before\"", list_of(&kept).as_bytes());
+            ours.add(b"\"before\"", Json::list(&kept).as_bytes());
         }
         if let Some(number) = copy_of {
             ours.add(b"\"copy_of\"", number.to_string().as_bytes());

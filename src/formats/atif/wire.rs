@@ -2,7 +2,7 @@
 
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Row, apart, kept, row};
-use crate::record::{Field, Node, block};
+use crate::record::{Field, block};
 
 /// Trajectory.
 pub const ROOT: &[Row] = &[
@@ -92,27 +92,11 @@ pub const SEAM: &str = "\n\n";
 pub const IMAGES: [(&str, &str); 4] =
     [("image/png", "png"), ("image/jpeg", "jpg"), ("image/gif", "gif"), ("image/webp", "webp")];
 
-/// Returns a list of these values.
-pub fn list_of(items: &[Json]) -> Json {
-    let items: Vec<&[u8]> = items.iter().map(Json::as_bytes).collect();
-    Json::trusted([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into())
-}
-
-/// Whether the value is an object.
-pub fn is_object(value: &Json) -> bool {
-    value.as_bytes().starts_with(b"{")
-}
-
-/// Whether the value is a string.
-pub fn is_string(value: &Json) -> bool {
-    value.as_bytes().starts_with(b"\"")
-}
-
 /// Returns an object without the member of copyist, and that member.
 pub fn divided(extra: &Json) -> (Option<Json>, Option<Json>) {
     let (mut rest, mut ours) = (Extra::default(), None);
     for (key, value) in extra.pairs() {
-        if text::is(key.as_bytes(), OURS) && is_object(&value) {
+        if text::is(key.as_bytes(), OURS) && value.is_object() {
             ours = Some(value);
         } else {
             rest.add(key.as_bytes(), value.as_bytes());
@@ -127,7 +111,7 @@ pub fn divided(extra: &Json) -> (Option<Json>, Option<Json>) {
 /// Returns an object with a member of copyist behind the others, with what that has already; `None`
 /// without any.
 pub fn with_ours(extra: Option<&Json>, ours: Option<&Json>) -> Option<Json> {
-    let (rest, kept) = extra.filter(|extra| is_object(extra)).map(divided).unwrap_or_default();
+    let (rest, kept) = extra.filter(|extra| extra.is_object()).map(divided).unwrap_or_default();
     let mut all = Extra::default();
     kept.iter().chain(ours).for_each(|members| all.add_members(members));
     let Some(all) = all.finish() else { return extra.cloned() };
@@ -140,8 +124,7 @@ pub fn with_ours(extra: Option<&Json>, ours: Option<&Json>) -> Option<Json> {
 /// Returns the text in a step in place of a block that a trajectory has no part for.
 pub fn shown(block: &Json) -> Option<String> {
     let kind = block.member("type")?.text()?;
-    let mut node = Node::with_capacity(4);
-    node.set(Field::Type, block::type_of(&kind));
+    let mut node = block::of(&kind);
     for field in [Field::Name, Field::Data, Field::MediaType] {
         node.put(field, block.member(field.name()));
     }

@@ -7,10 +7,9 @@ use super::omitted::Omitted;
 use super::root::{self, Frame, Seen, Totals};
 use super::steps::Steps;
 use super::{FORMAT, PATH, STYLE, delta};
-use crate::diagnostic::FieldOutcome;
 use crate::document::ListPen;
 use crate::error::Result;
-use crate::format::{Cx, Sink, Version, Writer, no_session};
+use crate::format::{Cx, Sink, Version, Writer, Writing, no_session};
 use crate::json::Json;
 use crate::mapping::{Extra, record_text, without};
 use crate::parts::list::SpooledList;
@@ -20,11 +19,7 @@ use crate::tree::{Path, Shape, Tree};
 use std::collections::{BTreeMap, HashSet};
 
 /// Opens a trajectory for writing.
-pub fn open<'a>(
-    sink: &'a mut dyn Sink,
-    _: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+pub fn open<'a>(sink: &'a mut dyn Sink, _: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     let list = SpooledList::new(sink.spool()?);
     let shape = Shape::within(cx.options.index_memory);
     Ok(Box::new(Document {
@@ -73,7 +68,7 @@ impl Writer for Document<'_> {
         let is_kept =
             self.own || super::KINDS.contains(&record.kind) && record.kind != Kind::Opaque;
         if !is_kept {
-            self.cx.log.count(FieldOutcome::Dropped, &record.description());
+            self.cx.log.lost(&record.description());
             self.omitted.note(&record.node);
             return Ok(());
         }
@@ -242,7 +237,7 @@ impl Written {
         for (key, own) in all {
             let Some(numbers) = groups.remove(key.as_bytes()) else {
                 // A trajectory without steps is in the frame as it is.
-                written.extend(own.filter(|_| !super::wire::is_string(&key)));
+                written.extend(own.filter(|_| !key.is_string()));
                 continue;
             };
             let mut steps = Steps::new(self.own, Vec::new(), sink);
@@ -285,7 +280,7 @@ impl Written {
         let between = delta::between(&delta::object_of(&plain), &delta::object_of(&whole));
         between.iter().for_each(|between| ours.add(b"\"session\"", between.as_bytes()));
         if !after.is_empty() {
-            ours.add(b"\"after\"", super::wire::list_of(&after).as_bytes());
+            ours.add(b"\"after\"", Json::list(&after).as_bytes());
         }
         ours.finish()
     }

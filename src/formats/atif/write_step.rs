@@ -1,7 +1,7 @@
 //! Records as steps.
 
 use super::read_step::{OBSERVED, UNNAMED};
-use super::wire::{self, FILE, IMAGES, SEAM, list_of};
+use super::wire::{self, FILE, IMAGES, SEAM};
 use crate::context_rules;
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, without};
@@ -118,7 +118,7 @@ impl Draft<'_> {
             self.result(record, ours, files, &mut item);
             items.push(Json::trusted(item.into()));
         }
-        let results = [b"{\"results\":", list_of(&items).as_bytes(), b"}"].concat();
+        let results = [b"{\"results\":", Json::list(&items).as_bytes(), b"}"].concat();
         object.member("observation", &results);
         true
     }
@@ -181,7 +181,7 @@ impl Draft<'_> {
 
 /// Whether a message calls a tool by this identifier.
 pub fn has_call(node: &Node, call: &Json) -> bool {
-    let mut blocks = node.nodes(Field::Content).unwrap_or_default().iter();
+    let mut blocks = node.content().iter();
     blocks.any(|own| own.is(Field::Type, block::TOOL_CALL) && own.json(Field::Id) == Some(call))
 }
 
@@ -253,7 +253,7 @@ fn parts(content: &Value, [own, listed]: [bool; 2], files: Files<'_>) -> Json {
     match parts.as_slice() {
         [] if !listed => Json::constant("\"\""),
         [(part, true)] if !listed => part.member("text").unwrap_or_default(),
-        parts => list_of(&parts.iter().map(|(part, _)| part.clone()).collect::<Vec<_>>()),
+        parts => Json::list(parts.iter().map(|(part, _)| part)),
     }
 }
 
@@ -279,7 +279,7 @@ fn part(node: &Node, own: bool, files: Files<'_>) -> Option<(Json, bool)> {
 fn is_part(node: &Node) -> bool {
     let data = node.json(Field::Data);
     let path = data.and_then(|data| data.member("source")?.member("path"));
-    path.is_some_and(|path| wire::is_string(&path))
+    path.is_some_and(|path| path.is_string())
 }
 
 /// Returns the part of an image, which is in a file.
@@ -300,8 +300,7 @@ fn image(node: &Node, own: bool, files: Files<'_>) -> Option<Json> {
 
 /// Writes the thoughts of an answer as one text.
 fn reasoning(node: &Node, object: &mut Object<'_>) -> bool {
-    let blocks = node.nodes(Field::Content).unwrap_or_default().iter();
-    let thoughts = blocks.filter(|block| block.is(Field::Type, block::THINKING));
+    let thoughts = node.blocks_of(block::THINKING);
     let texts: Vec<&Json> = thoughts.filter_map(|block| block.json(Field::Thinking)).collect();
     let seam = Json::string(SEAM);
     let is_said = |text: &&Json| text.as_bytes() != b"\"\"" || texts.len() == 1;
@@ -312,11 +311,10 @@ fn reasoning(node: &Node, object: &mut Object<'_>) -> bool {
 }
 
 fn calls(node: &Node, own: bool, object: &mut Object<'_>) -> bool {
-    let blocks = node.nodes(Field::Content).unwrap_or_default().iter();
-    let calls = blocks.filter(|block| block.is(Field::Type, block::TOOL_CALL));
+    let calls = node.blocks_of(block::TOOL_CALL);
     let items: Vec<Json> = calls.map(|call| call_of(call, own)).collect();
     if !items.is_empty() {
-        object.member("tool_calls", list_of(&items).as_bytes());
+        object.member("tool_calls", Json::list(&items).as_bytes());
     }
     !items.is_empty()
 }
@@ -347,10 +345,8 @@ fn call_of(call: &Node, own: bool) -> Json {
 fn arguments(call: &Node) -> Json {
     let given = call.json(Field::Arguments);
     match given {
-        Some(given) if wire::is_object(given) => given.clone(),
-        Some(given)
-            if wire::is_string(given) && given.parsed().is_none_or(|p| !wire::is_object(&p)) =>
-        {
+        Some(given) if given.is_object() => given.clone(),
+        Some(given) if given.is_string() && given.parsed().is_none_or(|p| !p.is_object()) => {
             Json::trusted([b"{\"input\":", given.as_bytes(), b"}"].concat().into())
         }
         _ => block::arguments(call).0,

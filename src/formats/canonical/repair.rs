@@ -30,15 +30,15 @@ fn record(line: &[u8]) -> Option<Record> {
 }
 
 /// Repairs a stream.
-pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let mut mend = Stream::new(cx);
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
-    walk.look(bench, &mut mend)?;
+    walk.look(io, &mut mend)?;
     let found = walk.found();
     if mend.reaches.after.entries == 0 {
         return Err(nothing_back());
     }
-    let changed = walk.settle(bench, &mut mend)?;
+    let changed = walk.settle(io, &mut mend)?;
     match mend.headless {
         Some(found) => cx.report(found),
         None => mend.shape.finish().findings().for_each(|found| cx.report(found)),

@@ -1,7 +1,7 @@
 //! Writer of the stream: one record per line, `kind` first, the fields in the model's order.
 
-use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Version, Writer};
+use crate::error::{Cannot, Result};
+use crate::format::{Cx, Sink, Version, Writer, Writing};
 use crate::lines::empty;
 use crate::mapping::record_text::line;
 use crate::position::Located;
@@ -13,7 +13,7 @@ pub fn open<'a>(
     sink: &'a mut dyn Sink,
     _version: &'static Version,
     _cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+) -> Writing<'a> {
     Ok(Box::new(Stream { to: sink.create("")?, out: Vec::new() }))
 }
 
@@ -27,7 +27,7 @@ struct Stream {
 
 impl Stream {
     fn flush(&mut self) -> Result<()> {
-        self.to.write_all(&self.out).map_err(|error| Error::io("cannot write", error))?;
+        self.to.write_all(&self.out).cannot("write")?;
         empty(&mut self.out);
         Ok(())
     }
@@ -41,6 +41,6 @@ impl Writer for Stream {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.flush()?;
-        self.to.flush().map_err(|error| Error::io("cannot write", error))
+        self.to.flush().cannot("write")
     }
 }

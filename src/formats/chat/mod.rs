@@ -55,7 +55,7 @@ pub static FORMAT: Format = Format {
             tree: false,
             kinds: &[Kind::Session, Kind::Message, Kind::Opaque],
         }],
-        extensions: &[".jsonl", ".json"],
+        extensions: &[".jsonl", ".ndjson", ".json"],
         sniff,
         read: read::open,
         write,
@@ -66,7 +66,8 @@ pub static FORMAT: Format = Format {
 /// Detects rows by the first one. Any program may write such members, so each other format comes
 /// first.
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
-    row::is_row(row::first(head.bytes))
+    let is_called = Head::is_called(head.name, FORMAT.extensions);
+    (is_called && row::is_row(row::first(head.bytes)))
         .then_some(Sniffed { confidence: Confidence::Weak, version: 1 })
 }
 

@@ -157,17 +157,14 @@ impl About {
     /// Returns the program that wrote the session: the release that began it, and all of them.
     #[must_use]
     pub fn client(&self, releases: &[Json]) -> Json {
-        let mut client = Vec::new();
-        let mut object = Object::open(&mut client);
-        object.member("name", b"\"claude-code\"");
-        let first = self.release.as_ref().or(releases.first());
-        first.into_iter().for_each(|release| object.member("version", release.as_bytes()));
-        if !releases.is_empty() {
-            let all: Vec<_> = releases.iter().map(Json::as_bytes).collect();
-            object.member("releases", &[b"[", all.join(&b","[..]).as_slice(), b"]"].concat());
-        }
-        object.close();
-        Json::trusted(client.into())
+        Object::json(|object| {
+            object.member("name", b"\"claude-code\"");
+            let first = self.release.as_ref().or(releases.first());
+            first.into_iter().for_each(|release| object.member("version", release.as_bytes()));
+            if !releases.is_empty() {
+                object.member("releases", Json::list(releases).as_bytes());
+            }
+        })
     }
 }
 

@@ -37,19 +37,19 @@ const TYPES: &[(&str, &str)] = &[
 
 /// Returns the line that gives a session a title.
 pub fn title(session: &Node, name: &Json) -> Record {
-    let mut line = Vec::new();
-    let mut object = Object::open(&mut line);
-    text::quote(wire::CUSTOM_TITLE, object.key("type"));
-    object.member("customTitle", name.as_bytes());
-    if let Some(id) = session.json(Field::Id) {
-        object.member("sessionId", id.as_bytes());
-    }
-    object.close();
-    let mut record = Record::new(Kind::Opaque);
-    record.node.set(Field::Type, Json::string(wire::CUSTOM_TITLE));
-    record.node.set(Field::Data, Json::trusted(line.into()));
-    record.node.set(Field::Layout, Json::constant(TITLE));
-    record
+    Record::new(Kind::Opaque)
+        .with(Field::Type, Json::string(wire::CUSTOM_TITLE))
+        .with(
+            Field::Data,
+            Object::json(|object| {
+                text::quote(wire::CUSTOM_TITLE, object.key("type"));
+                object.member("customTitle", name.as_bytes());
+                if let Some(id) = session.json(Field::Id) {
+                    object.member("sessionId", id.as_bytes());
+                }
+            }),
+        )
+        .with(Field::Layout, Json::constant(TITLE))
 }
 
 /// Returns what a line is that Claude Code adds by itself.

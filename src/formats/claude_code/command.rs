@@ -32,8 +32,7 @@ pub fn is_command(line: &[u8]) -> bool {
 
 /// Reads such a line as a message of the user.
 pub fn read(line: &Bytes) -> Result<Record, Fault> {
-    let mut record = Record::new(Kind::Message);
-    record.node.set(Field::Role, Json::constant("\"user\""));
+    let mut record = Record::new(Kind::Message).with(Field::Role, Json::constant("\"user\""));
     let (mut extra, mut words) = (Extra::default(), None);
     let mut source = Source::new(line);
     let node = &mut record.node;

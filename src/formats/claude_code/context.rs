@@ -33,8 +33,7 @@ struct Messages {
 
 /// Returns the keys of the calls that the results in a message answer.
 fn answers(node: &Node) -> impl Iterator<Item = u64> + '_ {
-    let blocks = node.nodes(Field::Content).unwrap_or_default().iter();
-    let results = blocks.filter(|block| block.is(Field::Type, block::TOOL_RESULT));
+    let results = node.blocks_of(block::TOOL_RESULT);
     results.filter_map(|block| block.json(Field::Call)).map(|id| hash(id.as_bytes()))
 }
 
@@ -232,17 +231,14 @@ fn is_answer(node: &Node) -> bool {
 
 /// Returns the identifiers of the calls in an answer.
 fn calls(node: &Node) -> impl Iterator<Item = &Json> {
-    let blocks = node.nodes(Field::Content).unwrap_or_default().iter();
+    let blocks = node.content().iter();
     blocks
         .filter(|block| block.is(Field::Type, block::TOOL_CALL))
         .filter_map(|it| it.json(Field::Id))
 }
 
 fn message(role: &str, content: Vec<Node>) -> Node {
-    let mut node = Node::with_capacity(2);
-    node.set(Field::Role, Json::string(role));
-    node.set(Field::Content, content);
-    node
+    Node::default().with(Field::Role, Json::string(role)).with(Field::Content, content)
 }
 
 fn no_result(call: &Json, words: &str) -> Node {

@@ -5,7 +5,7 @@
 use super::about::About;
 use super::older::Older;
 use super::wire;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{BESIDE, Head, Parts};
 use crate::json::Json;
 use crate::json::text::{from_base64, quote, to_base64};
@@ -44,25 +44,23 @@ impl Part {
     }
 
     fn notice(&self, name: &str, bom: bool, text: Option<&[u8]>) -> Record {
-        let mut data = Vec::new();
-        let mut object = Object::open(&mut data);
-        quote(name, object.key("part"));
-        if bom {
-            object.member("bom", b"true");
-        }
-        match text.map(|text| std::str::from_utf8(text).map_err(|_| text)) {
-            Some(Ok(text)) => quote(text, object.key("text")),
-            Some(Err(bytes)) => quote(&to_base64(bytes), object.key("base64")),
-            None => {}
-        }
-        if let Some(call) = self.call.as_ref().filter(|_| is_flat(name)) {
-            object.member(FLAT_CALL, call.as_bytes());
-        }
-        object.close();
-        let mut record = Record::new(Kind::Notice);
-        record.node.set(Field::Subtype, Json::string(PART));
-        record.node.set(Field::Data, Json::trusted(data.into()));
-        record
+        Record::new(Kind::Notice).with(Field::Subtype, Json::string(PART)).with(
+            Field::Data,
+            Object::json(|object| {
+                quote(name, object.key("part"));
+                if bom {
+                    object.member("bom", b"true");
+                }
+                match text.map(|text| std::str::from_utf8(text).map_err(|_| text)) {
+                    Some(Ok(text)) => quote(text, object.key("text")),
+                    Some(Err(bytes)) => quote(&to_base64(bytes), object.key("base64")),
+                    None => {}
+                }
+                if let Some(call) = self.call.as_ref().filter(|_| is_flat(name)) {
+                    object.member(FLAT_CALL, call.as_bytes());
+                }
+            }),
+        )
     }
 }
 
@@ -107,7 +105,7 @@ pub struct Begun {
 pub fn begun(record: &Record) -> Option<Begun> {
     let own = record.kind == Kind::Notice && record.node.is(Field::Subtype, PART);
     let data = record.node.json(Field::Data).filter(|_| own)?;
-    let text = |name| data.member(name).and_then(|value| value.text());
+    let text = |name| data.text_of(name);
     let bytes = || text("base64").and_then(|text| from_base64(&text));
     let bom = data.member("bom").is_some();
     let moves = data.member(FLAT_CALL).is_some();
@@ -153,7 +151,7 @@ pub fn head(part: &mut dyn Read) -> Result<Vec<u8>> {
 /// If it cannot be read.
 pub fn read(part: &mut dyn Read) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(Head::SIZE);
-    part.read_to_end(&mut bytes).map_err(|error| Error::io("cannot read", error))?;
+    part.read_to_end(&mut bytes).cannot("read")?;
     Ok(bytes)
 }
 

@@ -11,7 +11,6 @@ use super::held::Held;
 use super::uuid::{is_uuid, session_id, uuid_of};
 use super::wire;
 use crate::context_rules;
-use crate::diagnostic::FieldOutcome;
 use crate::format::Cx;
 use crate::ids::hash;
 use crate::json::{Json, text};
@@ -79,7 +78,7 @@ impl Foreign {
             Field::Provider,
         ];
         for field in session.fields().filter(|field| !HELD.contains(field)) {
-            cx.log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
+            cx.log.lost(&format!("session.{}", field.name()));
         }
         let text = |field| session.json(field).filter(|json| json.text().is_some()).cloned();
         Self {
@@ -129,11 +128,11 @@ impl Foreign {
         }
         let lost = |path: &str| {
             let path = format!("{}.{path}", record.kind.name());
-            cx.log.count(FieldOutcome::Dropped, &path);
+            cx.log.lost(&path);
         };
         let Some(mut message) = self.message(record, &lost) else {
             if record.kind != Kind::SessionInfo {
-                cx.log.count(FieldOutcome::Dropped, &record.path());
+                cx.log.lost(&record.path());
             }
             self.leave_out(node);
             return;
@@ -323,21 +322,19 @@ impl Foreign {
 
     /// Returns the template of a line.
     fn template(&self, answer: bool) -> Json {
-        let mut out = Vec::with_capacity(400);
-        let mut line = Object::open(&mut out);
-        line.member("parentUuid", b"0");
-        line.member("isSidechain", b"false");
-        line.member("userType", b"\"external\"");
-        self.cwd.iter().for_each(|cwd| line.member("cwd", cwd.as_bytes()));
-        text::quote(&self.id, line.key("sessionId"));
-        text::quote(RELEASE, line.key("version"));
-        self.branch.iter().for_each(|branch| line.member("gitBranch", branch.as_bytes()));
-        line.member("type", b"0");
-        line.member("message", if answer { ANSWER } else { b"{\"role\":0,\"content\":0}" });
-        line.member("uuid", b"0");
-        line.member("timestamp", b"0");
-        line.close();
-        Json::trusted(out.into())
+        Object::json(|line| {
+            line.member("parentUuid", b"0");
+            line.member("isSidechain", b"false");
+            line.member("userType", b"\"external\"");
+            self.cwd.iter().for_each(|cwd| line.member("cwd", cwd.as_bytes()));
+            text::quote(&self.id, line.key("sessionId"));
+            text::quote(RELEASE, line.key("version"));
+            self.branch.iter().for_each(|branch| line.member("gitBranch", branch.as_bytes()));
+            line.member("type", b"0");
+            line.member("message", if answer { ANSWER } else { b"{\"role\":0,\"content\":0}" });
+            line.member("uuid", b"0");
+            line.member("timestamp", b"0");
+        })
     }
 
     /// Returns the lines behind the last record: the leaf, where it is not the last line, and the

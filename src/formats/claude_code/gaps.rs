@@ -18,11 +18,11 @@ pub struct ByTime(Vec<(i64, Reverse<u32>)>);
 impl ByTime {
     /// Orders the lines, except those left out, and those about progress, which the program does
     /// not keep.
-    pub fn of(links: &[Link], left_out: &dyn Fn(u32) -> bool) -> Self {
+    pub fn of(links: &[Link], omitted: &dyn Fn(u32) -> bool) -> Self {
         let counts = |(at, link): &(u32, &Link)| {
             ![Sort::Aside, Sort::Progress].contains(&link.sort)
                 && link.time != NO_TIME
-                && !left_out(*at)
+                && !omitted(*at)
         };
         let lines = (0..).zip(links).filter(counts);
         let mut list: Vec<_> = lines.map(|(at, link)| (link.time, Reverse(at))).collect();

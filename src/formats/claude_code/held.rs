@@ -37,7 +37,7 @@ impl Held {
 }
 
 fn blocks(node: &Node) -> impl Iterator<Item = &Node> {
-    node.nodes(Field::Content).unwrap_or_default().iter()
+    node.content().iter()
 }
 
 fn is_call(block: &Node) -> bool {

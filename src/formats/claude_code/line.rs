@@ -42,7 +42,7 @@ pub fn read(line: &Bytes) -> Result<Vec<Record>, Fault> {
 }
 
 fn spoken_records(record: Record, role: &str) -> Vec<Record> {
-    if role == "user" { named(record) } else { vec![record] }
+    if role == "user" { results_apart(record) } else { vec![record] }
 }
 
 /// Returns the role of a line that seems to be a message, from its first members: those behind the
@@ -176,8 +176,7 @@ pub fn is_set(record: &Node, name: &str) -> bool {
 
 /// Reads a message, and returns whether it [is one by its members](members).
 fn spoken(line: &Bytes, role: &'static str) -> Result<(Record, bool), Fault> {
-    let mut record = Record::new(Kind::Message);
-    record.node.set(Field::Role, Json::string(role));
+    let mut record = Record::new(Kind::Message).with(Field::Role, Json::string(role));
     let is_usual = members(line, &mut record.node, role)?;
     let node = &mut record.node;
     if role == "assistant" {
@@ -193,7 +192,7 @@ fn spoken(line: &Bytes, role: &'static str) -> Result<(Record, bool), Fault> {
 
 /// Makes each result of a tool a record of its own; the last one has the line's identifier, which
 /// the next line names.
-fn named(record: Record) -> Vec<Record> {
+fn results_apart(record: Record) -> Vec<Record> {
     let id = record.node.text(Field::Id);
     let mut records = split(record, id.as_deref().unwrap_or("line"));
     let last = records.len().saturating_sub(1);

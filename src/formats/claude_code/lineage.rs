@@ -207,7 +207,7 @@ impl Lineage {
     }
 
     fn note_calls(&mut self, node: &Node) {
-        for call in node.nodes(Field::Content).unwrap_or_default() {
+        for call in node.content() {
             let named = |name: &&str| call.is(Field::Name, name);
             if !call.is(Field::Type, block::TOOL_CALL) || !wire::AGENT_TOOLS.iter().any(named) {
                 continue;

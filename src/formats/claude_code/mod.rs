@@ -58,7 +58,7 @@ mod write;
 
 use crate::format::{
     Agent, Counts, Files, Format, Interface, List, Mends, Named, Required, Spare, Step, Totals,
-    Version,
+    Variables, Version, folder_in,
 };
 use crate::ids;
 use crate::json::Json;
@@ -190,9 +190,6 @@ fn djb2(path: &str) -> u32 {
 }
 
 /// Returns the folder in which Claude Code keeps all sessions.
-fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    let set = |name| variable(name).filter(|value| !value.is_empty());
-    let own = || set("HOME").or_else(|| set("USERPROFILE"));
-    let folder = set("CLAUDE_CONFIG_DIR").or_else(|| Some(format!("{}/.claude", own()?)))?;
-    Some(format!("{folder}/projects"))
+fn home(variables: Variables<'_>) -> Option<String> {
+    Some(format!("{}/projects", folder_in(variables, "CLAUDE_CONFIG_DIR", ".claude")?))
 }

@@ -33,9 +33,9 @@ struct Segment {
 impl Segment {
     fn of(line: Json) -> Option<Self> {
         let about = line.member(wire::COMPACTION)?;
-        let about = Some(about).filter(|about| about.as_bytes().starts_with(b"{"))?;
+        let about = Some(about).filter(Json::is_object)?;
         let of = |holder: &str, name: &str| {
-            let holder = about.member(holder).filter(|json| json.as_bytes().starts_with(b"{"))?;
+            let holder = about.member(holder).filter(Json::is_object)?;
             holder.member(name)
         };
         let text = |json: &Json| json.text().is_some();
@@ -43,7 +43,7 @@ impl Segment {
         let anchor = of("preservedMessages", "anchorUuid");
         let anchor = anchor.or_else(|| of("preservedSegment", "anchorUuid")).filter(text)?;
         let listed = of("preservedMessages", "uuids");
-        let listed = listed.filter(|list| list.as_bytes().starts_with(b"["));
+        let listed = listed.filter(Json::is_list);
         let listed: Vec<_> = listed.iter().flat_map(Json::elements).map(name).collect();
         let head = of("preservedSegment", "headUuid").filter(text).map(name);
         let ends = head.zip(of("preservedSegment", "tailUuid").filter(text).map(name));

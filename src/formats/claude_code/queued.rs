@@ -25,10 +25,10 @@ pub fn is_queued(line: &[u8]) -> bool {
         return false;
     }
     let whole = Json::trusted(Bytes::copy_from_slice(line));
-    let Some(attachment) = whole.member(ATTACHMENT).filter(is_object) else { return false };
+    let Some(attachment) = whole.member(ATTACHMENT).filter(Json::is_object) else { return false };
     let is =
         |json: Option<Json>, usual: &str| json.is_none_or(|json| text::is(json.as_bytes(), usual));
-    let origin = attachment.member("origin").filter(is_object);
+    let origin = attachment.member("origin").filter(Json::is_object);
     let prompt = attachment.member(PROMPT);
     attachment.member("type").is_some_and(|kind| text::is(kind.as_bytes(), QUEUED))
         && is(attachment.member("commandMode"), PROMPT)
@@ -37,15 +37,10 @@ pub fn is_queued(line: &[u8]) -> bool {
         && prompt.is_some_and(|prompt| matches!(prompt.as_bytes().first(), Some(b'"' | b'[')))
 }
 
-fn is_object(json: &Json) -> bool {
-    json.as_bytes().starts_with(b"{")
-}
-
 /// Reads such a line as a message of the user. One without an identifier is not sent. `None` if the
 /// prompt is no content of a message.
 pub fn read(line: &Bytes) -> Result<Option<Record>, Fault> {
-    let mut record = Record::new(Kind::Message);
-    record.node.set(Field::Role, Json::constant("\"user\""));
+    let mut record = Record::new(Kind::Message).with(Field::Role, Json::constant("\"user\""));
     let (mut extra, mut content) = (Extra::default(), None);
     let mut source = Source::new(line);
     let node = &mut record.node;

@@ -86,7 +86,7 @@ struct Waiting {
 
 /// Whether a record contains the result of a call.
 fn answers(record: &Record, call: &Json) -> bool {
-    let blocks = record.node.nodes(Field::Content).unwrap_or_default();
+    let blocks = record.node.content();
     blocks.iter().any(|block| block.json(Field::Call) == Some(call))
 }
 

@@ -207,11 +207,11 @@ pub struct Children {
 
 impl Children {
     /// Collects the children, except those left out.
-    pub fn of(parents: &[u32], left_out: &Bits) -> Self {
+    pub fn of(parents: &[u32], omitted: &Bits) -> Self {
         let none = || vec![NO; parents.len()];
         let mut children = Self { first: none(), next: none() };
         let linked =
-            (0..parents.len() as u32).zip(parents).rev().filter(|(at, _)| !left_out.contains(*at));
+            (0..parents.len() as u32).zip(parents).rev().filter(|(at, _)| !omitted.contains(*at));
         for (at, parent) in linked.filter(|(_, parent)| **parent != NO) {
             let next = at_place(&children.first, *parent);
             put(&mut children.next, at, next);

@@ -12,7 +12,7 @@ use super::repair::line;
 use super::uuid::uuid_of;
 use super::wire;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{BESIDE, Cx, Sink};
 use crate::ids::hash;
 use crate::json::{Json, text};
@@ -29,6 +29,7 @@ use std::collections::HashMap;
 use std::io::{self, Write};
 
 /// State of a session while it is migrated.
+#[derive(Default)]
 pub struct Upgrade {
     id: Option<Json>,
     /// Whether messages get other times where these do not increase.
@@ -61,25 +62,17 @@ impl Upgrade {
         Self {
             id: session.json(Field::Id).cloned(),
             undated: style.is_some_and(|style| style.as_bytes() == UNDATED.as_bytes()),
-            chain: Chain::default(),
-            newest: None,
-            prompted: false,
-            question: None,
-            calls: HashMap::new(),
-            agents: Vec::new(),
-            by_line: HashMap::new(),
-            room: None,
+            ..Self::default()
         }
     }
 
     /// Notes the calls in a record that start sub-agents.
     pub fn note(&mut self, record: &Record) {
-        for call in record.node.nodes(Field::Content).unwrap_or_default() {
+        for call in record.node.content() {
             let starts = wire::AGENT_TOOLS.iter().any(|name| call.is(Field::Name, name));
             let id =
                 call.json(Field::Id).filter(|_| starts && call.is(Field::Type, block::TOOL_CALL));
-            let arguments =
-                call.json(Field::Arguments).filter(|given| given.as_bytes().starts_with(b"{"));
+            let arguments = call.json(Field::Arguments).filter(|given| given.is_object());
             self.calls
                 .extend(id.zip(arguments).map(|(id, given)| (id.detached(), given.detached())));
         }
@@ -208,8 +201,7 @@ impl Upgrade {
 
     fn put(&mut self, agent: usize, line: &[u8]) -> Result<()> {
         let Some(agent) = self.agents.get_mut(agent) else { return Ok(()) };
-        let written = agent.lines.write_all(line).and_then(|()| agent.lines.write_all(b"\n"));
-        written.map_err(|error| Error::io("cannot write", error))
+        agent.lines.write_all(line).and_then(|()| agent.lines.write_all(b"\n")).cannot("write")
     }
 
     /// Gives a message of the conversation what every release needs.

@@ -6,9 +6,9 @@ use super::foreign::Foreign;
 use super::lineage::Lineage;
 use super::upgrade::Upgrade;
 use super::{NAME, line};
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
-use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Version, Writer, no_session};
+use crate::diagnostic::{Code, Diagnostic, Log};
+use crate::error::{Cannot, Error, Result};
+use crate::format::{Cx, Sink, Version, Writer, Writing, no_session};
 use crate::framing::Pen;
 use crate::json::Json;
 use crate::lines::{BOM, empty};
@@ -21,11 +21,7 @@ use std::io::Write;
 ///
 /// # Errors
 /// If the part cannot be created.
-pub fn open<'a>(
-    sink: &'a mut dyn Sink,
-    version: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+pub fn open<'a>(sink: &'a mut dyn Sink, version: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     let pen = Pen::to(sink.create("")?);
     Ok(Box::new(Transcript {
         pen,
@@ -219,8 +215,7 @@ impl Transcript<'_> {
         }
         let mut to = self.sink.create(&name)?;
         let begin = text.as_deref().unwrap_or(if bom { BOM } else { b"" });
-        let written = to.write_all(begin).and_then(|()| to.flush());
-        written.map_err(|error| Error::io("cannot write", error))?;
+        to.write_all(begin).and_then(|()| to.flush()).cannot("write")?;
         if text.is_none() {
             self.part = Destination::Part(Pen::to(to));
         }
@@ -283,7 +278,7 @@ impl Transcript<'_> {
         if line::write(&records, &mut line) {
             self.put((&first.node, at), &line)?;
         } else {
-            self.cx.log.count(FieldOutcome::Dropped, first.kind.name());
+            self.cx.log.lost(first.kind.name());
         }
         empty(&mut line);
         self.line = line;

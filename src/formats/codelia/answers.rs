@@ -51,7 +51,7 @@ impl Answers {
 fn call_of(message: &Json) -> Option<u64> {
     let source = Source::new(message.bytes());
     let has = |name| source.peek(name).ok().flatten();
-    has("content").filter(|content| content.as_bytes().starts_with(b"["))?;
+    has("content").filter(Json::is_list)?;
     has("tool_call_id").map(|call| hash(call.as_bytes()))
 }
 
@@ -69,5 +69,5 @@ pub fn flat(result: &Node) -> Json {
         }
         _ => result.json(Field::Output).cloned(),
     };
-    text.filter(|text| text.as_bytes().starts_with(b"\"")).unwrap_or(Json::constant("\"\""))
+    text.filter(Json::is_string).unwrap_or(Json::constant("\"\""))
 }

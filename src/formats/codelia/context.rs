@@ -18,10 +18,6 @@ const SUMMED: &[&str] = &["[codelia.compaction.retain]\n", "[codelia.compaction.
 struct Messages;
 
 impl Context for Messages {
-    fn message(&mut self, _position: u32, record: &Record) -> Option<Record> {
-        (record.kind == Kind::Message && !record.is_aside()).then(|| record.clone())
-    }
-
     fn summary(&self, message: &Record) -> Option<Json> {
         if !(message.kind == Kind::Message && message.node.is(Field::Role, "user")) {
             return None;

@@ -11,9 +11,9 @@ use super::made::{EPOCH, is_uuid, uuid};
 use super::message;
 use super::names::{made_run, run_part};
 use super::wire::{self, END, HEADER, START};
-use crate::diagnostic::{Code, FieldOutcome, Log};
+use crate::diagnostic::{Code, Log};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Writer};
+use crate::format::{Cx, Sink, Writer, Writing};
 use crate::framing::Pen;
 use crate::json::Json;
 use crate::json::text::is_simple;
@@ -29,7 +29,7 @@ pub fn open<'a>(
     session: &Node,
     version: u32,
     cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+) -> Writing<'a> {
     if !sink.takes_parts() {
         let message = "a session takes a file for each run and one for its state";
         return Err(Error::request(Code::OutputName, message));
@@ -82,14 +82,14 @@ struct Run {
 
 impl Writer for Runs<'_> {
     fn record(&mut self, located: &Located<Record>) -> Result<()> {
-        let known = message::without_refused_parts(&located.value, &|path| self.lost(path));
+        let known = message::without_refused_parts(&located.value, &|path| self.cx.log.lost(path));
         let record = known.as_ref().unwrap_or(&located.value);
         if let Some(time) = record.node.json(Field::Time).and_then(stamp) {
             self.time = time;
         }
         let is = |role| record.kind == Kind::Message && record.node.is(Field::Role, role);
         if !is_sent(&record.node) {
-            self.lost("message that is not sent");
+            self.cx.log.lost("message that is not sent");
             return Ok(());
         }
         match record.kind {
@@ -110,7 +110,7 @@ impl Writer for Runs<'_> {
             _ => {
                 let role = record.node.text(Field::Role).map(|role| format!(" of role {role}"));
                 let path = format!("{}{}", record.kind.name(), role.unwrap_or_default());
-                self.cx.log.count(FieldOutcome::Dropped, &path);
+                self.cx.log.lost(&path);
             }
         }
         Ok(())
@@ -122,7 +122,7 @@ impl Writer for Runs<'_> {
         if self.runs == 0 {
             // A state alone contains no fields of headers.
             let lost = HEADERS.iter().filter(|field| self.session.json(**field).is_some());
-            lost.for_each(|field| self.lost(&format!("session.{}", field.name())));
+            lost.for_each(|field| self.cx.log.lost(&format!("session.{}", field.name())));
         }
         self.state(last)
     }
@@ -132,10 +132,6 @@ impl Runs<'_> {
     /// Counts fields that come at the end, too late for the headers.
     fn later(&self, node: &Node) {
         self.cx.log.count_lost("session", node, |field| matches!(field, Field::File | Field::Leaf));
-    }
-
-    fn lost(&self, path: &str) {
-        self.cx.log.count(FieldOutcome::Dropped, path);
     }
 
     /// Appends a message to the history, and returns its spelling.
@@ -155,9 +151,9 @@ impl Runs<'_> {
         }
         self.began = Some(self.time.clone());
         let id = made_run(&self.id, self.runs);
-        let mut header = Node::default();
-        header.set(Field::Run, Json::string(&id));
-        header.set(Field::Created, Json::string(&self.time));
+        let mut header = Node::default()
+            .with(Field::Run, Json::string(&id))
+            .with(Field::Created, Json::string(&self.time));
         let pen = Pen::to(self.sink.create(&run_part(&header))?);
         self.run = Some(Run { pen, id, last: None });
         for &field in HEADERS {
@@ -166,16 +162,14 @@ impl Runs<'_> {
         header.put(Field::ThinkingLevel, self.session.json(Field::ThinkingLevel).cloned());
         header.set(Field::Session, Json::string(&self.id));
         self.line(Some(HEADER), Kind::Run, header, None)?;
-        let mut start = Node::default();
-        start.set(Field::Session, Json::string(&self.id));
+        let start = Node::default().with(Field::Session, Json::string(&self.id));
         let input = input.unwrap_or_else(|| b"{\"type\":\"text\",\"text\":\"\"}".to_vec());
         self.line(Some(START), Kind::Run, start, Some(&input))?;
         self.status("running")
     }
 
     fn status(&mut self, status: &str) -> Result<()> {
-        let mut node = Node::default();
-        node.set(Field::Status, Json::string(status));
+        let node = Node::default().with(Field::Status, Json::string(status));
         self.line(None, Kind::Status, node, None)
     }
 
@@ -225,8 +219,7 @@ impl Runs<'_> {
             self.messages.add(message.as_bytes())?;
         }
         self.answers += 1;
-        let mut node = Node::default();
-        node.set(Field::Seq, Json::number(self.answers));
+        let mut node = Node::default().with(Field::Seq, Json::number(self.answers));
         for field in [Field::Usage, Field::StopReason] {
             let value = record.node.get(field).cloned();
             value.into_iter().for_each(|value| node.set(field, self.adapted(value, record)));
@@ -303,14 +296,14 @@ impl Runs<'_> {
         let answer = self.run.as_mut().and_then(|run| run.last.take());
         if let Some(answer) = answer {
             let event = [b"{\"type\":\"final\",\"content\":", answer.as_bytes(), b"}"].concat();
-            let mut node = Node::default();
-            node.set(Field::Seq, Json::number(0));
-            node.set(Field::Data, Json::trusted(event.into()));
+            let node = Node::default()
+                .with(Field::Seq, Json::number(0))
+                .with(Field::Data, Json::trusted(event.into()));
             self.line(None, Kind::Event, node, None)?;
             self.status("completed")?;
-            let mut node = Node::default();
-            node.set(Field::Outcome, Json::constant("\"completed\""));
-            node.set(Field::Final, answer);
+            let node = Node::default()
+                .with(Field::Outcome, Json::constant("\"completed\""))
+                .with(Field::Final, answer);
             self.line(Some(END), Kind::Run, node, None)?;
         }
         self.run.take().map_or(Ok(()), |run| run.pen.finish())
@@ -318,9 +311,9 @@ impl Runs<'_> {
 
     /// Writes the state of the session, which is the history.
     fn state(&mut self, run: Option<String>) -> Result<()> {
-        let mut node = Node::default();
-        node.set(Field::Session, Json::string(&self.id));
-        node.set(Field::Updated, Json::string(&self.time));
+        let mut node = Node::default()
+            .with(Field::Session, Json::string(&self.id))
+            .with(Field::Updated, Json::string(&self.time));
         run.iter().for_each(|run| node.set(Field::Run, Json::string(run)));
         node.set(Field::Seq, Json::number(self.answers));
         self.messages.write(self.sink, &node)
@@ -345,9 +338,9 @@ fn is_null(value: &Value) -> bool {
 
 /// Converts a thought to a message of its own.
 fn reasoning(block: &Node) -> Json {
-    let mut record = Record::new(Kind::Message);
-    record.node.set(Field::Role, Json::constant("\"assistant\""));
-    record.node.set(Field::Layout, Json::constant("\"reasoning\""));
+    let mut record = Record::new(Kind::Message)
+        .with(Field::Role, Json::constant("\"assistant\""))
+        .with(Field::Layout, Json::constant("\"reasoning\""));
     let mut block = block.clone();
     if block.json(Field::Thinking).is_none() {
         block.set(Field::Thinking, Json::constant("\"\""));
@@ -421,7 +414,7 @@ fn losses(record: &Record, log: &Log) {
 }
 
 fn blocks(node: &Node, path: &str, log: &Log) {
-    for block in node.nodes(Field::Content).unwrap_or_default() {
+    for block in node.content() {
         let kind = block.text(Field::Type).unwrap_or_default();
         let held: &[Field] = match kind.as_str() {
             block::TEXT => &[Field::Text],
@@ -435,7 +428,7 @@ fn blocks(node: &Node, path: &str, log: &Log) {
         };
         let path = || format!("{path}.*.{kind}");
         for field in block.fields().filter(|field| *field != Field::Type && !held.contains(field)) {
-            log.count(FieldOutcome::Dropped, &format!("{}.{}", path(), field.name()));
+            log.lost(&format!("{}.{}", path(), field.name()));
         }
         if block.nodes(Field::Content).is_some() {
             blocks(block, &format!("{}.content", path()), log);

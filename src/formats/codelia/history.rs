@@ -68,7 +68,7 @@ impl Places {
 }
 
 /// History of a session.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct History {
     maker: Maker,
     made: u64,
@@ -154,17 +154,7 @@ struct Showing {
 impl History {
     /// Creates an empty history whose identifiers come from `maker`.
     pub fn new(maker: Maker) -> Self {
-        Self {
-            maker,
-            made: 0,
-            path: Vec::new(),
-            run: 0,
-            places: Places::default(),
-            unclaimed: 0,
-            prompt: None,
-            tools: None,
-            labels: HashSet::new(),
-        }
+        Self { maker, ..Self::default() }
     }
 
     /// Begins a run with its own prompt and tools.

@@ -17,9 +17,9 @@ pub fn message_of(input: &Json) -> Option<(Record, Vec<u8>)> {
     };
     let fits = given.as_bytes().starts_with(opens) && given.normal().len() > 2;
     let content = message::content(&given).ok().flatten().filter(|_| fits)?;
-    let mut record = Record::new(Kind::Message);
-    record.node.set(Field::Role, Json::constant("\"user\""));
-    record.node.set(Field::Content, content);
+    let record = Record::new(Kind::Message)
+        .with(Field::Role, Json::constant("\"user\""))
+        .with(Field::Content, content);
     let mut spelling = Vec::new();
     message::write(&record, true, &mut spelling);
     Some((record, spelling))
@@ -35,7 +35,7 @@ fn only(input: &Json, name: &str) -> Option<Json> {
 /// Input of a run that a message represents, as the run's first line spells it.
 pub fn of_message(message: &Json) -> Option<Vec<u8>> {
     let content = message.member("content")?;
-    let list = content.as_bytes().starts_with(b"[");
+    let list = content.is_list();
     let before: &[u8] =
         if list { b"{\"type\":\"parts\",\"parts\":" } else { b"{\"type\":\"text\",\"text\":" };
     Some([before, content.as_bytes(), b"}"].concat())

@@ -4,9 +4,9 @@ use super::NAME;
 use super::history::{History, record_of};
 use super::resolve::spelling;
 use super::rows;
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Parts, Reader, Sink, Writer, no_session};
+use crate::format::{Cx, Parts, Reader, Sink, Writer, Writing, no_session};
 use crate::framing::{FramedLines, Framing, Pen, ReadLines, Reading};
 use crate::ids::Maker;
 use crate::json::{Cursor, Json};
@@ -71,9 +71,9 @@ impl ReadLines for Messages<'_> {
             .history
             .get_or_insert_with(|| History::new(Maker::new(self.cx.options.ids, &frame.bytes)));
         if first {
-            let mut session = Record::new(Kind::Session);
-            session.node.set(Field::Source, Json::string(&format!("{NAME}@2")));
-            session.node.set(Field::Layout, Json::constant("\"log\""));
+            let mut session = Record::new(Kind::Session)
+                .with(Field::Source, Json::string(&format!("{NAME}@2")))
+                .with(Field::Layout, Json::constant("\"log\""));
             self.frames.note(&frame, &mut session, true, self.cx);
             ready.push_back(Located { value: session, at });
         }
@@ -173,7 +173,7 @@ pub fn split(text: &Bytes, part: u32) -> (Vec<Json>, Vec<Error>) {
 }
 
 /// Opens a log for writing.
-pub fn open_writer<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>> {
+pub fn open_writer<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Writing<'a> {
     Ok(Box::new(Log { pen: Pen::to(sink.create("")?), cx, begun: false }))
 }
 
@@ -205,7 +205,7 @@ impl Writer for Log<'_> {
         match spelling(value) {
             Some(message) => self.pen.put(&message)?,
             None if value.kind == Kind::Snapshot => self.lost(value, &[Field::Messages]),
-            None => self.cx.log.count(FieldOutcome::Dropped, value.kind.name()),
+            None => self.cx.log.lost(value.kind.name()),
         }
         Ok(())
     }

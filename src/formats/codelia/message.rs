@@ -101,10 +101,9 @@ pub fn read(text: &Bytes) -> Result<Record, Fault> {
 /// other member beside it.
 fn redacted(extra: Option<&Json>, thought: &mut Node) -> bool {
     let data = extra.and_then(|extra| extra.member("raw_item")?.member("data"));
-    let Some(data) = data.filter(|data| data.as_bytes().starts_with(b"\"")) else { return false };
-    let mut hides = Node::default();
-    hides.set(Field::Redacted, Json::constant("true"));
-    hides.set(Field::Signature, data);
+    let Some(data) = data.filter(Json::is_string) else { return false };
+    let hides =
+        Node::default().with(Field::Redacted, Json::constant("true")).with(Field::Signature, data);
     if hidden(&hides).as_ref() != extra {
         return false;
     }
@@ -115,14 +114,12 @@ fn redacted(extra: Option<&Json>, thought: &mut Node) -> bool {
 /// Returns the members that a redacted thought is written with.
 fn hidden(thought: &Node) -> Option<Json> {
     let data = thought.json(Field::Signature).filter(|_| thought.is_true(Field::Redacted))?;
-    let mut out = Vec::new();
-    let mut object = Object::open(&mut out);
-    let mut item = Object::open(object.key("raw_item"));
-    item.member("type", b"\"redacted_thinking\"");
-    item.member("data", data.as_bytes());
-    item.close();
-    object.close();
-    Some(Json::trusted(out.into()))
+    Some(Object::json(|object| {
+        let mut item = Object::open(object.key("raw_item"));
+        item.member("type", b"\"redacted_thinking\"");
+        item.member("data", data.as_bytes());
+        item.close();
+    }))
 }
 
 /// Sets the content and the calls of an assistant message; false if a call is not of the known
@@ -226,10 +223,7 @@ fn part(json: &Json) -> Result<Node, Fault> {
             return Ok(node);
         }
     }
-    let mut node = Node::with_capacity(2);
-    node.set(Field::Type, block::type_of(block::OPAQUE));
-    node.set(Field::Data, json.clone());
-    Ok(node)
+    Ok(block::of(block::OPAQUE).with(Field::Data, json.clone()))
 }
 
 /// Splits a `data:` URL; false for another URL, or one that is spelled with escapes.
@@ -256,7 +250,7 @@ pub fn write(record: &Record, own: bool, out: &mut Vec<u8>) -> bool {
         data.into_iter().for_each(|data| out.extend_from_slice(data.as_bytes()));
         return data.is_some();
     }
-    let blocks = node.nodes(Field::Content).unwrap_or_default();
+    let blocks = node.content();
     let extra = |node: &Node| node.json(Field::Extra).filter(|_| own).cloned();
     let first = blocks.first();
     let is = |role: &str| node.is(Field::Role, role);
@@ -350,7 +344,7 @@ pub fn without_refused_parts(record: &Record, lost: &dyn Fn(&str)) -> Option<Rec
         }
     }
     fn has_refused(node: &Node) -> bool {
-        let blocks = node.nodes(Field::Content).unwrap_or_default();
+        let blocks = node.content();
         blocks.iter().any(|block| is_refused(block) || has_refused(block))
     }
     has_refused(&record.node).then(|| {
@@ -411,7 +405,7 @@ fn written_calls(blocks: &[Node], own: bool) -> Option<Vec<u8>> {
 
 /// Converts arguments to the JSON text that Codelia expects.
 fn as_text(arguments: &Json) -> Json {
-    if arguments.as_bytes().starts_with(b"\"") {
+    if arguments.is_string() {
         return arguments.clone();
     }
     Json::string(&String::from_utf8_lossy(arguments.as_bytes()))
@@ -448,5 +442,5 @@ pub fn gist(record: &Record) -> Vec<u8> {
 
 /// Returns the messages of a list; `None` for a value that is not a list.
 pub fn each(list: &Json) -> Option<Vec<Json>> {
-    list.as_bytes().starts_with(b"[").then(|| list.elements().collect())
+    list.is_list().then(|| list.elements().collect())
 }

@@ -46,16 +46,14 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{
     Agent, Cx, Files, Format, Inserted, Mends, Parts, Piece, Reader, Required, Shared, Sink,
-    Version, Writer, no_session,
+    Version, Writer, Writing, no_session,
 };
-use crate::framing::{FramedLines, Framing};
+use crate::framing::show_lines;
 use crate::json;
-use crate::lines::utf8;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
 use sniff::{Shape, shape, sniff};
-use std::io::Read;
-use std::ops::ControlFlow;
+use std::borrow::Cow;
 
 const NAME: &str = "codelia";
 
@@ -161,42 +159,23 @@ fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()> {
         let read = parts.open(&name)?;
         let show = &mut |at, piece: &[u8]| show(Position { part, ..at }, piece);
         let state = if name.is_empty() { single == Shape::State } else { name.ends_with(".json") };
-        let shown = if state { state::shown(read, cx, show) } else { lines(read, cx, show) };
-        if shown?.is_break() {
+        let shown = match state {
+            true => state::shown(read, cx, show)?,
+            false => show_lines(read, part, cx, whole, show)?,
+        };
+        if shown.is_break() {
             break;
         }
     }
     Ok(())
 }
 
-/// Passes the lines of a part that are whole JSON values to `show`.
-fn lines(part: Box<dyn Read>, cx: &Cx<'_>, show: Piece<'_>) -> Result<ControlFlow<()>> {
-    let mut frames = FramedLines::over(part, cx.options.max_line)?;
-    loop {
-        match frames.next() {
-            Ok(None) => return Ok(ControlFlow::Continue(())),
-            Ok(Some(frame)) if is_whole(&frame) => {
-                if show(frame.at, &frame.bytes).is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            }
-            // The reader has reported it.
-            Ok(Some(_)) => {}
-            Err(error) if error.is_recoverable() => {}
-            Err(error) => return Err(error),
-        }
-    }
+/// Returns a line that is a whole JSON value.
+fn whole(line: &[u8]) -> Option<Cow<'_, [u8]>> {
+    json::is_whole(line).then_some(Cow::Borrowed(line))
 }
 
-fn is_whole(frame: &Framing) -> bool {
-    !frame.blank && utf8(&frame.line()).is_ok() && json::is_whole(&frame.bytes)
-}
-
-fn write<'a>(
-    sink: &'a mut dyn Sink,
-    version: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+fn write<'a>(sink: &'a mut dyn Sink, version: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     Ok(Box::new(Choosing { sink: Some(sink), version, cx, chosen: None }))
 }
 

@@ -5,7 +5,7 @@ use super::made::{EPOCH, is_uuid, uuid};
 use super::rows::{DATABASE, DATABASE_LOG};
 use super::sniff;
 use super::state::is_state;
-use crate::format::Member;
+use crate::format::{Member, Variables, folder_in, own_folder};
 use crate::json::text;
 use crate::mapping::Source;
 use crate::record::{Field, Node};
@@ -70,14 +70,12 @@ fn is_day(text: &str) -> bool {
 
 /// Returns the folder in which Codelia keeps its sessions: its own, or the one of
 /// `CODELIA_LAYOUT=xdg`.
-pub fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    let set = |name| variable(name).filter(|value| !value.is_empty());
-    let own = || set("HOME").or_else(|| set("USERPROFILE"));
-    if set("CODELIA_LAYOUT").is_some_and(|layout| layout == "xdg") {
-        let state = set("XDG_STATE_HOME").or_else(|| Some(format!("{}/.local/state", own()?)));
-        return state.map(|state| format!("{state}/codelia/sessions"));
+pub fn home(variables: Variables<'_>) -> Option<String> {
+    if variables("CODELIA_LAYOUT").is_some_and(|layout| layout == "xdg") {
+        let state = folder_in(variables, "XDG_STATE_HOME", ".local/state")?;
+        return Some(format!("{state}/codelia/sessions"));
     }
-    own().map(|home| format!("{home}/.codelia/sessions"))
+    Some(format!("{}/.codelia/sessions", own_folder(variables)?))
 }
 
 /// Folder of all sessions in the path of a file below it.

@@ -387,8 +387,7 @@ impl Records<'_> {
         self.stored()?;
         let last = self.history.as_ref().and_then(History::last);
         if let Some(leaf) = last.filter(|leaf| self.last.as_ref() != Some(leaf)) {
-            let mut session = Record::new(Kind::Session);
-            session.node.set(Field::Leaf, leaf);
+            let session = Record::new(Kind::Session).with(Field::Leaf, leaf);
             self.ready.push_back(Located { value: session, at });
         }
         Ok(())

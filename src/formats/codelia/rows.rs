@@ -232,7 +232,7 @@ fn shown(message: &Json) -> Option<String> {
     if let Some(text) = content.text() {
         return Some(text);
     }
-    let text = |part: &Json, name: &str| part.member(name).and_then(|value| value.text());
+    let text = |part: &Json, name: &str| part.text_of(name);
     let part = |part: Json| match text(&part, "type").as_deref() {
         Some("text") => text(&part, "text").unwrap_or_default(),
         Some("image_url") => "[image]".to_owned(),

@@ -1,7 +1,7 @@
 //! Detection of Codelia's files by their beginning.
 
 use super::{log, state, wire};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Confidence, Head, Parts, Sniffed};
 use crate::json::{Cursor, Fault};
 use crate::lines::BOM;
@@ -98,8 +98,7 @@ pub fn shape(parts: &mut dyn Parts) -> Result<Shape> {
 pub fn beginning(parts: &mut dyn Parts) -> Result<Vec<u8>> {
     parts.keep()?;
     let mut bytes = Vec::new();
-    let read = parts.main()?.take(Head::SIZE as u64).read_to_end(&mut bytes);
-    read.map_err(|error| Error::io("cannot read", error))?;
+    parts.main()?.take(Head::SIZE as u64).read_to_end(&mut bytes).cannot("read")?;
     Ok(bytes.strip_prefix(BOM).map(<[u8]>::to_vec).unwrap_or(bytes))
 }
 

@@ -5,10 +5,10 @@ use super::history::{History, record_of};
 use super::made::{EPOCH, is_uuid, uuid};
 use super::resolve::Sources;
 use super::wire::{joined, members};
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
+use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::document::{self, Frame, Items, Style, on_one_line};
-use crate::error::{Error, Result};
-use crate::format::{Cx, Parts, Piece, Reader, Sink, Writer, no_session};
+use crate::error::{Cannot, Error, Result};
+use crate::format::{Cx, Parts, Piece, Reader, Sink, Writer, Writing, no_session};
 use crate::framing::{Pen, ReadLines, Reading};
 use crate::ids::Maker;
 use crate::json::Json;
@@ -59,8 +59,7 @@ impl State {
 /// Reads the text of a part.
 pub fn text_of(part: Box<dyn Read>, cx: &Cx<'_>) -> Result<State> {
     let (mut text, limit) = (Vec::new(), cx.options.max_line as u64);
-    let read = part.take(limit.saturating_add(1)).read_to_end(&mut text);
-    if read.map_err(|error| Error::io("cannot read", error))? as u64 > limit {
+    if part.take(limit.saturating_add(1)).read_to_end(&mut text).cannot("read")? as u64 > limit {
         let message = format!("state of more than {limit} bytes, the limit");
         return Err(Error::unfit(Diagnostic::new(Code::LineTooLong, message)));
     }
@@ -190,9 +189,9 @@ fn piece(ends: Option<&(Json, Json)>) -> Json {
 
 /// Creates the session record of a state.
 fn session(snapshot: &mut Node, file: Option<Node>) -> Record {
-    let mut session = Record::new(Kind::Session);
-    session.node.set(Field::Source, Json::string(&format!("{NAME}@1")));
-    session.node.set(Field::Layout, Json::constant("\"state\""));
+    let mut session = Record::new(Kind::Session)
+        .with(Field::Source, Json::string(&format!("{NAME}@1")))
+        .with(Field::Layout, Json::constant("\"state\""));
     for (from, to) in [(Field::Session, Field::Id), (Field::Updated, Field::Updated)] {
         session.node.put(to, snapshot.take(from));
     }
@@ -232,7 +231,7 @@ pub fn write(node: &Node, messages: &[Json], out: &mut Vec<u8>) {
 
 /// Opens a state for writing. A state that comes from a log of messages, which does not name its
 /// session, gets the name of the output if that is a session's identifier.
-pub fn open_writer<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>> {
+pub fn open_writer<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Writing<'a> {
     let sources = Sources::new(sink.spool()?);
     let name = sink.stem().filter(|stem| is_uuid(stem));
     let pen = Pen::to(sink.create("")?);
@@ -265,7 +264,7 @@ impl Writer for Snapshot<'_> {
             Kind::Snapshot if !self.done => self.snapshot(&value.node, *at),
             _ => {
                 if !self.sources.message(value)? {
-                    self.cx.log.count(FieldOutcome::Dropped, value.kind.name());
+                    self.cx.log.lost(value.kind.name());
                 } else if let Some(id) = value.node.json(Field::Id) {
                     let first = self.ends.take().map_or_else(|| id.clone(), |(first, _)| first);
                     self.ends = Some((first, id.clone()));
@@ -298,9 +297,7 @@ impl Snapshot<'_> {
         if session.json(Field::Updated).is_none() {
             session.set(Field::Updated, Json::string(EPOCH));
         }
-        let mut node = Node::default();
-        node.set(Field::Messages, piece(self.ends.as_ref()));
-        Ok(node)
+        Ok(Node::default().with(Field::Messages, piece(self.ends.as_ref())))
     }
 
     fn snapshot(&mut self, record: &Node, at: Position) -> Result<()> {

@@ -150,15 +150,11 @@ fn shown(message: &Json) -> Option<(u128, u128)> {
 /// Converts an output to the message that it becomes, with its spelling; `None` for an output that
 /// becomes no message.
 pub fn answer(output: &Node) -> Option<(Record, Vec<u8>)> {
-    let mut result = Node::with_capacity(6);
-    result.set(Field::Type, block::type_of(block::TOOL_RESULT));
-    result.set(Field::Call, output.json(Field::Call)?.clone());
-    result.set(Field::Name, output.json(Field::Name)?.clone());
-    result.set(
-        Field::Content,
-        output.json(Field::Output).filter(|o| o.as_bytes().starts_with(b"\""))?.clone(),
-    );
-    result.put(Field::IsError, output.json(Field::IsError).cloned());
+    let mut result = block::of(block::TOOL_RESULT)
+        .with(Field::Call, output.json(Field::Call)?.clone())
+        .with(Field::Name, output.json(Field::Name)?.clone())
+        .with(Field::Content, output.json(Field::Output).filter(|it| it.is_string())?.clone())
+        .with_some(Field::IsError, output.json(Field::IsError).cloned());
     if let Some(reference) = output.json(Field::Reference) {
         let extra = [b"{\"output_ref\":", reference.as_bytes(), b"}"].concat();
         result.set(Field::Extra, Json::trusted(extra.into()));

@@ -243,6 +243,5 @@ pub fn members(
 
 /// Joins messages to a list as Codelia spells it.
 pub fn joined(list: &[Json]) -> Vec<u8> {
-    let list: Vec<&[u8]> = list.iter().map(Json::as_bytes).collect();
-    [b"[", list.join(&b","[..]).as_slice(), b"]"].concat()
+    Json::list(list).into_bytes().into()
 }

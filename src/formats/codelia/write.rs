@@ -8,27 +8,23 @@ use super::read::SHARED;
 use super::resolve::{Headers, Sources};
 use super::survey::fill;
 use super::wire::{self, Type, joined};
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Writer, no_session};
+use crate::format::{Cx, Sink, Writer, Writing, no_session};
 use crate::framing::Pen;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
 
 /// Opens the file of a run for writing.
-pub fn open<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Result<Box<dyn Writer + 'a>> {
+pub fn open<'a>(sink: &'a mut dyn Sink, cx: &'a Cx<'a>) -> Writing<'a> {
     let sources = Sources::new(sink.spool()?);
     let pen = Pen::to(sink.create("")?);
     Ok(Box::new(Run::new(Some(pen), None, sources, 1, cx)))
 }
 
 /// Opens a whole session for writing. Each run and the state is a part of its own.
-pub fn open_whole<'a>(
-    sink: &'a mut dyn Sink,
-    version: u32,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+pub fn open_whole<'a>(sink: &'a mut dyn Sink, version: u32, cx: &'a Cx<'a>) -> Writing<'a> {
     if !sink.takes_parts() {
         let message = "a session takes a file for each run and one for its state";
         return Err(Error::request(Code::OutputName, message));
@@ -92,7 +88,7 @@ impl Writer for Run<'_> {
         }
         let is_line = matches!(record.kind, Kind::Opaque | Kind::Snapshot);
         if self.begun && !is_line && wire::type_of(record).is_none() {
-            self.cx.log.count(FieldOutcome::Dropped, &record.path());
+            self.cx.log.lost(&record.path());
             return Ok(());
         }
         self.flush()?;

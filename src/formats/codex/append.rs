@@ -5,10 +5,8 @@ use super::foreign::Foreign;
 use super::line;
 use super::read::State;
 use crate::diagnostic::Log;
-use crate::error::{Error, Result};
-use crate::format::{Appender, Cx, Options};
-use crate::json::Json;
-use crate::position::Position;
+use crate::format::{Appender, Cx, LineAppender, Options};
+use crate::json::{Fault, Json};
 use crate::record::{Kind, Record};
 use bytes::Bytes;
 
@@ -32,28 +30,23 @@ pub fn open(session: &Record, version: u32) -> Option<Box<dyn Appender>> {
     Some(Box::new(Rollout { foreign, state: State::default(), chain, bare: version == 1 }))
 }
 
-impl Appender for Rollout {
-    fn note(&mut self, record: &Record) -> bool {
+impl LineAppender for Rollout {
+    fn note(&mut self, record: &Record) {
         if record.kind != Kind::Session {
             self.foreign.note(record);
             self.linked(record.clone());
         }
-        true
     }
 
-    fn add(&mut self, record: &Record, out: &mut Vec<u8>) -> Result<Vec<Record>> {
-        let (log, mut lines) = (Log::default(), Vec::new());
-        self.foreign.add(record, &log, &mut |line| lines.push(Bytes::from(line.concat())));
-        let mut added = Vec::new();
-        for line in lines {
-            let value = Json::read(&line)
-                .map_err(|fault| Error::json(fault, &line, Position::default()))?;
-            let read = line::read(&value, self.bare);
-            added.push(self.linked(read));
-            out.extend_from_slice(&line);
-            out.push(b'\n');
-        }
-        Ok(added)
+    fn lines(&mut self, record: &Record) -> Vec<Vec<u8>> {
+        let mut lines = Vec::new();
+        self.foreign.add(record, &Log::default(), &mut |line| lines.push(line.concat()));
+        lines
+    }
+
+    fn read(&mut self, line: &Bytes) -> Result<Vec<Record>, Fault> {
+        let record = line::read(&Json::read(line)?, self.bare);
+        Ok(vec![self.linked(record)])
     }
 }
 

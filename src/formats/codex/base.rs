@@ -33,7 +33,7 @@ impl Base {
     /// `Some(None)` if the rollout is not there.
     fn of(meta: &Json, parts: &mut dyn Parts, max_line: usize) -> Result<Option<Option<Self>>> {
         let Some(base) = reference(meta) else { return Ok(None) };
-        let thread = base.member("thread_id").and_then(|id| id.text());
+        let thread = base.text_of("thread_id");
         let Some(thread) = thread.filter(|id| is_uuid(id)) else { return Ok(Some(None)) };
         let end = base.member("end_ordinal_exclusive").and_then(|end| end.float());
         let end_byte = base.member("end_byte_offset").and_then(|end| end.float());
@@ -91,7 +91,7 @@ fn is_meta(line: &Json) -> bool {
 
 /// Returns the reference to another rollout in the payload about a session.
 pub fn reference(meta: &Json) -> Option<Json> {
-    meta.member(wire::HISTORY_BASE).filter(|base| base.as_bytes().starts_with(b"{"))
+    meta.member(wire::HISTORY_BASE).filter(Json::is_object)
 }
 
 /// Whether the payload about a session refers to a rollout that is not there.

@@ -58,10 +58,10 @@ const LISTED: u32 = u32::MAX;
 impl History {
     fn note(&mut self, position: u32, record: &Record) {
         if let Some(name) = items::search(&record.node) {
-            self.calls.insert(name_of(&name), position);
+            self.calls.insert(items::hash_of(&name), position);
         }
         if let Some((name, _)) = items::found(&record.node) {
-            self.results.insert(name_of(&name), position);
+            self.results.insert(items::hash_of(&name), position);
         }
         let Some(first) = first_block(record) else { return };
         for (field, kind, places) in [
@@ -69,14 +69,14 @@ impl History {
             (Field::Call, block::TOOL_RESULT, &mut self.results),
         ] {
             if let Some(name) = first.json(field).filter(|_| first.is(Field::Type, kind)) {
-                places.insert(name_of(name), position);
+                places.insert(items::hash_of(name), position);
             }
         }
     }
 
     /// Whether a call or result is in the part of the conversation that counts.
     fn has(&self, places: &HashMap<u64, u32>, name: &Json) -> bool {
-        let place = places.get(&name_of(name));
+        let place = places.get(&items::hash_of(name));
         place.is_some_and(|place| self.begin.is_none_or(|begin| *place > begin))
     }
 
@@ -160,10 +160,6 @@ impl History {
     }
 }
 
-fn name_of(call: &Json) -> u64 {
-    hash(call.text().unwrap_or_default().as_bytes())
-}
-
 fn first_block(record: &Record) -> Option<&Node> {
     record.node.nodes(Field::Content)?.first().filter(|_| record.kind == Kind::Message)
 }
@@ -220,8 +216,8 @@ impl Context for History {
             // A further compaction makes the summary before it one of the user's messages, which it
             // leaves out.
             Kind::Compaction if self.summed_up == Some(position) && self.kept.is_none() => {
-                let mut message = Record::new(Kind::Message);
-                message.node.set(Field::Role, Json::constant("\"user\""));
+                let mut message =
+                    Record::new(Kind::Message).with(Field::Role, Json::constant("\"user\""));
                 // What follows has the compaction as its parent.
                 for field in [Field::Id, Field::IdMade, Field::Parent, Field::Time] {
                     message.node.put(field, record.node.json(field).cloned());

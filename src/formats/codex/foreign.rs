@@ -12,10 +12,10 @@ use super::{NAME, line, wire};
 use crate::diagnostic::{Code, Diagnostic, FieldOutcome, Log};
 use crate::dialect::responses;
 use crate::format::Cx;
-use crate::ids::{is_uuid, uuid_of};
+use crate::ids::uuid_of;
 use crate::json::{Json, text};
 use crate::mapping::{Extra, Object, template, without};
-use crate::record::{Field, Kind, Node, Record, Value, block, identity};
+use crate::record::{Field, Kind, Node, Record, Value, began, block, session_uuid};
 use crate::times;
 use jiff::Timestamp;
 
@@ -57,8 +57,6 @@ impl Foreign {
     /// Begins with the session's record.
     pub fn of(session: &Node, version: u32, cx: &Cx<'_>) -> Self {
         let own = session.text(Field::Source).is_some_and(|s| s.split('@').next() == Some(NAME));
-        let stated = [Field::Created, Field::Updated].map(|field| session.json(field));
-        let time = stated.into_iter().flatten().find_map(times::read);
         let question = cx.options.question.clone();
         let mut session = session.clone();
         if let Some(folder) = cx.options.folder.as_deref().filter(|_| own)
@@ -70,10 +68,10 @@ impl Foreign {
         Self {
             version,
             own,
+            time: began(&session),
             shows: own && !session.is(Field::Source, "codex@1"),
             session,
             first: true,
-            time,
             question,
             ..Self::default()
         }
@@ -176,7 +174,7 @@ impl Foreign {
                 self.usage.note(&record.node);
             }
             _ if self.own => self.line(record, log, to),
-            _ => log.count(FieldOutcome::Dropped, &record.path()),
+            _ => log.lost(&record.path()),
         }
     }
 
@@ -185,7 +183,7 @@ impl Foreign {
             return;
         }
         let mut node = std::mem::take(&mut self.session);
-        let id = uuid(&node, self.question.as_deref());
+        let id = session_uuid(&node, self.question.as_deref());
         let created = self.now();
         node.set(Field::Id, Json::string(&id));
         if !self.own || node.json(Field::Created).is_none() {
@@ -307,8 +305,7 @@ impl Foreign {
 
     /// Writes an event for each thought of another model: Codex shows it, and sends nothing of it.
     fn thoughts(&mut self, message: &Node, to: To<'_>) {
-        let blocks = message.nodes(Field::Content).unwrap_or_default();
-        for block in blocks.iter().filter(|block| block.is(Field::Type, block::THINKING)) {
+        for block in message.blocks_of(block::THINKING) {
             let words = block.json(Field::Thinking).filter(|words| words.as_bytes().len() > 2);
             // Version 3 shows nothing for it.
             if let Some(words) = words.filter(|_| self.version == 2) {
@@ -397,7 +394,7 @@ fn size_of(record: &Record) -> usize {
 }
 
 fn lost(record: &Record, log: &Log) {
-    log.count(FieldOutcome::Dropped, record.kind.name());
+    log.lost(record.kind.name());
 }
 
 /// Counts the fields of the session record that the first line does not hold.
@@ -409,7 +406,7 @@ fn lose(session: &Node, version: u32, own: bool, log: &Log) {
     for field in session.fields().filter(|field| !HELD.contains(field)) {
         let held = [Field::Cwd, Field::Branch].contains(&field) || (own && OF_OWN.contains(&field));
         if !held || version == 1 && ![Field::Extra, Field::Branch].contains(&field) {
-            log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
+            log.lost(&format!("session.{}", field.name()));
         }
     }
 }
@@ -461,11 +458,4 @@ pub fn is_ours(session: &Node) -> bool {
     let payload = session.json(Field::Extra).and_then(|extra| extra.member("payload"));
     let originator = payload.and_then(|payload| payload.member("originator")?.text());
     originator.is_some_and(|originator| originator == ORIGINATOR)
-}
-
-/// Returns the identifier of the session if it is a UUID, or else one that follows from the
-/// session.
-pub fn uuid(session: &Node, question: Option<&str>) -> String {
-    let id = session.text(Field::Id).filter(|id| is_uuid(id));
-    id.unwrap_or_else(|| uuid_of(&identity(session, question)))
 }

@@ -1,7 +1,7 @@
 //! Messages of other formats as items of the Responses interface.
 
 use super::wire;
-use crate::diagnostic::{FieldOutcome, Log};
+use crate::diagnostic::Log;
 use crate::dialect::responses;
 use crate::ids::hash;
 use crate::json::{Json, text};
@@ -112,7 +112,7 @@ pub fn of_agents(payload: &Json) -> Option<Json> {
     let (author, recipient, words) = (word("author")?, word("recipient")?, word("content")?);
     let starts = payload.member("trigger_turn").filter(is_bool)?;
     let list = payload.member("other_recipients")?;
-    list.as_bytes().starts_with(b"[").then_some(())?;
+    list.is_list().then_some(())?;
     let secret = word("encrypted_content");
     let head = || {
         let kind = if starts.as_bytes() == b"true" { "NEW_TASK" } else { "MESSAGE" };
@@ -134,14 +134,12 @@ pub fn of_agents(payload: &Json) -> Option<Json> {
         part("encrypted_content", "encrypted_content", secret, &mut content);
     }
     content.push(b']');
-    let mut out = Vec::new();
-    let mut item = Object::open(&mut out);
-    text::quote(OF_AGENT, item.key("type"));
-    item.member("author", author.as_bytes());
-    item.member("recipient", recipient.as_bytes());
-    item.member("content", &content);
-    item.close();
-    Some(Json::trusted(out.into()))
+    Some(Object::json(|item| {
+        text::quote(OF_AGENT, item.key("type"));
+        item.member("author", author.as_bytes());
+        item.member("recipient", recipient.as_bytes());
+        item.member("content", &content);
+    }))
 }
 
 fn is_bool(value: &Json) -> bool {
@@ -161,13 +159,13 @@ pub fn owned(message: &Node) -> Node {
 
 /// Returns the messages, each one item, of a message of another format; counts what is left out.
 pub fn adapted(message: &Node, log: &Log) -> Vec<Node> {
-    let lose = |path: &str| log.count(FieldOutcome::Dropped, &format!("message.{path}"));
+    let lose = |path: &str| log.lost(&format!("message.{path}"));
     let lost = message.fields().filter(|field| !Field::STRUCTURAL.contains(field));
     lost.for_each(|field| lose(field.name()));
     let mut pieces: Vec<Node> = Vec::new();
     let role = message.text(Field::Role).unwrap_or_default();
     if !["user", "assistant", "tool"].contains(&role.as_str()) {
-        log.count(FieldOutcome::Dropped, &format!("message of role {role}"));
+        log.lost(&format!("message of role {role}"));
         return pieces;
     }
     let blocks = match message.get(Field::Content) {
@@ -199,10 +197,7 @@ fn is_part(block: &Node) -> bool {
 }
 
 fn piece(role: &str, block: Node) -> Node {
-    let mut node = Node::with_capacity(2);
-    node.set(Field::Role, Json::string(role));
-    node.set(Field::Content, vec![block]);
-    node
+    Node::default().with(Field::Role, Json::string(role)).with(Field::Content, vec![block])
 }
 
 /// Returns a text or an image; only users and tools show images.
@@ -224,9 +219,7 @@ fn part(given: &Node, images: bool, lose: &dyn Fn(&str)) -> Node {
 }
 
 fn call(given: &Node, lose: &dyn Fn(&str)) -> Node {
-    let mut node = Node::with_capacity(4);
-    node.set(Field::Type, block::type_of(block::TOOL_CALL));
-    node.set(Field::Id, name_of_call(given.json(Field::Id)));
+    let mut node = block::of(block::TOOL_CALL).with(Field::Id, name_of_call(given.json(Field::Id)));
     let name = given.text(Field::Name).unwrap_or_default();
     node.set(Field::Name, Json::string(&plain(&name)));
     let arguments = given.json(Field::Arguments).cloned().unwrap_or(Json::constant("{}"));
@@ -247,9 +240,8 @@ fn call(given: &Node, lose: &dyn Fn(&str)) -> Node {
 }
 
 fn result(given: &Node, lose: &dyn Fn(&str)) -> Node {
-    let mut node = Node::with_capacity(3);
-    node.set(Field::Type, block::type_of(block::TOOL_RESULT));
-    node.set(Field::Call, name_of_call(given.json(Field::Call)));
+    let mut node =
+        block::of(block::TOOL_RESULT).with(Field::Call, name_of_call(given.json(Field::Call)));
     let content = match given.get(Field::Content) {
         Some(Value::Nodes(blocks)) if blocks.iter().any(|b| b.is(Field::Type, block::IMAGE)) => {
             Value::Nodes(blocks.iter().map(|block| part(block, true, lose)).collect())
@@ -283,4 +275,9 @@ fn plain(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let name: String = name.chars().take(LONGEST).map(|c| if fits(c) { c } else { '_' }).collect();
     if name.is_empty() { "tool".to_owned() } else { name }
+}
+
+/// Returns a hash of a text, such as the identifier of a call.
+pub fn hash_of(text: &Json) -> u64 {
+    hash(text.text().unwrap_or_default().as_bytes())
 }

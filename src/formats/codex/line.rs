@@ -36,8 +36,8 @@ impl Envelope {
                 return None;
             }
         }
-        let time = time.filter(|time: &Json| time.as_bytes().starts_with(b"\""))?;
-        let payload = payload.filter(|payload: &Json| payload.as_bytes().starts_with(b"{"))?;
+        let time = time.filter(Json::is_string)?;
+        let payload = payload.filter(Json::is_object)?;
         Some(Self { time, wire: wire?.text()?, payload, rest })
     }
 }
@@ -49,8 +49,7 @@ pub fn read_meta(line: &Json) -> Option<(Node, bool)> {
         if wire != wire::META {
             return None;
         }
-        let mut node = Node::with_capacity(10);
-        node.set(Field::Time, time);
+        let mut node = Node::with_capacity(10).with(Field::Time, time);
         let kept = take(&payload, wire::META_ROWS, &mut node);
         parent(&kept, &mut node);
         extra(rest, Some(&kept), &mut node);
@@ -71,7 +70,7 @@ pub fn read_meta(line: &Json) -> Option<(Node, bool)> {
 /// time; `None` if neither is a number.
 pub fn dated(line: &Json) -> Option<(Json, Json)> {
     let payload = line.member("payload").filter(|_| {
-        let wire = line.member("type").and_then(|wire| wire.text());
+        let wire = line.text_of("type");
         wire.as_deref() == Some(wire::META)
     });
     let of_session = payload.and_then(|payload| payload.member("timestamp"));
@@ -92,13 +91,11 @@ pub fn dated(line: &Json) -> Option<(Json, Json)> {
 /// Notes the session from which this one was made.
 fn parent(kept: &Json, node: &mut Node) {
     let named = |name: &&'static str| {
-        let id = kept.member(name).filter(|id| id.as_bytes().starts_with(b"\""))?;
+        let id = kept.member(name).filter(Json::is_string)?;
         Some((id, *name))
     };
     let Some((id, name)) = wire::PARENTS.iter().find_map(named) else { return };
-    let mut parent = Node::default();
-    parent.set(Field::Id, id);
-    parent.set(Field::Key, Json::string(name));
+    let parent = Node::default().with(Field::Id, id).with(Field::Key, Json::string(name));
     node.set(Field::ParentSession, parent);
 }
 
@@ -135,11 +132,7 @@ pub fn read(line: &Json, bare: bool) -> Record {
             record.node.set(Field::Extra, kept);
             if record.node.json(Field::Model).is_none() { repeated(record) } else { record }
         }
-        wire::EVENT => {
-            let mut record = Record::new(Kind::Event);
-            record.node.set(Field::Data, payload);
-            record
-        }
+        wire::EVENT => Record::new(Kind::Event).with(Field::Data, payload),
         wire::AGENTS if items::of_agents(&payload).is_some() => whole(&wire, &payload),
         other => notice(other, payload),
     };
@@ -167,7 +160,7 @@ const STATE: &str = "state";
 /// Returns an item that is not a message: a part of the conversation, or a notice where Codex does
 /// not send it to a model.
 fn unread(item: &Json, subtype: &str) -> Record {
-    let wire = item.member("type").and_then(|wire| wire.text());
+    let wire = item.text_of("type");
     match wire.filter(|wire| responses::UNREAD.contains(&wire.as_str())) {
         Some(wire) => whole(&wire, item),
         None => notice(subtype, item.clone()),
@@ -176,24 +169,16 @@ fn unread(item: &Json, subtype: &str) -> Record {
 
 /// Keeps an item of the conversation whole that no message describes.
 fn whole(wire: &str, item: &Json) -> Record {
-    let mut record = Record::new(Kind::Opaque);
-    record.node.set(Field::Type, Json::string(wire));
-    record.node.set(Field::Data, item.clone());
-    record
+    Record::new(Kind::Opaque).with(Field::Type, Json::string(wire)).with(Field::Data, item.clone())
 }
 
 fn notice(subtype: &str, data: Json) -> Record {
-    let mut record = Record::new(Kind::Notice);
-    record.node.set(Field::Subtype, Json::string(subtype));
-    record.node.set(Field::Data, data);
-    record
+    Record::new(Kind::Notice).with(Field::Subtype, Json::string(subtype)).with(Field::Data, data)
 }
 
 /// Keeps an object whole that is not a line of Codex.
 fn opaque(line: &Json) -> Record {
-    let mut record = Record::new(Kind::Opaque);
-    record.node.set(Field::Data, line.clone());
-    record
+    Record::new(Kind::Opaque).with(Field::Data, line.clone())
 }
 
 /// Reads an item: a message, or a text of Codex itself for the model. `None` for any other item.
@@ -202,10 +187,11 @@ pub fn read_item(item: &Json) -> Option<Record> {
     if !twin::is_harness(&message) {
         return Some(Record { kind: Kind::Message, node: message });
     }
-    let mut record = Record::new(Kind::Extension);
-    record.node.set(Field::CustomType, message.json(Field::Role)?.clone());
-    record.node.set(Field::Data, item.clone());
-    Some(record)
+    Some(
+        Record::new(Kind::Extension)
+            .with(Field::CustomType, message.json(Field::Role)?.clone())
+            .with(Field::Data, item.clone()),
+    )
 }
 
 /// Returns the items of a list, such as a compaction's new history, that are sent to a model.

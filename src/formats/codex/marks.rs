@@ -42,8 +42,7 @@ fn seconds(node: &Node) -> String {
 }
 
 fn event(data: Vec<u8>, of: &Record) -> Record {
-    let mut event = Record::new(Kind::Event);
-    event.node.set(Field::Data, Json::trusted(data.into()));
-    event.node.put(Field::Time, of.node.json(Field::Time).cloned());
-    event
+    Record::new(Kind::Event)
+        .with(Field::Data, Json::trusted(data.into()))
+        .with_some(Field::Time, of.node.json(Field::Time).cloned())
 }

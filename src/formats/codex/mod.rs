@@ -45,11 +45,11 @@ mod wire;
 mod write;
 
 use crate::format::{
-    Agent, Confidence, Files, Format, Head, Interface, Mends, Named, Required, Rewind, Sniffed,
-    Spare, Step, Version,
+    Agent, Files, Format, Head, Interface, Mends, Named, Required, Rewind, Sniffed, Spare, Step,
+    Variables, Version, folder_in,
 };
 use crate::json::{Json, text};
-use crate::record::{Field, Kind};
+use crate::record::{Field, Kind, session_uuid};
 use crate::times;
 use bytes::Bytes;
 
@@ -145,11 +145,8 @@ const KINDS: &[Kind] = &[
 ];
 
 /// Returns the directory in which Codex keeps its sessions.
-fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    let set = |name| variable(name).filter(|value| !value.is_empty());
-    let own = || set("HOME").or_else(|| set("USERPROFILE"));
-    let home = set("CODEX_HOME").or_else(|| Some(format!("{}/.codex", own()?)))?;
-    Some(format!("{home}/sessions"))
+fn home(variables: Variables<'_>) -> Option<String> {
+    Some(format!("{}/sessions", folder_in(variables, "CODEX_HOME", ".codex")?))
 }
 
 /// Returns the paths of an archived rollout among those that are not: in the folder of its day, by
@@ -173,13 +170,13 @@ fn native(named: &Named<'_>) -> String {
     let time = named.session.json(Field::Created).and_then(times::read).unwrap_or_default();
     let spelled = times::with_seconds(time);
     let (date, clock) = spelled.trim_end_matches('Z').split_once('T').unwrap_or_default();
-    let id = foreign::uuid(named.session, named.question);
+    let id = session_uuid(named.session, named.question);
     format!("/{}/rollout-{date}T{}-{id}", date.replace('-', "/"), clock.replace(':', "-"))
 }
 
 /// Whether an event repeats the output of a tool, which is in the result as well.
 fn repeats_output(event: &Json) -> bool {
-    let kind = |of: &Json| of.member("type").and_then(|kind| kind.text()).unwrap_or_default();
+    let kind = |of: &Json| of.text_of("type").unwrap_or_default();
     let item = || event.member("item").map(|item| kind(&item)).unwrap_or_default();
     match kind(event).as_str() {
         "exec_command_end" | "patch_apply_end" | "mcp_tool_call_end" => true,
@@ -188,35 +185,19 @@ fn repeats_output(event: &Json) -> bool {
     }
 }
 
-/// Maximum number of lines that detection looks at.
-const SNIFFED: usize = 16;
-
 /// Detects a rollout: its first line is one that begins it, or one of its lines comes later.
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
-    let called = Head::is_called(head.name, FORMAT.extensions);
-    let mut clean = true;
-    for (i, bytes) in head.lines().take(SNIFFED).enumerate() {
-        let line = Json::read(&Bytes::copy_from_slice(bytes.trim_ascii()));
+    head.of_lines(FORMAT.extensions, |number, bytes| {
+        let line = Json::read(&Bytes::copy_from_slice(bytes));
         let object = line.ok().filter(|_| std::str::from_utf8(bytes).is_ok());
-        let found = object.as_ref().and_then(what);
-        if let Some((first, version)) = found {
-            let confidence = match first {
-                _ if !clean => Confidence::Buried,
-                true if i == 0 => Confidence::Certain,
-                _ => Confidence::Strong,
-            };
-            return Some(Sniffed { confidence, version });
-        }
         // The first line may be longer than the head.
-        if i == 0 && is_cut_meta(bytes) {
-            let paginated =
-                memchr::memmem::find(bytes, b"\"history_mode\":\"paginated\"").is_some();
-            let version = if paginated || is_numbered(bytes) { 3 } else { 2 };
-            return Some(Sniffed { confidence: Confidence::Certain, version });
-        }
-        clean &= Head::is_torn(bytes, i == 0, called);
-    }
-    None
+        let cut = || {
+            let has = |mark| memchr::memmem::find(bytes, mark).is_some();
+            let paginated = || has(b"\"history_mode\":\"paginated\"") || is_numbered(bytes);
+            is_cut_meta(bytes).then(|| (true, if paginated() { 3 } else { 2 }))
+        };
+        object.as_ref().and_then(what).or_else(|| if number == 0 { cut() } else { None })
+    })
 }
 
 fn is_numbered(line: &[u8]) -> bool {

@@ -93,7 +93,7 @@ impl Parsed {
         utf8(&frame.line())?;
         let value = Json::read(&frame.bytes);
         let value = value.map_err(|fault| Error::json(fault, &frame.bytes, frame.at))?;
-        let is_object = value.as_bytes().starts_with(b"{");
+        let is_object = value.is_object();
         let record = is_object.then(|| super::line::read(&value, false));
         Ok(Some(Self { value, record }))
     }

@@ -40,10 +40,10 @@ impl Rewind {
     }
 
     /// Finds the first node of the current history among these. Returns what is shown before it.
-    fn before_first(&self, left: &HashSet<Json>) -> Option<Option<u64>> {
+    fn before_first(&self, remaining: &HashSet<Json>) -> Option<Option<u64>> {
         let (mut at, mut found) = (self.ends.last(), None);
         while let Some(seen) = self.seen(at) {
-            if seen.shown == at && left.contains(&seen.id) {
+            if seen.shown == at && remaining.contains(&seen.id) {
                 found = Some(self.shown_at(seen.before));
             }
             at = seen.before;
@@ -81,8 +81,8 @@ impl Turns for Rewind {
         self.nodes.push(Seen { id, before, shown });
     }
 
-    fn take_back(&mut self, left: &HashSet<Json>, listed: Option<usize>) -> Back {
-        let turns = match self.before_first(left) {
+    fn take_back(&mut self, remaining: &HashSet<Json>, listed: Option<usize>) -> Back {
+        let turns = match self.before_first(remaining) {
             // Every message of the user in the list of a compaction counts as a turn.
             _ if let Some(questions) = listed => self.turns_in_list(questions),
             Some(shown) => self.turns_behind(shown),
@@ -90,8 +90,8 @@ impl Turns for Rewind {
         };
         let Some(turns) = turns else { return Back::Impossible };
         let data = format!("{{\"type\":\"thread_rolled_back\",\"num_turns\":{turns}}}");
-        let mut event = Record::new(Kind::Event);
-        event.node.set(Field::Data, Json::trusted(data.into_bytes().into()));
+        let event =
+            Record::new(Kind::Event).with(Field::Data, Json::trusted(data.into_bytes().into()));
         self.note(&event, false);
         let end = self.seen(self.ends.last()).map(|seen| seen.id.clone());
         Back::By { record: event, end }

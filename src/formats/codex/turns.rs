@@ -37,7 +37,7 @@ enum Part {
 /// Returns the new history of a compaction.
 pub fn new_history(compaction: &Record) -> Option<Json> {
     let payload = compaction.node.json(Field::Extra)?.member("payload")?;
-    payload.member("replacement_history").filter(|list| list.as_bytes().starts_with(b"["))
+    payload.member("replacement_history").filter(Json::is_list)
 }
 
 /// A record that begins, ends or changes turns.

@@ -27,7 +27,7 @@ pub fn of_event(payload: &Json) -> Option<(Speaker, Json)> {
         "item_completed" => of_item(&payload.member("item")?)?,
         _ => return None,
     };
-    words.as_bytes().starts_with(b"\"").then_some((speaker, words))
+    words.is_string().then_some((speaker, words))
 }
 
 /// Returns the speaker and the one text of a completed item.
@@ -116,10 +116,10 @@ pub struct Turn {
 impl Turn {
     /// Takes the identifier of the turn that an event begins.
     pub fn begin(&mut self, payload: &Json) {
-        let wire = payload.member("type").and_then(|wire| wire.text());
+        let wire = payload.text_of("type");
         match wire.as_deref() {
             Some("task_started") => {
-                let id = payload.member("turn_id").and_then(|id| id.text());
+                let id = payload.text_of("turn_id");
                 self.named = id.is_some();
                 self.turn = id.unwrap_or_default();
             }
@@ -148,9 +148,9 @@ pub fn write(
         text::quote(kind, object.key("type"));
         object.member(name, words.as_bytes());
         if speaker == Speaker::User {
-            object.member("images", &listed(&images.urls));
+            object.member("images", Json::list(&images.urls).as_bytes());
             if !images.paths.is_empty() {
-                object.member("local_images", &listed(&images.paths));
+                object.member("local_images", Json::list(&images.paths).as_bytes());
             }
         }
         object.close();
@@ -205,7 +205,7 @@ pub fn is_harness(message: &Node) -> bool {
     if !message.is(Field::Role, "user") {
         return !["assistant", "tool"].iter().any(|role| message.is(Field::Role, role));
     }
-    let blocks = message.nodes(Field::Content).unwrap_or_default();
+    let blocks = message.content();
     let first = blocks.first().and_then(|block| block.json(Field::Text));
     first.is_some_and(|text| {
         let begins = |(begin, _): &&(&str, &str)| {
@@ -215,9 +215,4 @@ pub fn is_harness(message: &Node) -> bool {
         let found = wire::HARNESS.iter().find(begins);
         found.is_some_and(|(_, end)| text.text().is_some_and(|text| text.trim_end().ends_with(end)))
     })
-}
-
-fn listed(values: &[Json]) -> Vec<u8> {
-    let values: Vec<&[u8]> = values.iter().map(Json::as_bytes).collect();
-    [b"[", values.join(&b","[..]).as_slice(), b"]"].concat()
 }

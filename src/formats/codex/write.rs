@@ -2,20 +2,16 @@
 
 use super::foreign::Foreign;
 use super::{NAME, line, twin};
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Version, Writer, no_session};
+use crate::format::{Cx, Sink, Version, Writer, Writing, no_session};
 use crate::framing::Pen;
 use crate::json::{Json, text};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
 
 /// Opens a session for writing.
-pub fn open<'a>(
-    sink: &'a mut dyn Sink,
-    version: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+pub fn open<'a>(sink: &'a mut dyn Sink, version: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     Ok(Box::new(Rollout {
         pen: Pen::to(sink.create("")?),
         cx,
@@ -123,7 +119,7 @@ impl Rollout<'_> {
         let twin = self.twin(record);
         let (record, bare) = (twin.as_ref().unwrap_or(record), self.version == 1);
         if !self.pen.try_line(|out| line::write(record, bare, out))? {
-            self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
+            self.cx.log.lost(record.kind.name());
         }
         Ok(())
     }

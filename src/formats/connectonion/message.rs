@@ -1,6 +1,6 @@
 //! ConnectOnion's messages, which are those of OpenAI's Chat Completions.
 
-use crate::diagnostic::{Code, FieldOutcome, Log};
+use crate::diagnostic::{Code, Log};
 pub use crate::dialect::chat_completions::{losses, read, write};
 use crate::format::Cx;
 use crate::position::Position;
@@ -32,5 +32,5 @@ pub fn report_opaque(record: &Record, at: Position, cx: &Cx<'_>) {
 
 /// Counts a record that represents no message.
 pub fn lost(record: &Record, log: &Log) {
-    log.count(FieldOutcome::Dropped, &record.description());
+    log.lost(&record.description());
 }

@@ -5,7 +5,6 @@
 //! `run/`.
 
 mod additions;
-mod chain;
 mod context;
 mod ending;
 mod file;
@@ -14,11 +13,12 @@ mod repair;
 mod run;
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{
     Agent, Confidence, Cx, Files, Format, Head, Named, Parts, Piece, Reader, Required, Sink,
-    Sniffed, Step, Version, Writer,
+    Sniffed, Step, Version, Writer, Writing,
 };
+use crate::framing::Chain;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Node, Record};
@@ -153,10 +153,10 @@ fn run(named: &Named<'_>) -> u64 {
 /// of `_` for one.
 ///
 /// Marks that Python's `\w` excludes from a word of an Indic script are letters here.
-fn slug(asked: &str) -> String {
+fn slug(wanted: &str) -> String {
     let mut slug = String::new();
     let mut before = true;
-    for c in asked.to_lowercase().chars() {
+    for c in wanted.to_lowercase().chars() {
         let within = c == '_' || c.is_alphanumeric();
         match within {
             true => slug.push(c),
@@ -294,8 +294,7 @@ fn timed(session: &Node) -> Node {
 fn beginning(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<(Made, Found)> {
     parts.keep()?;
     let mut bytes = Vec::new();
-    let read = parts.main()?.take(Head::SIZE as u64).read_to_end(&mut bytes);
-    read.map_err(|error| Error::io("cannot read", error))?;
+    parts.main()?.take(Head::SIZE as u64).read_to_end(&mut bytes).cannot("read")?;
     let text = encoding::head(&bytes, cx.options.encoding);
     let made = made(&text, bytes.len() < Head::SIZE).map(|(_, made)| made);
     let encoding = Found::declared(&bytes, cx.options.encoding);
@@ -334,11 +333,7 @@ fn cannot_write(error: io::Error) -> Error {
     }
 }
 
-fn write<'a>(
-    sink: &'a mut dyn Sink,
-    version: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+fn write<'a>(sink: &'a mut dyn Sink, version: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     match version.number {
         RUN => Ok(Box::new(Newest { sink: Some(sink), version, cx, writer: None })),
         number if number == file::DATED.version => file::open_dated_writer(sink, version, cx),
@@ -377,4 +372,11 @@ impl Writer for Newest<'_> {
 /// a file of several documents.
 fn second_document(at: Position) -> Error {
     Error::damaged(Diagnostic::new(Code::YamlSyntax, "a second document begins").at(at))
+}
+
+/// Begins the one branch of a session's messages; the field `time` distinguishes the session from
+/// others of the same agent.
+fn chain_of(session: &Node, time: Field, cx: &Cx<'_>) -> Chain {
+    let of = |field| session.text(field).unwrap_or_default();
+    Chain::of(format!("{} {}", of(Field::Agent), of(time)).as_bytes(), cx)
 }

@@ -3,10 +3,8 @@
 use super::events::Events;
 use super::read::Lineage;
 use crate::diagnostic::Log;
-use crate::error::{Error, Result};
-use crate::format::{Appender, Cx, Options};
-use crate::json::Json;
-use crate::position::Position;
+use crate::format::{Appender, Cx, LineAppender, Options};
+use crate::json::{Fault, Json};
 use crate::record::{Kind, Record};
 use bytes::Bytes;
 
@@ -26,24 +24,19 @@ pub fn open(session: &Record, _version: u32) -> Option<Box<dyn Appender>> {
     Some(Box::new(End { events, lineage }))
 }
 
-impl Appender for End {
-    fn note(&mut self, record: &Record) -> bool {
+impl LineAppender for End {
+    fn note(&mut self, record: &Record) {
         if record.kind != Kind::Session {
             self.events.note(record);
             self.lineage.link(&mut record.clone());
         }
-        true
     }
 
-    fn add(&mut self, record: &Record, out: &mut Vec<u8>) -> Result<Vec<Record>> {
-        let mut added = Vec::new();
-        for line in self.events.of(record, &Log::default()) {
-            let value = Json::read(&Bytes::copy_from_slice(&line))
-                .map_err(|fault| Error::json(fault, &line, Position::default()))?;
-            added.push(self.lineage.read(&value));
-            out.extend_from_slice(&line);
-            out.push(b'\n');
-        }
-        Ok(added)
+    fn lines(&mut self, record: &Record) -> Vec<Vec<u8>> {
+        self.events.of(record, &Log::default())
+    }
+
+    fn read(&mut self, line: &Bytes) -> Result<Vec<Record>, Fault> {
+        Ok(vec![self.lineage.read(&Json::read(line)?)])
     }
 }

@@ -126,7 +126,7 @@ fn captioned(node: &Node) -> Option<Vec<Node>> {
     let data = line::data_of(node)?;
     let attachments: Vec<Json> = data.member("attachments")?.elements().collect();
     let mut names = attachments.iter().filter(|it| image_type(it).is_some()).map(|it| {
-        let path = it.member("path").and_then(|path| path.text());
+        let path = it.text_of("path");
         let path = path.map(|path| Json::string(&format!("Image file at path {path}")));
         path.or_else(|| it.member("displayName"))
     });

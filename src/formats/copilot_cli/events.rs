@@ -6,10 +6,10 @@ use super::{line, starts, wire};
 use crate::diagnostic::Log;
 use crate::foreign::fitted;
 use crate::format::Cx;
-use crate::ids::{is_uuid, uuid_of, uuid_of_pieces};
+use crate::ids::{uuid_of, uuid_of_pieces};
 use crate::json::{Json, text};
 use crate::mapping::Object;
-use crate::record::{Field, Kind, Node, Record, Value, block, identity};
+use crate::record::{Field, Kind, Node, Record, Value, began, block, session_uuid};
 use crate::times;
 use jiff::Timestamp;
 
@@ -24,12 +24,6 @@ pub struct Events {
     count: u64,
     last: Option<Json>,
     time: Option<Timestamp>,
-}
-
-/// Returns the identifier of a session if it is a UUID, or else one that follows from the session.
-pub fn session_id(session: &Node, question: Option<&str>) -> String {
-    let own = session.text(Field::Id).filter(|id| is_uuid(id));
-    own.unwrap_or_else(|| uuid_of(&identity(session, question)))
 }
 
 /// Whether copyist began the session.
@@ -61,16 +55,15 @@ impl Events {
         cx.log.count_lost("session", session, |f| {
             HELD.contains(&f) || ELSEWHERE.contains(&f) || (f == Field::Branch && branch.is_some())
         });
-        self.session = session_id(session, cx.options.question.as_deref());
-        let stated = [Field::Created, Field::Updated].map(|field| session.json(field));
-        let time = stated.into_iter().flatten().find_map(times::read);
-        let time = Json::string(&times::with_millis(time.unwrap_or(Timestamp::UNIX_EPOCH)));
-        let mut record = Record::new(Kind::Session);
-        record.node.set(Field::Id, Json::string(&self.session));
-        record.node.set(Field::Created, time.clone());
-        record.node.set(Field::Time, time);
-        record.node.put(Field::Cwd, session.json(Field::Cwd).cloned());
-        record.node.put(Field::Branch, branch.cloned());
+        self.session = session_uuid(session, cx.options.question.as_deref());
+        let time = began(session).unwrap_or(Timestamp::UNIX_EPOCH);
+        let time = Json::string(&times::with_millis(time));
+        let mut record = Record::new(Kind::Session)
+            .with(Field::Id, Json::string(&self.session))
+            .with(Field::Created, time.clone())
+            .with(Field::Time, time)
+            .with_some(Field::Cwd, session.json(Field::Cwd).cloned())
+            .with_some(Field::Branch, branch.cloned());
         let data = r#"{"sessionId":0,"version":1,"producer":"copyist","copilotVersion":"0.0.0","startTime":0}"#;
         self.name(Json::constant(data), &mut record.node);
         record
@@ -103,13 +96,14 @@ impl Events {
         });
         let own = own.iter().flatten().map(|value| value.as_bytes());
         let id = Json::string(&uuid_of_pieces(std::iter::once(key.as_slice()).chain(own)));
-        let mut extra = Vec::new();
-        let mut object = Object::open(&mut extra);
-        object.member("data", data.as_bytes());
-        object.member("id", id.as_bytes());
-        object.member("parentId", last.as_bytes());
-        object.close();
-        node.set(Field::Extra, Json::trusted(extra.into()));
+        node.set(
+            Field::Extra,
+            Object::json(|object| {
+                object.member("data", data.as_bytes());
+                object.member("id", id.as_bytes());
+                object.member("parentId", last.as_bytes());
+            }),
+        );
         self.last = Some(id);
         self.count += 1;
     }
@@ -124,7 +118,7 @@ impl Events {
         record.node.set(Field::Time, time.clone());
         self.name(data, &mut record.node);
         let mut events = vec![record];
-        let calls = events[0].node.nodes(Field::Content).unwrap_or_default().to_vec();
+        let calls = events[0].node.content().to_vec();
         for call in calls.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL)) {
             events.push(self.tool_start(call, time.clone()));
         }
@@ -137,9 +131,9 @@ impl Events {
 
     /// Returns the event with which the tool of a call begins.
     fn tool_start(&mut self, call: &Node, time: Json) -> Record {
-        let mut record = Record::new(Kind::Event);
-        record.node.set(Field::Data, starts::of_call(call));
-        record.node.set(Field::Time, time);
+        let mut record = Record::new(Kind::Event)
+            .with(Field::Data, starts::of_call(call))
+            .with(Field::Time, time);
         self.name(Json::constant("{}"), &mut record.node);
         record
     }
@@ -198,8 +192,8 @@ impl Events {
 
 /// Returns the images of a message, also those in a result.
 fn shown(message: &Node) -> Vec<Node> {
-    let blocks = message.nodes(Field::Content).unwrap_or_default();
-    let inner = blocks.iter().flat_map(|block| block.nodes(Field::Content).unwrap_or_default());
+    let blocks = message.content();
+    let inner = blocks.iter().flat_map(|block| block.content());
     let all = blocks.iter().chain(inner);
     all.filter(|block| block.is(Field::Type, block::IMAGE)).cloned().collect()
 }

@@ -24,7 +24,7 @@ impl Event {
     fn of(line: &Json) -> Option<Self> {
         let (mut wire, mut data, mut time, mut rest) = (None, None, None, Extra::default());
         for (key, value) in line.pairs() {
-            let is_text = value.as_bytes().starts_with(b"\"");
+            let is_text = value.is_string();
             let place = match key.text()?.as_str() {
                 "type" => &mut wire,
                 "data" => &mut data,
@@ -38,8 +38,8 @@ impl Event {
                 return None;
             }
         }
-        let wire = wire.filter(|wire: &Json| wire.as_bytes().starts_with(b"\""))?;
-        let data = data.filter(|data: &Json| data.as_bytes().starts_with(b"{"))?;
+        let wire = wire.filter(Json::is_string)?;
+        let data = data.filter(Json::is_object)?;
         Some(Self { wire, data, time, rest })
     }
 }
@@ -47,11 +47,7 @@ impl Event {
 /// Reads an event. What no field describes is a notice, as is a further beginning; an object that is
 /// no event is kept whole.
 pub fn read(line: &Json, first: bool, assets: &Assets) -> Record {
-    let whole = || {
-        let mut record = Record::new(Kind::Opaque);
-        record.node.set(Field::Data, line.clone());
-        record
-    };
+    let whole = || Record::new(Kind::Opaque).with(Field::Data, line.clone());
     let Some(Event { wire, data, time, rest }) = Event::of(line) else { return whole() };
     let agent = member_of(line, "agentId").or_else(|| member_of(&data, "parentToolCallId"));
     let read = match wire.text().unwrap_or_default().as_str() {
@@ -76,8 +72,7 @@ pub fn read(line: &Json, first: bool, assets: &Assets) -> Record {
             return whole();
         }
         None if wire.text().as_deref() == Some(wire::TOOL_START) => {
-            let mut record = Record::new(Kind::Event);
-            record.node.set(Field::Data, data);
+            let record = Record::new(Kind::Event).with(Field::Data, data);
             (record, None)
         }
         None => (notice(wire, data), None),
@@ -102,10 +97,7 @@ fn is_summary(data: &Json) -> bool {
 }
 
 fn notice(wire: Json, data: Json) -> Record {
-    let mut record = Record::new(Kind::Notice);
-    record.node.set(Field::Subtype, wire);
-    record.node.set(Field::Data, data);
-    record
+    Record::new(Kind::Notice).with(Field::Subtype, wire).with(Field::Data, data)
 }
 
 /// A record, and the template of its event's data.
@@ -119,8 +111,7 @@ fn plain(kind: Kind, rows: &'static [Row], data: &Json) -> Parsed {
 
 /// Returns a message, and its data with other values in the place of some.
 fn message(role: &'static str, data: &Json, new: impl Fn(&str, &Json) -> Option<Json>) -> Parsed {
-    let mut record = Record::new(Kind::Message);
-    record.node.set(Field::Role, Json::string(role));
+    let record = Record::new(Kind::Message).with(Field::Role, Json::string(role));
     (record, with(data, new))
 }
 
@@ -166,7 +157,7 @@ fn around(sent: &Json, question: &Json) -> Option<Json> {
 }
 
 fn member_text(value: &Json) -> Option<Json> {
-    Some(value.clone()).filter(|value| value.as_bytes().starts_with(b"\""))
+    Some(value.clone()).filter(Json::is_string)
 }
 
 /// Returns the text that the program sends for a question: it has the time and reminders around it.
@@ -189,8 +180,7 @@ fn answer(data: &Json) -> Option<Parsed> {
     let calls: Vec<Json> = requests.iter().flat_map(Json::elements).collect();
     let is_call =
         |call: &Json| ["toolCallId", "name"].iter().all(|it| member_of(call, it).is_some());
-    if requests.is_some_and(|list| !list.as_bytes().starts_with(b"[")) || !calls.iter().all(is_call)
-    {
+    if requests.is_some_and(|list| !list.is_list()) || !calls.iter().all(is_call) {
         return None;
     }
     let (mut record, kept) = message("assistant", data, |name, value| match name {
@@ -220,14 +210,8 @@ fn answer(data: &Json) -> Option<Parsed> {
 
 /// Returns the templates of calls, which the identifiers of the calls name.
 fn templates(calls: &[Json]) -> Json {
-    let mut list = vec![b'['];
-    for (number, call) in calls.iter().enumerate() {
-        list.extend_from_slice(if number == 0 { b"" } else { b"," });
-        let is_field = |name: &str| matches!(name, "name" | "arguments");
-        list.extend_from_slice(with(call, |name, _| is_field(name).then(place)).as_bytes());
-    }
-    list.push(b']');
-    Json::trusted(list.into())
+    let is_field = |name: &str| matches!(name, "name" | "arguments");
+    Json::list(calls.iter().map(|call| with(call, |name, _| is_field(name).then(place))))
 }
 
 /// The member with the text of a result, and the name of the text in it.
@@ -335,7 +319,7 @@ pub fn text_of(holder: &Node) -> Json {
 }
 
 fn write_message(node: &Node, kept: Option<&Json>, out: &mut Vec<u8>) -> Option<&'static str> {
-    let blocks = node.nodes(Field::Content).unwrap_or_default();
+    let blocks = node.content();
     let none = Json::constant("{}");
     let (kept, mut object) = (kept.unwrap_or(&none), Object::open(out));
     let wire = if node.is(Field::Role, "user") {
@@ -379,20 +363,18 @@ fn write_answer(node: &Node, blocks: &[Node], kept: &Json, object: &mut Object<'
     let thoughts = blocks.iter().filter(|block| block.is(Field::Type, block::THINKING));
     let thoughts = thoughts.filter_map(|block| block.json(Field::Thinking).cloned());
     let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL));
-    let mut list = vec![b'['];
     let templates: Vec<Json> =
         kept.member("toolRequests").iter().flat_map(Json::elements).collect();
-    for (place, call) in calls.enumerate() {
-        list.extend_from_slice(if place == 0 { b"" } else { b"," });
-        let id = call.json(Field::Id);
+    let written = |call: &Node| {
+        let (id, mut out) = (call.json(Field::Id), Vec::new());
         let own = templates.iter().find(|template| template.member("toolCallId").as_ref() == id);
-        template::fill(own, wire::CALL_ROWS, call, &mut list);
-    }
-    list.push(b']');
+        template::fill(own, wire::CALL_ROWS, call, &mut out);
+        out
+    };
     let members = [
         ("content", Some(text_of(node))),
         ("reasoningText", thoughts.reduce(|a, b| a.joined(&b))),
-        ("toolRequests", Some(Json::trusted(list.into()))),
+        ("toolRequests", Some(Json::list(calls.map(written)))),
     ];
     let mut named = Vec::new();
     template::write(wire::ANSWER_ROWS, node, kept, object, &mut |name, value, object| {
@@ -479,5 +461,5 @@ pub fn is_complete(record: &Record) -> bool {
 /// Whether the program wrote a result itself for a call without one, when it resumed the session: it
 /// sends another text in its place.
 fn is_made_by_resuming(data: &Json) -> bool {
-    data.member("model").and_then(|model| model.text()).is_some_and(|model| model == "resumed")
+    data.text_of("model").is_some_and(|model| model == "resumed")
 }

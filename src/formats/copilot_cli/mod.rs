@@ -32,10 +32,10 @@ mod wire;
 mod write;
 
 use crate::format::{
-    Agent, Confidence, Files, Format, Head, Mends, Named, Required, Sniffed, Version,
+    Agent, Files, Format, Head, Mends, Named, Required, Sniffed, Variables, Version, folder_in,
 };
 use crate::json::{Json, is_whole, member, text};
-use crate::record::Kind;
+use crate::record::{Kind, session_uuid};
 use bytes::Bytes;
 
 /// Name and version in the session's record.
@@ -100,39 +100,21 @@ pub static FORMAT: Format = Format {
 };
 
 /// Returns the directory in which Copilot CLI keeps its sessions.
-fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    let set = |name| variable(name).filter(|value| !value.is_empty());
-    let own = || set("HOME").or_else(|| set("USERPROFILE"));
-    let home = set("COPILOT_HOME").or_else(|| Some(format!("{}/.copilot", own()?)))?;
-    Some(format!("{home}/session-state"))
+fn home(variables: Variables<'_>) -> Option<String> {
+    Some(format!("{}/session-state", folder_in(variables, "COPILOT_HOME", ".copilot")?))
 }
 
 /// Returns the path `<uuid>/events`.
 fn native(named: &Named<'_>) -> String {
-    format!("/{}/events", events::session_id(named.session, named.question))
+    format!("/{}/events", session_uuid(named.session, named.question))
 }
 
-/// Maximum number of lines that detection looks at.
-const SNIFFED: usize = 16;
-
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
-    let called = Head::is_called(head.name, FORMAT.extensions);
-    let mut clean = true;
-    for (i, line) in head.lines().take(SNIFFED).enumerate() {
-        let line = line.trim_ascii();
+    head.of_lines(FORMAT.extensions, |_, line| {
         // The first line may be longer than the head.
         let start = line.starts_with(START);
-        if start || is_event(line) {
-            let confidence = match start || is_start(line) {
-                _ if !clean => Confidence::Buried,
-                true if i == 0 => Confidence::Certain,
-                _ => Confidence::Strong,
-            };
-            return Some(Sniffed { confidence, version: 1 });
-        }
-        clean &= Head::is_torn(line, i == 0, called);
-    }
-    None
+        (start || is_event(line)).then(|| (start || is_start(line), 1))
+    })
 }
 
 /// The beginning of the first line as the program writes it.

@@ -7,10 +7,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader, no_header};
 use crate::framing::{Chain, Framing, ParseLines, each_line_by};
-use crate::ids::hash;
 use crate::json::Json;
 use crate::record::{Field, Kind, Node, Record};
-use std::collections::HashMap;
 
 /// Opens a session for reading.
 pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
@@ -36,7 +34,7 @@ impl ParseLines for Events<'_> {
             return Ok(record);
         };
         let value = value.map_err(|fault| Error::json(fault, line.bytes, line.at))?;
-        if !value.as_bytes().starts_with(b"{") {
+        if !value.is_object() {
             let found = Diagnostic::of(Code::NotObject).at(line.at).showing(line.bytes, 0);
             return Err(Error::damaged(found));
         }
@@ -44,8 +42,7 @@ impl ParseLines for Events<'_> {
     }
 
     fn leaf(&self) -> Option<Json> {
-        let lineage = self.lineage.as_ref().filter(|lineage| lineage.aside)?;
-        lineage.chain.last().cloned()
+        self.lineage.as_ref()?.chain.leaf().cloned()
     }
 }
 
@@ -55,12 +52,8 @@ const NOT_A_START: &str = "the first line is not an event `session.start`";
 #[derive(Debug)]
 pub struct Lineage {
     chain: Chain,
-    /// The last event of each sub-agent, by the hash of the call that began it.
-    agents: HashMap<u64, Json>,
     /// The nodes behind the beginning of a compaction, if one has begun.
     compacting: Option<Vec<Json>>,
-    /// Whether the last message is one of a sub-agent.
-    aside: bool,
     calls: Calls,
     assets: Assets,
     /// Bytes of the assets.
@@ -76,9 +69,7 @@ impl Lineage {
         let key = session.json(Field::Id).map_or(&b""[..], Json::as_bytes);
         Self {
             chain: Chain::of(key, cx),
-            agents: HashMap::new(),
             compacting: None,
-            aside: false,
             calls: Calls::default(),
             assets: Assets::new(),
             size: 0,
@@ -93,7 +84,7 @@ impl Lineage {
     }
 
     fn keep(&mut self, asset: &Json) {
-        let id = asset.member("assetId").and_then(|id| id.text());
+        let id = asset.text_of("assetId");
         let data = wire::member_of(asset, "data").map(|data| data.detached());
         let Some((id, data)) = id.zip(data) else { return };
         self.size += data.as_bytes().len();
@@ -108,24 +99,15 @@ impl Lineage {
         let node = &mut record.node;
         match record.kind {
             Kind::Message if node.get(Field::ParentCall).is_some() => {
-                let call = node.json(Field::ParentCall).map_or(0, |call| hash(call.as_bytes()));
-                let before = self.agents.get(&call).or(self.chain.last()).cloned();
-                let id = self.chain.name(node);
-                node.set(Field::Parent, before.unwrap_or(Json::constant("null")));
-                self.agents.insert(call, id);
-                self.aside = true;
+                self.chain.link_by_agent(node)
             }
             Kind::Compaction => {
                 let kept = self.compacting.take().unwrap_or_default();
-                let kept: Vec<&[u8]> = kept.iter().map(Json::as_bytes).collect();
-                let kept = [b"[", kept.join(&b","[..]).as_slice(), b"]"].concat();
-                node.set(Field::Kept, Json::trusted(kept.into()));
+                node.set(Field::Kept, Json::list(kept));
                 self.chain.link(node);
-                self.aside = false;
             }
             Kind::Message | Kind::ModelChange => {
                 self.chain.link(node);
-                self.aside = false;
                 if let Some(kept) = &mut self.compacting {
                     kept.extend(self.chain.last().cloned());
                 }

@@ -33,13 +33,13 @@ fn restore(torn: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Repairs a session.
-pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let folder = Some(wanted.folder.clone()).filter(|folder| is_uuid(folder));
     let named = wanted.name.split('.').next().filter(|name| is_uuid(name)).map(str::to_owned);
     let session = folder.or(named).unwrap_or_else(|| uuid_of(wanted.name.as_bytes()));
     let epoch = Json::constant("\"1970-01-01T00:00:00.000Z\"");
     let facts = Facts { session, last: Json::constant("null"), time: epoch, count: 0 };
-    repair_talk(facts, bench, wanted, cx)
+    repair_talk(facts, io, wanted, cx)
 }
 
 /// State behind a line.
@@ -54,10 +54,6 @@ struct Facts {
 
 /// Value for a member, and whether a given value will do.
 type Needed = (&'static str, Json, fn(&Json) -> bool);
-
-fn is_text(value: &Json) -> bool {
-    value.as_bytes().starts_with(b"\"")
-}
 
 fn is_id(value: &Json) -> bool {
     value.text().is_some_and(|id| is_uuid(&id))
@@ -84,17 +80,20 @@ impl Facts {
             ("timestamp", self.time.clone(), is_time),
             ("parentId", self.last.clone(), is_parent),
         ];
-        let data: Vec<Needed> = match line.member("type").and_then(|wire| wire.text()).as_deref() {
+        let data: Vec<Needed> = match line.text_of("type").as_deref() {
             Some(wire::START) => vec![
-                ("sessionId", Json::string(&self.session), is_text),
+                ("sessionId", Json::string(&self.session), Json::is_string),
                 ("version", Json::constant("1"), |value| value.float().is_some()),
-                ("producer", Json::string(PRODUCER), is_text),
-                ("copilotVersion", Json::constant("\"0.0.0\""), is_text),
+                ("producer", Json::string(PRODUCER), Json::is_string),
+                ("copilotVersion", Json::constant("\"0.0.0\""), Json::is_string),
                 ("startTime", own, is_time),
             ],
-            Some(wire::USER) => vec![("content", empty(), is_text)],
+            Some(wire::USER) => vec![("content", empty(), Json::is_string)],
             Some(wire::ASSISTANT) => {
-                vec![("messageId", self.new_id("message"), is_text), ("content", empty(), is_text)]
+                vec![
+                    ("messageId", self.new_id("message"), Json::is_string),
+                    ("content", empty(), Json::is_string),
+                ]
             }
             _ => Vec::new(),
         };
@@ -154,7 +153,7 @@ impl Talk for Facts {
         let record = line::read(line, false, &super::images::Assets::new());
         let aside = record.is_aside();
         let Some(data) = line.member("data").filter(|_| !aside) else { return Role::Other };
-        match line.member("type").and_then(|wire| wire.text()).as_deref() {
+        match line.text_of("type").as_deref() {
             Some(wire::TOOL_COMPLETE) => {
                 data.member("toolCallId").map_or(Role::Other, Role::Result)
             }

@@ -18,15 +18,13 @@ struct Call {
 
 /// Returns the data of the event with which the tool of a call begins.
 pub fn of_call(call: &Node) -> Json {
-    let mut data = Vec::new();
-    let mut object = Object::open(&mut data);
-    for (name, field) in
-        [("toolCallId", Field::Id), ("toolName", Field::Name), ("arguments", Field::Arguments)]
-    {
-        call.json(field).into_iter().for_each(|value| object.member(name, value.as_bytes()));
-    }
-    object.close();
-    Json::trusted(data.into())
+    Object::json(|object| {
+        for (name, field) in
+            [("toolCallId", Field::Id), ("toolName", Field::Name), ("arguments", Field::Arguments)]
+        {
+            call.json(field).into_iter().for_each(|value| object.member(name, value.as_bytes()));
+        }
+    })
 }
 
 impl Calls {
@@ -60,18 +58,16 @@ impl Calls {
     /// Returns the data with the call as it is now; `None` if the call is gone.
     pub fn renewed(&mut self, data: &Json) -> Option<Json> {
         let call = self.take(data)?;
-        let mut new = Vec::new();
-        let mut object = Object::open(&mut new);
-        for (key, value) in data.pairs() {
-            let name = key.text().unwrap_or_default();
-            let value = match name.as_str() {
-                "toolName" => call.name.clone(),
-                "arguments" => call.arguments.clone(),
-                _ => Some(value),
-            };
-            value.iter().for_each(|value| object.member(&name, value.as_bytes()));
-        }
-        object.close();
-        Some(Json::trusted(new.into()))
+        Some(Object::json(|object| {
+            for (key, value) in data.pairs() {
+                let name = key.text().unwrap_or_default();
+                let value = match name.as_str() {
+                    "toolName" => call.name.clone(),
+                    "arguments" => call.arguments.clone(),
+                    _ => Some(value),
+                };
+                value.iter().for_each(|value| object.member(&name, value.as_bytes()));
+            }
+        }))
     }
 }

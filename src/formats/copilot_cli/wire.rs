@@ -67,5 +67,5 @@ pub const CALL_ROWS: &[Row] =
 
 /// Returns a member that is a text.
 pub fn member_of(object: &Json, name: &str) -> Option<Json> {
-    object.member(name).filter(|value| value.as_bytes().starts_with(b"\""))
+    object.member(name).filter(Json::is_string)
 }

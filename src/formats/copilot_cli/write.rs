@@ -3,16 +3,12 @@
 use super::{events::Events, line, starts::Calls};
 use crate::error::Result;
 use crate::foreign::{ListWriter, MessageList};
-use crate::format::{Cx, Sink, Version, Writer};
+use crate::format::{Cx, Sink, Version, Writing};
 use crate::framing::Pen;
 use crate::record::{Field, Node, Record};
 
 /// Opens a session for writing.
-pub fn open<'a>(
-    sink: &'a mut dyn Sink,
-    _: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+pub fn open<'a>(sink: &'a mut dyn Sink, _: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     let pen = Pen::to(sink.create("")?);
     Ok(ListWriter::begin(
         Session { pen, cx, events: Events::default(), calls: Calls::default() },

@@ -24,12 +24,12 @@ pub fn detached(blocks: &mut [Node]) -> Option<Json> {
 /// Returns the blocks of a message with their templates: those of calls by their identifiers, the
 /// others in their order.
 pub fn attached(message: &Node) -> Vec<Node> {
-    let mut blocks = message.nodes(Field::Content).unwrap_or_default().to_vec();
+    let mut blocks = message.content().to_vec();
     let own = message.json(Field::Extra).and_then(|extra| extra.member(BLOCKS)).unwrap_or_default();
     let templates =
         |name: &str| own.member(name).unwrap_or_default().elements().collect::<Vec<Json>>();
     let (mut content, mut calls) = (templates("content"), templates("toolCalls"));
-    content.retain(|own| !own.as_bytes().starts_with(b"["));
+    content.retain(|own| !own.is_list());
     let mut thoughts = templates("thoughts").into_iter();
     let mut parts = Vec::new();
     // Content may contain the calls beside it as well.
@@ -45,7 +45,7 @@ pub fn attached(message: &Node) -> Vec<Node> {
         match block.get(Field::Extra) {
             Some(_) => {}
             None if block.is(Field::Type, block::THINKING) && thoughts.len() > 0 => {
-                let own = thoughts.next().filter(|own| own.as_bytes().starts_with(b"{"));
+                let own = thoughts.next().filter(Json::is_object);
                 block.put(Field::Extra, own);
             }
             None => parts.push(number),
@@ -53,7 +53,7 @@ pub fn attached(message: &Node) -> Vec<Node> {
     }
     if parts.len() == content.len() {
         for (number, template) in parts.into_iter().zip(content) {
-            let fitting = Some(template).filter(|own| own.as_bytes().starts_with(b"{"));
+            let fitting = Some(template).filter(Json::is_object);
             blocks
                 .get_mut(number)
                 .into_iter()
@@ -84,7 +84,7 @@ pub fn is_same(part: &Node, beside: &Node) -> bool {
 pub fn placed(message: &Node, content: &[&Node], beside: &[&Node]) -> Option<Vec<Json>> {
     let own = message.json(Field::Extra)?.member(BLOCKS)?.member("content")?;
     let places: Vec<Json> = own.elements().collect();
-    let is_beside = |own: &&Json| own.as_bytes().starts_with(b"[");
+    let is_beside = |own: &&Json| own.is_list();
     let count = places.iter().filter(is_beside).count();
     if count == 0 || places.len() - count != content.len() {
         return None;

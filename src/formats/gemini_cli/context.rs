@@ -47,7 +47,7 @@ impl Context for Messages {
     fn pass(&mut self, record: &Record) {
         let data = record.node.json(Field::Data).filter(|_| record.is_repetition());
         let Some(data) = data else { return };
-        let id = data.member("id").and_then(|id| id.text()).unwrap_or_default();
+        let id = data.text_of("id").unwrap_or_default();
         let answer = id.strip_suffix(log::LISTED_AGAIN).map(str::to_owned);
         self.listed.extend(answer.zip(data.member("content")));
     }
@@ -75,8 +75,7 @@ impl Context for Messages {
         if node.is(Field::Role, "assistant") {
             self.results.clear();
             self.open = 0;
-            let calls = node.nodes(Field::Content).unwrap_or_default();
-            for call in calls.iter().filter(|own| own.is(Field::Type, block::TOOL_CALL)) {
+            for call in node.blocks_of(block::TOOL_CALL) {
                 let pair = call.json(Field::Id).cloned().zip(call.json(Field::Name).cloned());
                 self.names.extend(pair);
                 self.open += 1;
@@ -87,7 +86,7 @@ impl Context for Messages {
             self.due = own.and_then(|id| self.listed.remove_entry(&id));
         } else if node.is(Field::Role, "tool") && !super::write::is_own(node) {
             self.results.push(node.clone());
-            let results = node.nodes(Field::Content).unwrap_or_default();
+            let results = node.content();
             self.open = self.open.saturating_sub(results.len());
             if self.open == 0
                 && let Some((answer, content)) = self.due.take()
@@ -145,10 +144,7 @@ impl Context for Messages {
 
 /// Returns a part as it is, for the messages of Gemini's interface.
 fn raw(text: Vec<u8>) -> Node {
-    let mut node = Node::with_capacity(2);
-    node.set(Field::Type, block::type_of(block::OPAQUE));
-    node.set(Field::Data, Json::trusted(text.into()));
-    node
+    block::of(block::OPAQUE).with(Field::Data, Json::trusted(text.into()))
 }
 
 impl Messages {
@@ -157,7 +153,7 @@ impl Messages {
     fn repeated(&self, content: &Json) -> Vec<Node> {
         let mut parts = Vec::new();
         for part in content.elements() {
-            if !part.as_bytes().starts_with(b"\"") {
+            if !part.is_string() {
                 parts.push(sent_part(&part));
                 continue;
             }
@@ -217,7 +213,7 @@ fn result_parts(node: &Node, block: &Node, call: &Json, names: &HashMap<Json, Js
     let failed = block.is_true(Field::IsError).then_some("error");
     let name = names.get(call).or(block.json(Field::Name));
     let list = result::written(call, name, block, form.as_ref(), failed);
-    match list.as_bytes().starts_with(b"[") {
+    match list.is_list() {
         true => list.elements().collect(),
         false => result::usual(call, name, block).elements().collect(),
     }
@@ -265,7 +261,7 @@ struct Joined {
 
 impl Corrections for Joined {
     fn message(&mut self, node: Node, out: &mut Vec<Node>) {
-        for call in node.nodes(Field::Content).unwrap_or_default() {
+        for call in node.content() {
             let pair = call.json(Field::Id).cloned().zip(call.json(Field::Name).cloned());
             self.names.extend(pair.filter(|_| call.is(Field::Type, block::TOOL_CALL)));
         }
@@ -279,9 +275,8 @@ impl Corrections for Joined {
         {
             return blocks.extend(own);
         }
-        let mut message = Node::default();
-        message.set(Field::Role, Json::string(role));
-        message.set(Field::Content, own);
+        let message =
+            Node::default().with(Field::Role, Json::string(role)).with(Field::Content, own);
         out.extend(self.held.replace(message));
     }
 
@@ -294,10 +289,11 @@ impl Corrections for Joined {
         out.extend(self.held.take());
         if ends_with_result {
             let text = format!("{{\"text\":\"{INTERRUPTED}\"}}");
-            let mut message = Node::default();
-            message.set(Field::Role, Json::constant("\"assistant\""));
-            message.set(Field::Content, vec![raw(text.into_bytes())]);
-            out.push(message);
+            out.push(
+                Node::default()
+                    .with(Field::Role, Json::constant("\"assistant\""))
+                    .with(Field::Content, vec![raw(text.into_bytes())]),
+            );
         }
     }
 }

@@ -3,18 +3,15 @@
 //! A project's folder is called by the last name of its path. If two projects have the same name,
 //! the program gives one of them a number: its list of projects and a file in the folder show which.
 
-use crate::format::{Home, Named};
-use crate::ids::{is_uuid, uuid_of};
+use crate::format::{Home, Named, Variables, own_folder};
 use crate::json::{Json, member, text};
-use crate::record::{Field, Node, identity};
+use crate::record::{Field, session_uuid};
 use crate::times;
 
 /// Returns the folder in which the program keeps all sessions.
-pub fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    let set = |name| variable(name).filter(|value| !value.is_empty());
-    let own = || set("HOME").or_else(|| set("USERPROFILE"));
-    let home = set("GEMINI_CLI_HOME").or_else(own)?;
-    Some(format!("{home}/.gemini/tmp"))
+pub fn home(variables: Variables<'_>) -> Option<String> {
+    let home = variables("GEMINI_CLI_HOME").filter(|home| !home.is_empty());
+    Some(format!("{}/.gemini/tmp", home.or_else(|| own_folder(variables))?))
 }
 
 /// Returns the path `<project>/chats/session-<minute>-<identifier>`.
@@ -28,7 +25,7 @@ pub fn native(named: &Named<'_>) -> String {
     let time = named.session.json(Field::Created).and_then(times::read).unwrap_or_default();
     let spelled = times::with_seconds(time);
     let minute = spelled.get(..16).unwrap_or_default().replace(':', "-");
-    let id = session_id(named.session, named.question);
+    let id = session_uuid(named.session, named.question);
     let project = project(&folder, named.home);
     // A session of the program keeps its name.
     match named.stem == format!("session-{minute}-{}", id.get(..8).unwrap_or_default()) {
@@ -50,7 +47,7 @@ fn project(path: &str, home: Option<&dyn Home>) -> String {
     };
     let list = home.read("../projects.json").and_then(|text| Json::read(&text.into()).ok());
     let given = list.and_then(|list| list.member("projects")).unwrap_or_default();
-    if let Some(own) = given.member(path).and_then(|own| own.text()).filter(|own| is_free(own)) {
+    if let Some(own) = given.text_of(path).filter(|own| is_free(own)) {
         return own;
     }
     let known = |folder: &&str| {
@@ -100,10 +97,4 @@ fn slug(folder: &str) -> String {
 pub fn index(path: &str) -> Option<String> {
     let (project, _) = path.rsplit_once("/chats/")?;
     Some(format!("{project}/.project_root"))
-}
-
-/// Returns the identifier of a session if it is a UUID, or else one that follows from the session.
-pub fn session_id(session: &Node, question: Option<&str>) -> String {
-    let own = session.text(Field::Id).filter(|id| is_uuid(id));
-    own.unwrap_or_else(|| uuid_of(&identity(session, question)))
 }

@@ -39,7 +39,7 @@ impl Life {
         let has = |key: &[u8]| version.members().any(|(own, _)| own == key);
         let lacks: Vec<&[u8]> =
             last.members().map(|(key, _)| key).filter(|key| !has(key)).collect();
-        let names = Json::trusted([b"[", lacks.join(&b","[..]).as_slice(), b"]"].concat().into());
+        let names = Json::list(&lacks);
         let is_shorter = !lacks.is_empty() && shortened(&last, &names) == *version;
         if is_shorter { names } else { version.clone() }
     }
@@ -152,9 +152,9 @@ impl Log {
                 _ => Effect::Again,
             };
         }
-        let set = value.member(SET).filter(|set| set.as_bytes().starts_with(b"{"));
+        let set = value.member(SET).filter(Json::is_object);
         if let Some(set) = set {
-            let list = set.member("messages").filter(|list| list.as_bytes().starts_with(b"["));
+            let list = set.member("messages").filter(Json::is_list);
             let items = list.map(|list| self.replace(line, &list));
             let known = |item: &Item| match item {
                 Item::Known(own, _) => Some(*own).filter(|own| self.is_talk(*own)),
@@ -168,11 +168,10 @@ impl Log {
         }
         if text("sessionId").and(text("projectHash")).is_some() {
             let list = value.member("messages").unwrap_or_default();
-            let items =
-                list.elements().map(|item| match item.member("id").and_then(|id| id.text()) {
-                    Some(id) => self.message(line, id, &item, true),
-                    None => Item::Other(item),
-                });
+            let items = list.elements().map(|item| match item.text_of("id") {
+                Some(id) => self.message(line, id, &item, true),
+                None => Item::Other(item),
+            });
             return Effect::Data(HEADER, items.collect(), None);
         }
         Effect::None
@@ -257,7 +256,7 @@ impl Log {
     /// before it are the same.
     fn replace(&mut self, line: usize, list: &Json) -> Vec<Item> {
         self.cut(0);
-        let read = |item: Json| match item.member("id").and_then(|id| id.text()) {
+        let read = |item: Json| match item.text_of("id") {
             Some(id) => self.message(line, id, &item, true),
             None => Item::Other(item),
         };
@@ -273,11 +272,10 @@ impl Log {
                 Some(life) if life.last() == *text => Json::string(&life.id).as_bytes().to_vec(),
                 _ => text.as_bytes().to_vec(),
             },
-            Item::Other(text) if text.as_bytes().starts_with(b"{") => text.as_bytes().to_vec(),
+            Item::Other(text) if text.is_object() => text.as_bytes().to_vec(),
             Item::Other(text) => [b"[", text.as_bytes(), b"]"].concat(),
         };
-        let forms: Vec<Vec<u8>> = items.iter().map(form).collect();
-        Json::trusted([b"[", forms.join(&b","[..]).as_slice(), b"]"].concat().into())
+        Json::list(items.iter().map(form))
     }
 }
 

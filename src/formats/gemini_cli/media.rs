@@ -25,8 +25,7 @@ pub fn write(node: &Node, out: &mut Vec<u8>) {
 
 /// Reads a part by its rows; a template other than the usual one is kept.
 pub fn take(part: &Json, name: &str, rows: &'static [Row], usual: &str) -> Node {
-    let mut node = Node::with_capacity(6);
-    node.set(Field::Type, block::type_of(name));
+    let mut node = block::of(name);
     let kept = template::take(part, rows, &mut node);
     if kept.as_bytes() != usual.as_bytes() {
         keep(&kept, &mut node);

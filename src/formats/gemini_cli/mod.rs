@@ -113,36 +113,22 @@ pub static FORMAT: Format = Format {
 
 const KINDS: &[Kind] = &[Kind::Session, Kind::Message, Kind::Event, Kind::Notice, Kind::Opaque];
 
-/// Maximum number of lines that detection looks at.
-const SNIFFED: usize = 16;
-
 /// Beginning of each session as the program writes it.
 const START: &[u8] = b"{\"sessionId\":\"";
 
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     let found = |confidence, version| Some(Sniffed { confidence, version });
-    let called = Head::is_called(head.name, FORMAT.extensions);
     let first = head.lines().next().unwrap_or_default().trim_ascii();
     if !is_whole(first) && !first.starts_with(START) && wire::is_header(head.bytes.trim_ascii()) {
         return found(Confidence::Certain, DOCUMENT);
     }
-    let mut clean = true;
-    for (number, line) in head.lines().take(SNIFFED).enumerate() {
-        let line = line.trim_ascii();
+    let sniffed = head.of_lines(FORMAT.extensions, |_, line| {
         // A header with messages may be longer than the head.
         let is_header = wire::is_header(line);
-        if is_header || wire::is_of_log(line) {
-            let confidence = match (clean, is_header && number == 0) {
-                (_, true) if head.whole && is_stub(head) => Confidence::Stray,
-                (false, _) => Confidence::Buried,
-                (true, true) => Confidence::Certain,
-                (true, false) => Confidence::Strong,
-            };
-            return found(confidence, LOG);
-        }
-        clean &= Head::is_torn(line, number == 0, called);
-    }
-    None
+        (is_header || wire::is_of_log(line)).then_some((is_header, LOG))
+    })?;
+    let is_stray = sniffed.confidence == Confidence::Certain && head.whole && is_stub(head);
+    if is_stray { found(Confidence::Stray, LOG) } else { Some(sniffed) }
 }
 
 /// Whether a log is what the program leaves beside a session that it resumes: a header and the

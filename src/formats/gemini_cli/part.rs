@@ -17,7 +17,7 @@ const PLAIN: &str = "true";
 
 /// Reads a part.
 pub fn read(part: &Json) -> Node {
-    if part.as_bytes().starts_with(b"\"") {
+    if part.is_string() {
         let mut node = block::text(part.clone());
         keep(&Json::constant(PLAIN), &mut node);
         return node;
@@ -33,12 +33,9 @@ pub fn read(part: &Json) -> Node {
     if part.member("functionCall").is_some_and(|call| has(&call, "name")) {
         return take(part, block::TOOL_CALL, CALL, "");
     }
-    media::read(part).or_else(|| result::read_part(part)).unwrap_or_else(|| {
-        let mut node = Node::with_capacity(2);
-        node.set(Field::Type, block::type_of(block::OPAQUE));
-        node.set(Field::Data, part.clone());
-        node
-    })
+    media::read(part)
+        .or_else(|| result::read_part(part))
+        .unwrap_or_else(|| block::of(block::OPAQUE).with(Field::Data, part.clone()))
 }
 
 const USUAL_TEXT: &str = r#"{"text":0}"#;

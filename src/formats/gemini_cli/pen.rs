@@ -83,7 +83,7 @@ impl Pen {
     /// Begins a record, which may contain a list of messages.
     pub fn record(&mut self, record: &Json) -> Result<()> {
         let list = record.member(SET).as_ref().unwrap_or(record).member("messages");
-        let is_list = |list: &Json| list.as_bytes().starts_with(b"[");
+        let is_list = Json::is_list;
         let Some(list) = list.filter(is_list) else { return self.line(record.as_bytes()) };
         self.close()?;
         let mut open = Open { record: record.clone(), items: list.elements().collect(), filled: 0 };
@@ -113,7 +113,7 @@ impl Pen {
         if !is_listed {
             self.close()?;
         }
-        if let Some(id) = last.member("id").and_then(|id| id.text()) {
+        if let Some(id) = last.text_of("id") {
             self.numbers.insert(id, self.texts.len());
             self.texts.add(text.as_bytes())?;
         }

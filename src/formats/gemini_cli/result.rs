@@ -109,7 +109,7 @@ pub fn read(result: &Json, call: &Json, status: Option<&str>) -> Option<Outcome>
 pub fn usual(call: &Json, name: Option<&Json>, result: &Node) -> Json {
     let mut list = vec![b'['];
     write_usual(call, name, result, &mut list);
-    for node in result.nodes(Field::Content).unwrap_or_default() {
+    for node in result.content() {
         if [block::IMAGE, block::DOCUMENT].iter().any(|name| node.is(Field::Type, name)) {
             list.push(b',');
             media::write(node, &mut list);
@@ -157,11 +157,10 @@ pub fn block_of(
     (result, status): (&Json, Option<&str>),
 ) -> Option<(Node, Option<Json>)> {
     let outcome = read(result, call, status)?;
-    let mut node = Node::with_capacity(5);
-    node.set(Field::Type, block::type_of(block::TOOL_RESULT));
-    node.set(Field::Call, call.clone());
-    node.put(Field::Name, name.cloned());
-    node.set(Field::Content, outcome.content);
+    let mut node = block::of(block::TOOL_RESULT)
+        .with(Field::Call, call.clone())
+        .with_some(Field::Name, name.cloned())
+        .with(Field::Content, outcome.content);
     if outcome.is_error {
         node.set(Field::IsError, Json::constant("true"));
     }
@@ -201,9 +200,7 @@ pub fn current(result: Json, call: &Json, results: &[Node]) -> Json {
     if parts.iter().all(is_now) {
         return result;
     }
-    let own: Vec<Vec<u8>> =
-        of_call(parts, call).iter().map(|part| part.as_bytes().to_vec()).collect();
-    Json::trusted([b"[", own.join(&b","[..]).as_slice(), b"]"].concat().into())
+    Json::list(of_call(parts, call))
 }
 
 /// Reads a part of content that is a result; `None` for any other part.

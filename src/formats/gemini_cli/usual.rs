@@ -1,12 +1,11 @@
 //! Templates of usual sessions and messages, for those of other formats.
 
-use super::{files, part, wire};
-use crate::diagnostic::FieldOutcome;
+use super::{part, wire};
 use crate::foreign::fitted;
 use crate::format::Cx;
 use crate::ids::{is_uuid, uuid_of};
 use crate::json::Json;
-use crate::record::{Field, Node, Value, block};
+use crate::record::{Field, Node, Value, block, session_uuid};
 use crate::times;
 use jiff::Timestamp;
 
@@ -41,7 +40,7 @@ impl Usual {
                 HELD.contains(&field) || (field == Field::Id && is_id)
             });
             node = Node::default();
-            let id = files::session_id(session, cx.options.question.as_deref());
+            let id = session_uuid(session, cx.options.question.as_deref());
             node.set(Field::Id, Json::string(&id));
             let stated = [Field::Created, Field::Updated]
                 .map(|field| session.json(field).and_then(times::read));
@@ -100,7 +99,7 @@ impl Usual {
         }
         let mut message = self.fitted(node, own, cx);
         if node.is(Field::Role, "user") && wire::is_ignored(&part::all_shown(&message)) {
-            cx.log.count(FieldOutcome::Dropped, "message that is not sent");
+            cx.log.lost("message that is not sent");
         }
         for field in [Field::Extra, Field::Layout, Field::IdMade, Field::Excluded] {
             message.take(field);

@@ -144,7 +144,7 @@ pub fn usage_of(tokens: &Json) -> Node {
 /// Writes usage as tokens; those that were read stay as they are, unless they were edited.
 pub fn write_tokens(usage: &Node, own: &[u8], out: &mut Vec<u8>) {
     let own = Json::trusted(Bytes::copy_from_slice(own));
-    if own.as_bytes().starts_with(b"{") && usage_of(&own).is_same(usage, &[]) {
+    if own.is_object() && usage_of(&own).is_same(usage, &[]) {
         return out.extend_from_slice(own.as_bytes());
     }
     let count = |field| usage.json(field).and_then(Json::float).unwrap_or(0.0);

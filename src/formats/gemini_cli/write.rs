@@ -7,11 +7,10 @@ use super::pen::Pen;
 use super::result;
 use super::usual::Usual;
 use super::{DOCUMENT, FORMAT, PATH, STYLE, message, wire};
-use crate::diagnostic::FieldOutcome;
 use crate::document::ListPen;
 use crate::error::Result;
 use crate::foreign::{ListWriter, MessageList};
-use crate::format::{Cx, Sink, Version, Writer};
+use crate::format::{Cx, Sink, Version, Writing};
 use crate::framing;
 use crate::json::{Json, text};
 use crate::mapping::{template, without};
@@ -23,11 +22,7 @@ use std::collections::{HashMap, HashSet};
 ///
 /// # Errors
 /// If the output cannot be created.
-pub fn open<'a>(
-    sink: &'a mut dyn Sink,
-    version: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+pub fn open<'a>(sink: &'a mut dyn Sink, version: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     let out = match version.number {
         DOCUMENT => {
             let pen = ListPen::new(sink.spool()?, PATH, STYLE);
@@ -90,7 +85,7 @@ impl Branch {
         for (number, owner) in std::mem::take(&mut self.owners).into_iter().enumerate() {
             match owner {
                 Some(id) if self.parents.contains_key(&id) && !path.contains(&id) => {
-                    cx.log.count(FieldOutcome::Dropped, "message on another branch");
+                    cx.log.lost("message on another branch");
                 }
                 _ => pen.item(&self.texts.get(number)?)?,
             }
@@ -112,7 +107,7 @@ impl Answers {
     pub fn takes(&mut self, result: &Node) -> bool {
         let Some(call) = message::call_of(result) else { return false };
         let Some((answer, results)) = &mut self.held else { return false };
-        let blocks = answer.nodes(Field::Content).unwrap_or_default();
+        let blocks = answer.content();
         let is_its = |block: &&Node| {
             block.is(Field::Type, block::TOOL_CALL) && block.json(Field::Id) == Some(&call)
         };
@@ -160,9 +155,8 @@ impl Answers {
         };
         let calls = data.member("content")?;
         let parts: Vec<Json> = calls.elements().flat_map(parts).collect();
-        let parts: Vec<&[u8]> = parts.iter().map(Json::as_bytes).collect();
-        let list = [b"[", parts.join(&b","[..]).as_slice(), b"]"].concat();
-        (!parts.is_empty()).then(|| log::with_member(data, "content", &list))
+        let list = || Json::list(&parts);
+        (!parts.is_empty()).then(|| log::with_member(data, "content", list().as_bytes()))
     }
 }
 

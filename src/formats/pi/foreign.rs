@@ -4,13 +4,13 @@
 
 use crate::ids::hash;
 use crate::json::Json;
-use crate::record::{Called, Field, Kind, Node, Record, Value, block};
+use crate::record::{Called, Field, Kind, Node, Record, Value, began, block};
 use crate::times;
 use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
 
 /// Facts about a session of another format that are known so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Foreign {
     /// Last time of a record.
     time: Timestamp,
@@ -41,20 +41,13 @@ const ENDS: &[&str] = &["stop", "length", "toolUse", "error", "aborted", "deferr
 impl Foreign {
     /// Creates the state for a session with this record.
     pub fn of(session: &Node) -> Self {
-        let stated = [Field::Created, Field::Updated].map(|field| session.json(field));
-        let time = stated.into_iter().flatten().find_map(times::read);
         let own = |field| session.json(field).filter(|json| json.text().is_some()).cloned();
         Self {
-            time: time.unwrap_or(Timestamp::UNIX_EPOCH),
+            time: began(session).unwrap_or(Timestamp::UNIX_EPOCH),
             provider: own(Field::Provider),
             model: own(Field::Model),
-            called: Called::default(),
-            entries: HashSet::new(),
-            last: None,
             leaf: session.json(Field::Leaf).cloned(),
-            name: None,
-            omitted: HashMap::new(),
-            beside: HashMap::new(),
+            ..Self::default()
         }
     }
 

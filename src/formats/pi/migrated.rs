@@ -2,7 +2,7 @@
 
 use super::lineage::{IndexMeaning, Lineage};
 use super::wire;
-use crate::diagnostic::{FieldOutcome, Log};
+use crate::diagnostic::Log;
 use crate::json::edit::Edits;
 use crate::json::{Json, Span, text};
 use crate::mapping::{Extra, Source, without};
@@ -45,7 +45,7 @@ pub fn without_index(record: &Record, lineage: &Lineage, log: &Log) -> Option<Re
     let mut record = record.clone();
     record.node.take(Field::Extra);
     record.node.put(Field::Extra, rest);
-    log.count(FieldOutcome::Dropped, &format!("{}.extra.{index}", record.kind.name()));
+    log.lost(&format!("{}.extra.{index}", record.kind.name()));
     Some(record)
 }
 

@@ -42,7 +42,8 @@ mod writer;
 
 use crate::context_rules::NO_RESULT;
 use crate::format::{
-    Agent, Confidence, Files, Format, Head, Interface, Mends, Named, Required, Sniffed, Version,
+    Agent, Confidence, Files, Format, Head, Interface, Mends, Named, Required, Sniffed, Variables,
+    Version, folder_in,
 };
 use crate::json::text;
 use crate::members::Scan;
@@ -160,11 +161,10 @@ fn native(named: &Named<'_>) -> String {
 
 /// Returns the directory in which pi keeps its sessions: below its agent's folder, or the folder in
 /// an environment variable.
-fn home(variable: &dyn Fn(&str) -> Option<String>) -> Option<String> {
-    let set = |name| variable(name).filter(|value| !value.is_empty());
-    let own = || set("HOME").or_else(|| set("USERPROFILE"));
-    let agent = || set("PI_CODING_AGENT_DIR").or_else(|| Some(format!("{}/.pi/agent", own()?)));
-    set("PI_CODING_AGENT_SESSION_DIR").or_else(|| Some(format!("{}/sessions", agent()?)))
+fn home(variables: Variables<'_>) -> Option<String> {
+    let own = variables("PI_CODING_AGENT_SESSION_DIR").filter(|folder| !folder.is_empty());
+    let agent = || folder_in(variables, "PI_CODING_AGENT_DIR", ".pi/agent");
+    own.or_else(|| Some(format!("{}/sessions", agent()?)))
 }
 
 /// Returns a piece of a path, without characters that lead out of its folder or mean something to a

@@ -291,7 +291,7 @@ pub fn message_extra_is_lost(record: &Record) -> bool {
     let extra = record.node.json(Field::Extra).filter(|_| record.kind == Kind::Message);
     let inner = extra.and_then(|extra| Source::new(extra.bytes()).peek("message").ok().flatten());
     let custom = record.node.is(Field::Subtype, "custom_message");
-    !custom && inner.is_some_and(|inner| !inner.as_bytes().starts_with(b"{"))
+    !custom && inner.is_some_and(|inner| !inner.is_object())
 }
 
 /// Takes the message's own unnamed members out of a record's.
@@ -305,7 +305,7 @@ fn split_extra(record: &Record, entry: &EntryType) -> (Option<Json>, Option<Json
         if text::is(key, "message") {
             // Anything but an object has no place beside a message; the writer reports it.
             let slice = Json::trusted(extra.bytes().slice_ref(value));
-            inner = Some(slice).filter(|json| json.as_bytes().starts_with(b"{"));
+            inner = Some(slice).filter(Json::is_object);
         } else {
             own.add(key, value);
         }

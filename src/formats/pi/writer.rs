@@ -5,9 +5,9 @@ use super::lineage::Lineage;
 use super::version::TREE;
 use super::wire::{self, BLOCKS};
 use super::{NAME, dialect, migrated, other_lines, write};
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Version, Writer, no_session};
+use crate::format::{Cx, Sink, Version, Writer, Writing, no_session};
 use crate::framing::Pen;
 use crate::ids::{self, hash};
 use crate::json::Json;
@@ -17,11 +17,7 @@ use crate::record::{Field, Kind, Node, Record, block, identity};
 use std::collections::HashMap;
 
 /// Opens a session for writing.
-pub fn open<'a>(
-    sink: &'a mut dyn Sink,
-    version: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+pub fn open<'a>(sink: &'a mut dyn Sink, version: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     Ok(Box::new(Entries {
         pen: Pen::to(sink.create("")?),
         version,
@@ -81,7 +77,7 @@ impl Writer for Entries<'_> {
                 Ok(())
             }
             kind if !record.is_node() && (foreign || !self.version.kinds.contains(&kind)) => {
-                self.cx.log.count(FieldOutcome::Dropped, &record.path());
+                self.cx.log.lost(&record.path());
                 Ok(())
             }
             _ if other_lines::is_line(record) => self.unchanged_line(record),
@@ -142,7 +138,7 @@ impl Entries<'_> {
             let held = held || (self.version.tree && field == Field::Leaf);
             let held = held || (self.version.tree && !own && field == Field::Name);
             if !held {
-                self.cx.log.count(FieldOutcome::Dropped, &format!("session.{}", field.name()));
+                self.cx.log.lost(&format!("session.{}", field.name()));
             }
         }
         if first {
@@ -245,7 +241,7 @@ impl Entries<'_> {
 
     /// Leaves out a record that has no place in this version.
     fn leave_out(&mut self, record: &Record) {
-        self.cx.log.count(FieldOutcome::Dropped, &record.path());
+        self.cx.log.lost(&record.path());
         self.session.iter_mut().for_each(|session| session.foreign.omit(&record.node));
         let id = record.node.json(Field::Id).filter(|_| self.version.number < TREE);
         id.into_iter().for_each(|id| self.pass(id));
@@ -256,7 +252,7 @@ impl Entries<'_> {
     fn adapted(&self, record: &Record) -> Record {
         let mut record = record.clone();
         let kind = record.kind.name();
-        let lost = |path: &str| self.cx.log.count(FieldOutcome::Dropped, &format!("{kind}.{path}"));
+        let lost = |path: &str| self.cx.log.lost(&format!("{kind}.{path}"));
         if record.kind != Kind::Opaque {
             foreign::adapt(&mut record.node, "", &lost);
         }
@@ -276,7 +272,7 @@ impl Entries<'_> {
     fn losses(&self, record: &Record, index: Option<u64>) {
         let node = &record.node;
         let count = |field: &str| {
-            self.cx.log.count(FieldOutcome::Dropped, &format!("{}.{field}", record.kind.name()));
+            self.cx.log.lost(&format!("{}.{field}", record.kind.name()));
         };
         for field in node.fields() {
             // The loss of a parent is not counted beside the loss of its identifier.
@@ -347,11 +343,11 @@ impl Entries<'_> {
 
 /// Returns the session record of another format with an identifier, which pi requires of a header.
 /// The identifier is derived from the content of the record and from the first question.
-fn with_id(node: &Node, asked: Option<&str>) -> Node {
+fn with_id(node: &Node, wanted: Option<&str>) -> Node {
     let mut node = node.clone();
     node.take(Field::Extra);
     if node.json(Field::Id).is_none() {
-        let spelled = identity(&node, asked);
+        let spelled = identity(&node, wanted);
         let (a, b) = (hash(&spelled), hash(&[spelled.as_slice(), b"2"].concat()));
         node.set(Field::Id, Json::string(&ids::uuid(a, b)));
     }
@@ -360,7 +356,7 @@ fn with_id(node: &Node, asked: Option<&str>) -> Node {
 
 /// Names the blocks that pi has no place for, those in a tool's answer included.
 fn unwritable(node: &Node, tool: bool, path: &str, count: &dyn Fn(&str)) {
-    for (i, block) in node.nodes(Field::Content).unwrap_or_default().iter().enumerate() {
+    for (i, block) in node.content().iter().enumerate() {
         let answer = tool && i == 0 && block.is(Field::Type, block::TOOL_RESULT);
         if answer {
             unwritable(block, false, &format!("{path}.*.content"), count);

@@ -190,7 +190,7 @@ impl Walk<'_> {
 /// Returns the fault in the places of tool results in a message: a result must be alone in a
 /// message of a tool.
 fn misplaced_result(message: &Node) -> Option<String> {
-    let blocks = message.nodes(Field::Content).unwrap_or_default();
+    let blocks = message.content();
     let results = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_RESULT)).count();
     if message.is(Field::Role, "tool") {
         let found = format!("{results} among {} blocks", blocks.len());

@@ -105,7 +105,7 @@ pub fn atoms(record: &Record, number: u32, list: &mut Vec<Atom>) {
             add(fingerprint(&input));
         }
         Kind::Message => {
-            let before = record.node.nodes(Field::Content).unwrap_or_default();
+            let before = record.node.content();
             let thoughts = before.iter().filter_map(|block| block.json(Field::Thinking));
             thoughts.for_each(|thought| add(hash_of(tag, &thought.normal())));
             let seen = seen(&record.node);
@@ -196,7 +196,7 @@ fn is_replaced(block: &Node) -> bool {
 /// have such blocks.
 fn seen(message: &Node) -> Cow<'_, Node> {
     fn has_replaced(node: &Node) -> bool {
-        let blocks = node.nodes(Field::Content).unwrap_or_default();
+        let blocks = node.content();
         blocks.iter().any(|block| is_replaced(block) || has_replaced(block))
     }
     if !has_replaced(message) {

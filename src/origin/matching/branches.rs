@@ -154,7 +154,7 @@ impl Entries {
                 leaf = value.node.json(Field::Leaf).cloned().or(leaf);
             }
             aside.push(value.node.get(Field::ParentCall).is_some());
-            let blocks = value.node.nodes(Field::Content).unwrap_or_default().iter();
+            let blocks = value.node.content().iter();
             answered.extend(blocks.filter_map(|b| b.json(Field::Call)).map(Json::detached));
             ordinals.push(value.is_node().then_some(nodes));
             if value.is_node() {
@@ -236,7 +236,7 @@ impl Entries {
 
     /// Whether a message consists of calls that nothing answers.
     fn is_open_call(&self, message: &Record) -> bool {
-        let blocks = message.node.nodes(Field::Content).unwrap_or_default();
+        let blocks = message.node.content();
         let is_open = |block: &Node| {
             block.is(Field::Type, block::TOOL_CALL)
                 && block.json(Field::Id).is_some_and(|id| !self.answered.contains(id))

@@ -74,7 +74,7 @@ const NAMES: &[Field] = &[Field::Id, Field::Call];
 
 /// Returns the identifiers of calls in a message.
 fn named(node: &Node) -> Vec<Json> {
-    let blocks = node.nodes(Field::Content).unwrap_or_default();
+    let blocks = node.content();
     let name = |block: &Node| NAMES.iter().find_map(|field| block.json(*field).cloned());
     blocks.iter().filter_map(name).collect()
 }

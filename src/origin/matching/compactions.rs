@@ -396,7 +396,6 @@ fn words(message: &Node) -> u64 {
     if let Some(Value::Nodes(blocks)) = message.get_mut(Field::Content) {
         blocks.retain(|block| !OMITTED.iter().any(|kind| block.is(Field::Type, kind)));
     }
-    let mut own = Node::default();
-    own.put(Field::Content, message.get(Field::Content).cloned());
+    let own = Node::default().with_some(Field::Content, message.get(Field::Content).cloned());
     hash(&shown(&own))
 }

@@ -183,9 +183,9 @@ fn together(pairs: &mut Vec<(u32, u32)>, pieces: &[(u32, u32)], is_written: &dyn
 
 /// Hashes of the content of a block of an answer.
 fn prints_of(block: &Node, answer: &Node) -> Vec<u64> {
-    let mut alone = Record::new(Kind::Message);
-    alone.node.put(Field::Role, answer.get(Field::Role).cloned());
-    alone.node.set(Field::Content, vec![block.clone()]);
+    let alone = Record::new(Kind::Message)
+        .with_some(Field::Role, answer.get(Field::Role).cloned())
+        .with(Field::Content, vec![block.clone()]);
     let mut list = Vec::new();
     atoms(&alone, 0, &mut list);
     list.iter().map(Atom::hash).collect()

@@ -3,7 +3,7 @@
 //! another format, too. The others are left out, and counted.
 
 use super::Merger;
-use crate::diagnostic::{Code, FieldOutcome, plural};
+use crate::diagnostic::{Code, plural};
 use crate::error::Result;
 use crate::formats::Spec;
 use crate::json::Json;
@@ -72,7 +72,7 @@ impl Merger<'_> {
             // The file then counts as one without this message.
             self.summed.replacements.insert(number, passed(record));
         }
-        self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
+        self.cx.log.lost(record.kind.name());
         self.changed = true;
         match self.omitted.0.iter_mut().find(|(known, _)| *known == name) {
             Some((_, count)) => *count += 1,
@@ -132,9 +132,9 @@ impl Merger<'_> {
     /// of a file of another format.
     pub(super) fn renaming(&self, record: &Record) -> Option<Record> {
         let name = record.node.json(Field::Name).filter(|_| record.kind == Kind::Session)?;
-        let mut renaming = Record::new(Kind::SessionInfo);
-        renaming.node.set(Field::Id, Json::constant("\"name\""));
-        renaming.node.set(Field::Name, name.clone());
+        let renaming = Record::new(Kind::SessionInfo)
+            .with(Field::Id, Json::constant("\"name\""))
+            .with(Field::Name, name.clone());
         (!self.is_native()).then_some(renaming)
     }
 

@@ -72,8 +72,7 @@ struct Block<'b> {
 impl<'b> Block<'b> {
     fn of(node: &'b Node) -> Self {
         let mut hash = node.json(Field::Thinking).map(Json::normal).unwrap_or_default();
-        let mut alone = Node::default();
-        alone.set(Field::Content, vec![node.clone()]);
+        let alone = Node::default().with(Field::Content, vec![node.clone()]);
         shown_blocks(&alone).into_iter().for_each(|shown| hash.extend(shown));
         Self { node, hash, paired: false }
     }
@@ -273,7 +272,7 @@ fn is_true(value: &Value) -> bool {
 /// Returns arguments as a text where the source has a text, spelled as Python or JavaScript would
 /// if the old text was; and as a value where the source has a value.
 fn in_form_of(held: &Json, new: &Json) -> Json {
-    let is_text = |json: &Json| json.as_bytes().first() == Some(&b'"');
+    let is_text = |json: &Json| json.is_string();
     match (is_text(held), is_text(new)) {
         (true, false) => {
             let (old, text) = (held.parsed().unwrap_or_default(), held.text().unwrap_or_default());
@@ -291,13 +290,11 @@ fn in_form_of(held: &Json, new: &Json) -> Json {
 
 /// Joins the members of two objects; the second one's value counts where both have a member.
 fn together(held: &Json, new: &Json) -> Json {
-    let mut out = Vec::new();
-    let mut object = Object::open(&mut out);
-    let named = new.pairs();
-    let left = held.pairs().into_iter().filter(|(key, _)| named.iter().all(|(k, _)| k != key));
-    for (key, value) in left.chain(named.iter().cloned()) {
-        object.spelled(key.as_bytes(), value.as_bytes());
-    }
-    object.close();
-    Json::trusted(out.into())
+    Object::json(|object| {
+        let named = new.pairs();
+        let left = held.pairs().into_iter().filter(|(key, _)| named.iter().all(|(k, _)| k != key));
+        for (key, value) in left.chain(named.iter().cloned()) {
+            object.spelled(key.as_bytes(), value.as_bytes());
+        }
+    })
 }

@@ -249,7 +249,7 @@ impl Deletions {
         if record.kind == Kind::Compaction {
             return self.keep_next(node);
         }
-        let list = node.json(Field::Messages).filter(|list| list.as_bytes().starts_with(b"["));
+        let list = node.json(Field::Messages).filter(|it| it.is_list());
         if let Some(list) = list.map(|list| (list.clone(), self.remaining(list, above)))
             && list.0 != list.1
         {
@@ -265,15 +265,12 @@ impl Deletions {
     /// run may be a new one.
     pub fn unprompt(&self, record: &mut Record) {
         let list = record.node.json(Field::Messages).filter(|_| record.kind == Kind::Snapshot);
-        let Some(list) = list.filter(|list| list.as_bytes().starts_with(b"[")).cloned() else {
+        let Some(list) = list.filter(|it| it.is_list()).cloned() else {
             return;
         };
         let mut items = list.elements().peekable();
         if items.next_if(|item| self.is_lost_prompt(item)).is_some() {
-            let left: Vec<_> = items.collect();
-            let left: Vec<_> = left.iter().map(Json::as_bytes).collect();
-            let left = Json::trusted([b"[", left.join(&b","[..]).as_slice(), b"]"].concat().into());
-            record.node.set(Field::Messages, left);
+            record.node.set(Field::Messages, Json::list(items));
         }
     }
 
@@ -347,6 +344,6 @@ impl Deletions {
                 _ => items.push(item.as_bytes().to_vec()),
             }
         }
-        Json::trusted([b"[", items.join(&b","[..]).as_slice(), b"]"].concat().into())
+        Json::list(items)
     }
 }

@@ -129,9 +129,8 @@ impl EditedTurns {
         let mut turns: BTreeMap<Turn, Record> = BTreeMap::new();
         for ((turn, field), edit) in self.0.into_iter().filter(|(_, edit)| !edit.found) {
             let record = turns.entry(turn).or_insert_with(|| {
-                let mut record = Record::new(Kind::Turn);
-                record.node.set(Field::Number, Json::number(f64::from_bits(turn) as u64));
-                record
+                Record::new(Kind::Turn)
+                    .with(Field::Number, Json::number(f64::from_bits(turn) as u64))
             });
             record.node.set(field, edit.now);
         }
@@ -142,7 +141,7 @@ impl EditedTurns {
 /// Joins a list of texts, or of parts with texts, that the user made of a text; returns anything
 /// else as it is.
 fn text_of(json: Json) -> Json {
-    let is_text = |item: &Json| item.as_bytes().first() == Some(&b'"');
+    let is_text = |item: &Json| item.is_string();
     let text = |item: Json| Some(item.member("text").unwrap_or(item)).filter(is_text);
     let texts = match json.as_bytes().first() {
         Some(b'[') => json.elements().map(text).collect::<Option<Vec<_>>>(),

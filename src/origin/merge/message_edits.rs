@@ -80,8 +80,7 @@ fn thoughts(blocks: &[Node]) -> Vec<Vec<u8>> {
 
 /// Returns the content of blocks as any format shows it.
 fn shown_content(blocks: &[Node]) -> Vec<Vec<u8>> {
-    let mut node = Node::default();
-    node.set(Field::Content, blocks.to_vec());
+    let node = Node::default().with(Field::Content, blocks.to_vec());
     shown_blocks(&node)
 }
 
@@ -167,21 +166,15 @@ impl Answer {
     /// Returns an object with the new text in the place of the member with the old text.
     fn shown(&self, data: &Json) -> Option<Json> {
         let members = data.pairs();
-        let mut texts = members.iter().enumerate().filter(|(_, (_, value))| is_text(value));
+        let mut texts = members.iter().enumerate().filter(|(_, (_, value))| value.is_string());
         let (place, new) = texts.find_map(|(n, (_, value))| Some((n, self.new_text(value)?)))?;
-        let mut out = Vec::new();
-        let mut object = Object::open(&mut out);
-        for (n, (key, value)) in members.iter().enumerate() {
-            let value = if n == place { &new } else { value };
-            object.spelled(key.as_bytes(), value.as_bytes());
-        }
-        object.close();
-        Some(Json::trusted(out.into()))
+        Some(Object::json(|object| {
+            for (n, (key, value)) in members.iter().enumerate() {
+                let value = if n == place { &new } else { value };
+                object.spelled(key.as_bytes(), value.as_bytes());
+            }
+        }))
     }
-}
-
-fn is_text(value: &Json) -> bool {
-    value.as_bytes().first() == Some(&b'"')
 }
 
 /// Whether a new record is not content of the session: a blank line, or how the file ends.
@@ -213,14 +206,15 @@ pub fn edit_extra(was: Option<&Node>, now: &Node, source: &mut Node) -> Vec<Stri
         .filter(|(name, value)| !same(&held, name, value))
         .partition(|(name, _)| held.iter().any(|(other, _)| other == name));
     if !edits.is_empty() {
-        let mut out = Vec::new();
-        let mut object = Object::open(&mut out);
-        for (name, value) in &held {
-            let new = edits.iter().find(|(other, _)| other == name).map(|(_, new)| new);
-            object.spelled(name.as_bytes(), new.unwrap_or(value).as_bytes());
-        }
-        object.close();
-        source.set(Field::Extra, Json::trusted(out.into()));
+        source.set(
+            Field::Extra,
+            Object::json(|object| {
+                for (name, value) in &held {
+                    let new = edits.iter().find(|(other, _)| other == name).map(|(_, new)| new);
+                    object.spelled(name.as_bytes(), new.unwrap_or(value).as_bytes());
+                }
+            }),
+        );
     }
     unknown.into_iter().filter_map(|(name, _)| name.text()).collect()
 }

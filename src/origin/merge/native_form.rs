@@ -55,8 +55,7 @@ pub fn in_source_format(
     message: &Record,
 ) -> Vec<Record> {
     let before = usize::from(call.is_some());
-    let mut session = Record::new(Kind::Session);
-    session.node.set(Field::Id, Json::constant("\"s\""));
+    let mut session = Record::new(Kind::Session).with(Field::Id, Json::constant("\"s\""));
     for field in FACTS {
         facts.json(*field).into_iter().for_each(|fact| session.node.set(*field, fact.clone()));
     }
@@ -201,7 +200,7 @@ fn formed(own: &[Node], made: &[Node], held: Option<&[Node]>) -> Vec<Node> {
 /// Notes the calls of a message, and the calls that it answers.
 pub fn pass(message: &Node, called: &mut Called) {
     called.note(message);
-    for block in message.nodes(Field::Content).unwrap_or_default() {
+    for block in message.content() {
         block.json(Field::Call).into_iter().for_each(|call| drop(called.answered(call)));
     }
 }
@@ -218,9 +217,10 @@ pub fn call_of(message: &Node, called: &Called) -> Option<Record> {
     block.set(Field::Id, call);
     block.set(Field::Name, name);
     block.set(Field::Arguments, Json::constant("{}"));
-    let mut record = Record::new(Kind::Message);
-    record.node.set(Field::Id, Json::constant("\"c\""));
-    record.node.set(Field::Role, Json::constant("\"assistant\""));
-    record.node.set(Field::Content, vec![block]);
-    Some(record)
+    Some(
+        Record::new(Kind::Message)
+            .with(Field::Id, Json::constant("\"c\""))
+            .with(Field::Role, Json::constant("\"assistant\""))
+            .with(Field::Content, vec![block]),
+    )
 }

@@ -1,7 +1,7 @@
 //! New records of a file, which are added to the session that the file comes from.
 
 use super::Merger;
-use crate::diagnostic::{Code, FieldOutcome};
+use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::formats::Spec;
 use crate::ids::hash;
@@ -86,7 +86,7 @@ impl Merger<'_> {
             // Values that the file's agent computes are computed again.
             Destination::Origin if !fresh => {}
             Destination::Nowhere => {
-                self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
+                self.cx.log.lost(record.kind.name());
                 let message =
                     format!("{} has no place in the session's own format", record.description());
                 self.again(Code::Dropped, message);
@@ -99,7 +99,7 @@ impl Merger<'_> {
             Destination::Origin | Destination::Source => match self.plain(record) {
                 Ok(record) => self.take_whole(record, number)?,
                 Err(what) => {
-                    self.cx.log.count(FieldOutcome::Dropped, "message that is not sent");
+                    self.cx.log.lost("message that is not sent");
                     let message =
                         format!("{what} is not sent, and has no place in the source format");
                     self.report(Code::Dropped, &message, Some(number));
@@ -158,7 +158,7 @@ impl Merger<'_> {
         let is_own = now.kind == Kind::Session && self.names_addition(now).is_some();
         for name in unplaced.iter().filter(|_| !is_own) {
             let kind = now.kind.name();
-            self.cx.log.count(FieldOutcome::Dropped, &format!("{kind}.extra.{name}"));
+            self.cx.log.lost(&format!("{kind}.extra.{name}"));
             let message = format!("`{name}` of the {kind} has no place in the source format");
             self.report(Code::Dropped, &message, Some(number));
         }
@@ -197,7 +197,7 @@ impl Merger<'_> {
     /// Leaves out a compaction that the source format has no place for, as the source has its
     /// messages in full. The file then counts as one without this compaction.
     fn leave(&mut self, record: &Record, number: u32) {
-        self.cx.log.count(FieldOutcome::Dropped, record.kind.name());
+        self.cx.log.lost(record.kind.name());
         let message = "a compaction has no place in the source format, which keeps the messages that it summarizes";
         self.report(Code::Dropped, message, Some(number));
         self.parent_links.pass(record);

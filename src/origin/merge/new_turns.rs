@@ -279,12 +279,11 @@ impl NewTurns {
     /// Returns a question before the new messages, with an answer if another question follows.
     fn before(&self, answered: bool) -> Vec<Record> {
         let message = |role| {
-            let mut record = Record::new(Kind::Message);
-            record.node.set(Field::Id, Json::string(role));
-            record.node.set(Field::Role, Json::string(role));
-            record.node.set(Field::Content, Json::constant("\"-\""));
-            record.node.put(Field::Time, self.before.clone());
-            record
+            Record::new(Kind::Message)
+                .with(Field::Id, Json::string(role))
+                .with(Field::Role, Json::string(role))
+                .with(Field::Content, Json::constant("\"-\""))
+                .with_some(Field::Time, self.before.clone())
         };
         let roles = if answered { &["user", "assistant"][..] } else { &["user"] };
         roles.iter().map(|role| message(role)).collect()
@@ -352,9 +351,7 @@ fn is_empty_text(value: &Value) -> bool {
 
 /// Returns the record with which a run begins that no question of the user began.
 fn run_without_question() -> Record {
-    let mut run = Record::new(Kind::Run);
-    run.node.set(Field::Layout, Json::constant("\"start\""));
-    run
+    Record::new(Kind::Run).with(Field::Layout, Json::constant("\"start\""))
 }
 
 /// The state among a session's records.

@@ -52,7 +52,8 @@ impl Repeats {
         self.settle();
         let mut differs = false;
         for edit in self.edits.get(&number).into_iter().flatten() {
-            let old = turn.node.json(edit.field).filter(|old| is_text(old) && **old != edit.text);
+            let old =
+                turn.node.json(edit.field).filter(|old| old.is_string() && **old != edit.text);
             if old.is_some_and(|old| edit.was(old)) {
                 turn.node.set(edit.field, edit.text.clone());
                 differs = true;
@@ -60,10 +61,6 @@ impl Repeats {
         }
         differs
     }
-}
-
-fn is_text(text: &Json) -> bool {
-    text.as_bytes().first() == Some(&b'"')
 }
 
 impl Merger<'_> {
@@ -102,7 +99,7 @@ impl Merger<'_> {
             (Match::Edited(number), 1) => Some(self.now.record(number)?),
             _ => None,
         };
-        let text_of = |record: &Record| block::message_text(&record.node).filter(is_text);
+        let text_of = |record: &Record| block::message_text(&record.node).filter(Json::is_string);
         let own = now.as_ref().and_then(text_of);
         if is_question {
             if let Some(text) = own {
@@ -151,7 +148,7 @@ impl Merger<'_> {
                 let text = Some(answer).filter(|answer| !answer.is_aside());
                 last = text
                     .and_then(|answer| block::message_text(&answer.node))
-                    .filter(is_text)
+                    .filter(Json::is_string)
                     .or(last);
             }
         }

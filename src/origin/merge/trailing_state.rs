@@ -56,14 +56,13 @@ impl Tail {
             record.kind == Kind::Session && record.node.get(Field::Leaf).is_some()
         };
         if !self.records.iter().any(says) {
-            let mut session = Record::new(Kind::Session);
-            session.node.set(Field::Leaf, leaf.clone());
+            let session = Record::new(Kind::Session).with(Field::Leaf, leaf.clone());
             self.records.push(session);
         }
     }
 
     /// Returns the records that wait at the end, with the new messages in the state.
-    pub fn end(self, asked: &NewTurns, time: Option<&Json>) -> Vec<Record> {
+    pub fn end(self, wanted: &NewTurns, time: Option<&Json>) -> Vec<Record> {
         let mut records = self.records;
         // A state that was left behind stays as it was.
         let is_own = |record: &&mut Record| {
@@ -75,7 +74,7 @@ impl Tail {
             let list = node.json(Field::Messages).cloned().unwrap_or_default();
             node.set(Field::Messages, with_piece(&list, first, last));
             node.put(Field::Updated, time.cloned());
-            asked.extend(node);
+            wanted.extend(node);
         }
         let Some(leaf) = self.leaf else { return records };
         for record in &mut records {

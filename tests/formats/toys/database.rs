@@ -7,7 +7,7 @@ use copyist::error::{Error, Result};
 use copyist::foreign::{ListWriter, MessageList};
 use copyist::format::{
     Confidence, Cx, Format, Head, Parts, Reach, Reader, RepairIo, RepairOptions, Repaired,
-    Required, Sink, Sniffed, Version, Writer,
+    Required, Sink, Sniffed, Version, Writing,
 };
 use copyist::framing::Chain;
 use copyist::json::Json;
@@ -86,11 +86,7 @@ fn message(row: &Row, chain: &mut Chain) -> Record {
     message
 }
 
-fn write<'a>(
-    sink: &'a mut dyn Sink,
-    _: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+fn write<'a>(sink: &'a mut dyn Sink, _: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     let cellar = Cellar { sink, db: Database::create(SCHEMA)?, cx, id: Json::default(), count: 0 };
     Ok(ListWriter::begin(cellar, &FORMAT, cx))
 }
@@ -155,9 +151,9 @@ fn put_image(db: Database, mut part: Box<dyn Write>) -> Result<()> {
     written.map_err(|error| Error::io("cannot write", error))
 }
 
-fn repair(bench: &mut dyn RepairIo, _: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+fn repair(io: &mut dyn RepairIo, _: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let mut image = Vec::new();
-    let read = bench.parts().main()?.read_to_end(&mut image);
+    let read = io.parts().main()?.read_to_end(&mut image);
     read.map_err(|error| Error::io("cannot read", error))?;
     let is_note = |row: &PageRow| {
         let message = row.values.get(3).and_then(Json::parsed);
@@ -170,8 +166,8 @@ fn repair(bench: &mut dyn RepairIo, _: &RepairOptions, cx: &Cx<'_>) -> Result<Re
     let count = notes.len() as u64;
     let reach = |messages| Reach { entries: messages, messages };
     if Database::of_image(&image).is_ok_and(|db| db.is_whole() && db.table("note").is_ok()) {
-        bench.begin(false)?;
-        bench.keep("")?;
+        io.begin(false)?;
+        io.keep("")?;
         let done = Repaired { records: count + 1, ..Repaired::default() };
         return Ok(done.reaching(reach(count), reach(count)));
     }
@@ -182,8 +178,8 @@ fn repair(bench: &mut dyn RepairIo, _: &RepairOptions, cx: &Cx<'_>) -> Result<Re
     });
     let Some(session) = session else { return Err(nothing_back()) };
     let at = Position::default();
-    bench.begin(true)?;
-    bench.aside("", &image, at, Code::StateRestored)?;
+    io.begin(true)?;
+    io.aside("", &image, at, Code::StateRestored)?;
     cx.report(Diagnostic::new(Code::StateRestored, Code::StateRestored.title()).at(at));
     let db = Database::create(SCHEMA)?;
     let columns = SESSION.map(|(name, _)| name.to_owned());
@@ -193,7 +189,7 @@ fn repair(bench: &mut dyn RepairIo, _: &RepairOptions, cx: &Cx<'_>) -> Result<Re
             [0, 1, 2, 3].map(|place| or_null(values.get(place).cloned()));
         put_note(&db, [Json::number(number.unsigned_abs()), session, at, message])?;
     }
-    put_image(db, bench.create("")?)?;
+    put_image(db, io.create("")?)?;
     let done =
         Repaired { changed: true, records: count + 1, rescued: count, ..Repaired::default() };
     Ok(done.reaching(reach(0), reach(count)))

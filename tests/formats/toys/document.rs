@@ -6,7 +6,7 @@ use copyist::error::{Error, Result};
 use copyist::foreign::{ListWriter, MessageList, fitted, has_row, write_session};
 use copyist::format::{
     Confidence, Cx, Format, Head, Parts, Reader, RepairIo, RepairOptions, Repaired, Required, Sink,
-    Sniffed, Version, Writer,
+    Sniffed, Version, Writing,
 };
 use copyist::framing::{ReadLines, Reading};
 use copyist::json::{Json, member};
@@ -115,11 +115,7 @@ impl ReadLines for Album {
     }
 }
 
-fn write<'a>(
-    sink: &'a mut dyn Sink,
-    _: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+fn write<'a>(sink: &'a mut dyn Sink, _: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     let pen = ListPen::new(sink.spool()?, PATH, STYLE);
     Ok(ListWriter::begin(Out { sink, cx, pen, session: Node::default() }, &FORMAT, cx))
 }
@@ -194,6 +190,6 @@ static RULES: Rules = Rules {
     notes_in: None,
 };
 
-fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
-    document::repair(&RULES, bench, wanted, cx)
+fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    document::repair(&RULES, io, wanted, cx)
 }

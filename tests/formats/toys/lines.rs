@@ -6,13 +6,13 @@ use copyist::error::{Error, Result};
 use copyist::foreign::{ListWriter, MessageList, write_session};
 use copyist::format::{
     Confidence, Cx, Format, Head, Parts, Reader, Records, RepairIo, RepairOptions, Repaired,
-    Required, Sink, Sniffed, Version, Writer, no_header,
+    Required, Sink, Sniffed, Version, Writing, no_header,
 };
 use copyist::framing::{Chain, Pen, each_line};
 use copyist::json::{Json, member, salvage};
 use copyist::mapping::{Object, Row, Source, Spacing, apart, fixed, row, whole};
 use copyist::record::{Field, Kind, Node, Record};
-use copyist::repair::{PlainLines, repair_lines};
+use copyist::repair::{Talk, repair_talk};
 
 pub static FORMAT: Format = Format::new(Required {
     name: "diary",
@@ -76,11 +76,7 @@ fn read<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> {
     })
 }
 
-fn write<'a>(
-    sink: &'a mut dyn Sink,
-    _: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+fn write<'a>(sink: &'a mut dyn Sink, _: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     Ok(ListWriter::begin(Diary { pen: Pen::to(sink.create("")?), cx }, &FORMAT, cx))
 }
 
@@ -124,11 +120,22 @@ impl MessageList for Diary<'_> {
     }
 }
 
-static RULES: PlainLines = PlainLines {
-    records: Records { begins: &[b"{\"at\":", b"{\"diary\":"], recognise, restore },
-    is_header,
-    header: |wanted| format!(r#"{{"diary":1,"id":{:?}}}"#, wanted.name).into_bytes(),
-};
+/// Name of the file.
+#[derive(Clone)]
+struct Named(String);
+
+impl Talk for Named {
+    const RECORDS: &'static Records =
+        &Records { begins: &[b"{\"at\":", b"{\"diary\":"], recognise, restore };
+
+    fn is_header(&self, line: &Json) -> bool {
+        is_header(line.as_bytes())
+    }
+
+    fn header(&self, _: &Json) -> Vec<u8> {
+        format!(r#"{{"diary":1,"id":{:?}}}"#, self.0).into_bytes()
+    }
+}
 
 fn recognise(object: &[u8]) -> bool {
     is_header(object) || member(object, "message").is_some_and(|it| it.starts_with(b"{\"role\":"))
@@ -138,6 +145,6 @@ fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     salvage(String::from_utf8_lossy(torn).as_bytes()).filter(|object| recognise(object))
 }
 
-fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
-    repair_lines(&RULES, bench, wanted, cx)
+fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    repair_talk(Named(wanted.name.clone()), io, wanted, cx)
 }

@@ -6,7 +6,7 @@ use super::super::wire::META;
 use super::super::{FORMAT, is_plain_object, meta};
 use super::Facts;
 use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Cx, RepairIo};
 use crate::json::edit::Edits;
 use crate::json::{Cursor, EscapeStyle, Json, Span, is_whole, member_place, salvage, text};
@@ -135,7 +135,7 @@ impl Metadata {
     pub fn write(
         &self,
         outcome: MetadataOutcome,
-        bench: &mut dyn RepairIo,
+        io: &mut dyn RepairIo,
         cx: &Cx<'_>,
     ) -> Result<()> {
         cx.log.turn_to(self.number);
@@ -145,15 +145,14 @@ impl Metadata {
             say(Code::TemporaryLeft);
         }
         let MetadataOutcome::New { text, codes, aside } = outcome else {
-            return if self.own.is_some() { bench.keep(&self.part) } else { Ok(()) };
+            return if self.own.is_some() { io.keep(&self.part) } else { Ok(()) };
         };
         codes.into_iter().for_each(say);
         if let Some((bytes, code)) = aside {
-            bench.aside(&self.part, &bytes, at, code)?;
+            io.aside(&self.part, &bytes, at, code)?;
         }
-        let mut part = bench.create(&self.part)?;
-        let written = part.write_all(&text).and_then(|()| part.flush());
-        written.map_err(|error| Error::io("cannot write", error))
+        let mut part = io.create(&self.part)?;
+        part.write_all(&text).and_then(|()| part.flush()).cannot("write")
     }
 }
 

@@ -30,28 +30,28 @@ static RECORDS: Records =
     Records { begins: line::BEGINS, recognise: line::recognise, restore: line::restore };
 
 /// Repairs a session: the log first, for it contains facts that the metadata need.
-pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
-    let Files { log, shape, mut metadata } = Files::of(bench, cx)?;
+pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    let Files { log, shape, mut metadata } = Files::of(io, cx)?;
     let mut mend = Log::new(shape, wanted, cx);
     let mut walk = log.as_ref().map(|log| Walk::new(log, &RECORDS, wanted, cx));
     if let Some(walk) = &mut walk {
-        walk.look(bench, &mut mend)?;
+        walk.look(io, &mut mend)?;
     }
     let found = walk.as_ref().map(Walk::found).unwrap_or_default();
     let outcome =
-        metadata.decide(&mend.facts, shape, &wanted.name, bench.takes_parts() || log.is_none());
+        metadata.decide(&mend.facts, shape, &wanted.name, io.takes_parts() || log.is_none());
     if found.records == 0 && !metadata.has_content(&outcome) {
         return Err(nothing_back());
     }
     let removes = walk.as_ref().is_some_and(|walk| walk.removes(&mend));
-    bench.begin(removes || outcome.removes())?;
+    io.begin(removes || outcome.removes())?;
     let mut changed = outcome.changes();
     if let Some(walk) = walk {
         changed |= walk.changes(&mend);
         cx.log.turn_to(0);
-        walk.write(bench, &mut mend)?;
+        walk.write(io, &mut mend)?;
     }
-    metadata.write(outcome, bench, cx)?;
+    metadata.write(outcome, io, cx)?;
     let records = found.records + u64::from(metadata.is_there());
     let (before, after) = mend.reach();
     Ok(Repaired { changed, records, rescued: found.rescued, ..Repaired::default() }
@@ -67,11 +67,11 @@ struct Files {
 }
 
 impl Files {
-    fn of(bench: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<Self> {
-        let names = bench.parts().names();
+    fn of(io: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<Self> {
+        let names = io.parts().names();
         let part = |number: u32| names.get(number as usize).cloned().unwrap_or_default();
         let (mut log, mut shape, mut metadata) = (None, None, Metadata::default());
-        for File { number, is_metadata, head, source } in read::files(bench.parts())? {
+        for File { number, is_metadata, head, source } in read::files(io.parts())? {
             if is_metadata {
                 let at = Position { part: number, line: 1, ..Position::default() };
                 metadata.own = Some(whole(source, cx.options.max_line, at)?);
@@ -83,7 +83,7 @@ impl Files {
             }
         }
         if names.len() > 1 && names.iter().any(|name| name == meta::TEMPORARY) {
-            let source = bench.parts().open(meta::TEMPORARY)?;
+            let source = io.parts().open(meta::TEMPORARY)?;
             metadata.temporary = Some(whole(source, cx.options.max_line, Position::default())?);
         }
         let texts = [&metadata.own, &metadata.temporary].into_iter().flatten();
@@ -106,7 +106,7 @@ struct Facts {
 
 impl Facts {
     fn line(&mut self, what: What, line: &Json) {
-        let text = |value: Option<Json>| value.filter(|value| value.as_bytes().starts_with(b"\""));
+        let text = |value: Option<Json>| value.filter(Json::is_string);
         let data = line.member("data").filter(|_| matches!(what, What::System(_)));
         let of = |name| {
             text(data.as_ref().and_then(|data| data.member(name))).or(text(line.member(name)))

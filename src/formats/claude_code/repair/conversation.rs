@@ -14,7 +14,7 @@ use bytes::Bytes;
 use std::sync::Arc;
 
 /// Links of the lines, as they are shown.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Conversation {
     pub lineage: Lineage,
     pub lines: Lines,
@@ -61,7 +61,7 @@ impl Conversation {
     pub fn look(&mut self, ordinal: u32, line: &Bytes) {
         let Ok(mut records) = line::read(line) else { return };
         let is_result = |record: &Record| {
-            let blocks = record.node.nodes(Field::Content).unwrap_or_default();
+            let blocks = record.node.content();
             !blocks.is_empty() && blocks.iter().all(|it| it.is(Field::Type, block::TOOL_RESULT))
         };
         if !records.is_empty() && records.iter().all(is_result) {

@@ -27,10 +27,8 @@ impl Lines<'_> {
         if !blocks.is_empty() {
             let list = Json::trusted(content.to_vec().into());
             let remaining = list.elements().enumerate().filter(|(at, _)| !blocks.contains(at));
-            let remaining: Vec<_> = remaining.map(|(_, block)| block.as_bytes().to_vec()).collect();
-            fixes
-                .edits
-                .replace(place, &[b"[", remaining.join(&b","[..]).as_slice(), b"]"].concat());
+            let remaining = Json::list(remaining.map(|(_, block)| block));
+            fixes.edits.replace(place, remaining.as_bytes());
             fixes.note(Code::OrphanResult, Some(("content", content)));
             return Some(Code::OrphanResult);
         }

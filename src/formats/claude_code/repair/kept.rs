@@ -17,7 +17,7 @@ const LIST: [&str; 3] = [wire::COMPACTION, "preservedMessages", "uuids"];
 pub struct Kept {
     found: Vec<(u32, Json)>,
     /// Lists without the lost messages, by the ordinals of their lines.
-    new: HashMap<u32, Vec<u8>>,
+    new: HashMap<u32, Json>,
 }
 
 /// Returns the place of the list in a line.
@@ -44,8 +44,7 @@ impl Kept {
             let left: Vec<_> = list.elements().filter(is_there).collect();
             // Nothing is sent of an empty list, as of one with lost messages.
             if !left.is_empty() && left.len() < list.elements().count() {
-                let left: Vec<_> = left.iter().map(Json::as_bytes).collect();
-                self.new.insert(ordinal, [b"[", left.join(&b","[..]).as_slice(), b"]"].concat());
+                self.new.insert(ordinal, Json::list(left));
             }
         }
     }
@@ -58,7 +57,7 @@ impl Kept {
     /// Changes the list in a line; returns the reason.
     pub fn fix(&self, ordinal: u32, line: &[u8], fixes: &mut Fixes) -> Option<Code> {
         let (new, place) = (self.new.get(&ordinal)?, place(line)?);
-        fixes.edits.replace(place, new);
+        fixes.edits.replace(place, new.as_bytes());
         fixes.note(Code::ParentLinked, Some((LIST[2], place.of(line))));
         Some(Code::ParentLinked)
     }

@@ -25,7 +25,7 @@ pub fn recognise(object: &[u8]) -> bool {
 pub fn restore(torn: &[u8]) -> Option<Vec<u8>> {
     let object = salvage(torn).filter(|o| recognise(o))?;
     let line = Json::trusted(object.clone().into());
-    let kind = line.member("type").and_then(|kind| kind.text());
+    let kind = line.text_of("type");
     let spoken = kind.is_some_and(|kind| ["user", "assistant"].contains(&kind.as_str()));
     let content = || line.member("message")?.member("content");
     let empty = |content: Json| matches!(content.as_bytes(), b"" | b"\"\"" | b"[]" | b"null");

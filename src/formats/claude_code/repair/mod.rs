@@ -50,18 +50,18 @@ static RECORDS: Records =
 ///
 /// # Errors
 /// If nothing of it is left, or reading or writing fails.
-pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
-    let agent = About::of(&head(&mut *bench.parts().main()?)?).agent;
+pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    let agent = About::of(&head(&mut *io.parts().main()?)?).agent;
     let mut mend = Lines::new(agent, wanted, cx);
     mend.is_main = true;
-    mend.looking = Looking::unless_known(bench.parts());
+    mend.looking = Looking::unless_known(io.parts());
     mend.resume = wanted.resumable.then(|| Resume::new(agent));
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
-    walk.look(bench, &mut mend)?;
-    mend.looking.take().into_iter().for_each(|looking| looking.keep(bench.parts()));
+    walk.look(io, &mut mend)?;
+    mend.looking.take().into_iter().for_each(|looking| looking.keep(io.parts()));
     let (mut records, mut rescued) = (mend.reaches.after.entries, walk.found().rescued);
     let Reaches { mut before, mut after } = mend.reaches;
-    let names = if bench.takes_parts() { bench.parts().names() } else { Vec::new() };
+    let names = if io.takes_parts() { io.parts().names() } else { Vec::new() };
     let (of_agents, others): (Vec<_>, Vec<_>) =
         names.into_iter().skip(1).partition(|name| is_lines(name));
     // A resume needs only the conversation.
@@ -69,7 +69,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     let mut agents = Vec::new();
     for name in of_agents {
         let mut lines = (Walk::new(&name, &RECORDS, &alone, cx), Lines::new(true, &alone, cx));
-        lines.0.look(bench, &mut lines.1)?;
+        lines.0.look(io, &mut lines.1)?;
         records += lines.1.reaches.after.entries;
         rescued += lines.0.found().rescued;
         before.entries += lines.1.reaches.before.entries;
@@ -80,12 +80,12 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
         return Err(nothing_back());
     }
     let mut all: Vec<_> = std::iter::once((walk, mend)).chain(agents).collect();
-    bench.begin(all.iter().any(|(walk, mend)| walk.removes(mend)))?;
+    io.begin(all.iter().any(|(walk, mend)| walk.removes(mend)))?;
     let changed = all.iter().any(|(walk, mend)| walk.changes(mend));
     for (walk, mut mend) in all.drain(..) {
-        walk.write(bench, &mut mend)?;
+        walk.write(io, &mut mend)?;
     }
-    others.iter().try_for_each(|name| bench.keep(name))?;
+    others.iter().try_for_each(|name| io.keep(name))?;
     Ok(Repaired { changed, records, rescued, ..Repaired::default() }.reaching(before, after))
 }
 

@@ -54,7 +54,7 @@ pub fn is_unsigned(block: &Json) -> bool {
 }
 
 fn is_of(block: &Json, kind: &str) -> bool {
-    block.as_bytes().starts_with(b"{")
+    block.is_object()
         && block.member("type").is_some_and(|given| given.text().as_deref() == Some(kind))
 }
 
@@ -66,7 +66,7 @@ fn fault_of_image(block: &Json) -> Option<&'static str> {
 
 /// Describes a call or a result.
 fn in_words(block: &Json) -> String {
-    if let Some(name) = block.member("name").and_then(|name| name.text()) {
+    if let Some(name) = block.text_of("name") {
         return format!("[The tool `{name}` was called here; its result is not in this answer.]");
     }
     let content = block.member("content");
@@ -153,7 +153,7 @@ fn input(block: &Json, edits: &mut Edits, changes: &mut Vec<Change>) {
     let new = match old.as_bytes() {
         object if object.starts_with(b"{") => return,
         b"[]" | b"null" | b"\"\"" => b"{}".to_vec(),
-        _ => match old.parsed().filter(|parsed| parsed.as_bytes().starts_with(b"{")) {
+        _ => match old.parsed().filter(Json::is_object) {
             Some(parsed) => parsed.as_bytes().to_vec(),
             None => return,
         },
@@ -166,7 +166,7 @@ fn input(block: &Json, edits: &mut Edits, changes: &mut Vec<Change>) {
 fn image(block: &Json, image: &Json, edits: &mut Edits, changes: &mut Vec<Change>) {
     let source = image.member("source").filter(|_| is_of(image, "image"));
     let Some(source) = source.filter(|source| is_of(source, "base64")) else { return };
-    let data = source.member("data").and_then(|data| data.text()).filter(|data| !is_outside(data));
+    let data = source.text_of("data").filter(|data| !is_outside(data));
     let Some(own) = data.as_deref().and_then(media_type) else { return };
     let new = Json::string(own).as_bytes().to_vec();
     let old = source.member("media_type");

@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use std::collections::HashMap;
 
 /// Decisions about a session, made in two showings of its lines.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Resume {
     conversation: Conversation,
     /// Links by which the newest release goes.
@@ -101,20 +101,8 @@ impl Resume {
         let rules = Rules { early: true, ..Rules::default() };
         Self {
             conversation: Conversation::new(agent),
-            places: Places::default(),
-            progress: Bits::default(),
-            late_results: Bits::default(),
-            path: None,
-            order: None,
-            messages: HashMap::new(),
-            overtaken: Bits::default(),
-            ahead: Vec::new(),
-            leaf: None,
-            marked_end: None,
             calls: Calls { pairing: Pairing::new(rules), ..Calls::default() },
-            newest: None,
-            end: None,
-            parents: HashMap::new(),
+            ..Self::default()
         }
     }
 
@@ -352,7 +340,7 @@ impl Resume {
 /// Returns the call that a block of this type names.
 fn call_of(block: &Json, kind: &str, name: &str) -> Option<Json> {
     let call = if kind_of(block) == kind { block.member(name) } else { None };
-    call.filter(|call| call.as_bytes().starts_with(b"\""))
+    call.filter(Json::is_string)
 }
 
 impl Calls {

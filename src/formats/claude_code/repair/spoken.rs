@@ -39,13 +39,13 @@ impl Spoken {
             _ => return Ok(None),
         };
         let is = |name: &str| object.member(name).is_some_and(|value| value.as_bytes() == b"true");
-        let message = object.member("message").filter(|said| said.as_bytes().starts_with(b"{"));
+        let message = object.member("message").filter(Json::is_object);
         let content = message.as_ref().and_then(|message| message.member("content"));
         let content = content.filter(|content| !content.is_null()).ok_or(Unusable)?;
         if is(wire::API_ERROR) {
             return Ok(None);
         }
-        let list = content.as_bytes().starts_with(b"[");
+        let list = content.is_list();
         let blocks: Vec<_> = if list { content.elements().collect() } else { Vec::new() };
         let text = |json: &Json| json.text().is_some_and(|text| !text.trim().is_empty());
         let speaks = |block: &Json| match kind_of(block).as_str() {
@@ -88,7 +88,7 @@ impl Spoken {
 }
 
 pub fn kind_of(block: &Json) -> String {
-    let object = block.as_bytes().starts_with(b"{");
+    let object = block.is_object();
     let kind = if object { block.member("type") } else { None };
     kind.and_then(|kind| kind.text()).unwrap_or_default()
 }

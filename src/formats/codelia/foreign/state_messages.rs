@@ -1,7 +1,7 @@
 //! Store outside of memory for the messages that a session's state will contain.
 
 use crate::document::around;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{Sink, Spool};
 use crate::formats::codelia::names::{log_part, state_part};
 use crate::formats::codelia::rows::{DATABASE, Row};
@@ -37,8 +37,7 @@ impl StateMessages {
         };
         self.count += 1;
         let to = &mut self.messages;
-        let written = to.write_all(between).and_then(|()| to.write_all(spelling));
-        written.map_err(|error| Error::io("cannot write a temporary file", error))
+        to.write_all(between).and_then(|()| to.write_all(spelling)).cannot("write a temporary file")
     }
 
     /// Notes a message of the user.
@@ -69,7 +68,6 @@ impl StateMessages {
     }
 
     fn pour(&self, to: &mut dyn Write) -> Result<()> {
-        let poured = io::copy(&mut self.messages.reading(0), to);
-        poured.map(drop).map_err(|error| Error::io("cannot write", error))
+        io::copy(&mut self.messages.reading(0), to).map(drop).cannot("write")
     }
 }

@@ -88,9 +88,7 @@ impl Records<'_> {
     /// name it in the event `final` and in the end of the run only.
     pub(super) fn last_answer(&mut self, node: &Node) -> Vec<Record> {
         let event = node.json(Field::Data);
-        let event = event.filter(|data| {
-            data.member("type").and_then(|kind| kind.text()).is_some_and(|kind| kind == "final")
-        });
+        let event = event.filter(|data| data.text_of("type").is_some_and(|kind| kind == "final"));
         let text = event.and_then(|data| data.member("content"));
         let ended = node.json(Field::Final).filter(|_| node.is(Field::Outcome, "completed"));
         let text = text.or(ended.cloned()).filter(|_| !self.run.answered);
@@ -160,7 +158,6 @@ fn refer(node: &mut Node, id: Option<&Json>) {
 
 /// Returns the calls of a message, by the hashes of their identifiers.
 fn calls_of(message: &Record) -> Vec<u64> {
-    let blocks = message.node.nodes(Field::Content).unwrap_or_default().iter();
-    let calls = blocks.filter(|block| block.is(Field::Type, block::TOOL_CALL));
+    let calls = message.node.blocks_of(block::TOOL_CALL);
     calls.filter_map(|call| call.json(Field::Id).map(key)).collect()
 }

@@ -168,7 +168,7 @@ impl Records<'_> {
         if newer { self.newer() } else { Ok(()) }
     }
 
-    fn state(&mut self, place: &NamedPart, left: bool) -> Result<()> {
+    fn state(&mut self, place: &NamedPart, remaining: bool) -> Result<()> {
         let at = Position { part: place.part, line: 1, ..Position::default() };
         let limit = self.cx.options.max_line;
         let Stored { mut snapshot, file } =
@@ -177,7 +177,7 @@ impl Records<'_> {
                 // The runs are whole without it.
                 Err(error) => return self.cx.tolerate(error).map(drop),
             };
-        if left {
+        if remaining {
             // The runtime leaves this file unchanged once there is a log.
             snapshot.node.set(Field::Layout, Json::constant("\"state\""));
         }
@@ -187,8 +187,8 @@ impl Records<'_> {
 
     /// Reads the log and the row.
     fn newer(&mut self) -> Result<()> {
-        let mut snapshot = Record::new(Kind::Snapshot);
-        snapshot.node.set(Field::Layout, Json::constant("\"log\""));
+        let mut snapshot =
+            Record::new(Kind::Snapshot).with(Field::Layout, Json::constant("\"log\""));
         let row = self.stores.row.take();
         let Some(place) = self.stores.log.take() else {
             let Some((row, part)) = row else { return Ok(()) };
@@ -257,8 +257,7 @@ impl Records<'_> {
         }
         self.ready.push_back(Located { value: snapshot, at });
         if let Some(file) = file {
-            let mut session = Record::new(Kind::Session);
-            session.node.set(Field::File, file);
+            let session = Record::new(Kind::Session).with(Field::File, file);
             self.ready.push_back(Located { value: session, at });
         }
         Ok(())
@@ -301,7 +300,7 @@ impl Records<'_> {
 /// Returns the bytes of a stored output; `output` is the output's record with all its fields.
 pub fn stored_of(output: &Node) -> Option<Vec<u8>> {
     let stored = output.json(Field::Stored)?;
-    if let Some(base64) = stored.member("base64").and_then(|data| data.text()) {
+    if let Some(base64) = stored.text_of("base64") {
         return crate::json::text::from_base64(&base64);
     }
     let output = output.json(Field::Output).filter(|_| output.is_true(Field::Stored));

@@ -80,17 +80,15 @@ fn result(output: &Json, id: &Json) -> Option<Json> {
     let raw = output.member("result_raw")?;
     let said = raw.text().filter(|said| said.len() <= LONGEST && !said.contains("[image]"))?;
     let tool = output.member("tool")?;
-    let mut message = Vec::new();
-    let mut object = Object::open(&mut message);
-    object.member("role", b"\"tool\"");
-    object.member("tool_call_id", id.as_bytes());
-    object.member("tool_name", tool.as_bytes());
-    object.member("content", Json::string(&said.replace("\r\n", "\n")).as_bytes());
-    if output.member("is_error").is_some_and(|failed| failed.as_bytes() == b"true") {
-        object.member("is_error", b"true");
-    }
-    object.close();
-    Some(Json::trusted(message.into()))
+    Some(Object::json(|object| {
+        object.member("role", b"\"tool\"");
+        object.member("tool_call_id", id.as_bytes());
+        object.member("tool_name", tool.as_bytes());
+        object.member("content", Json::string(&said.replace("\r\n", "\n")).as_bytes());
+        if output.member("is_error").is_some_and(|failed| failed.as_bytes() == b"true") {
+            object.member("is_error", b"true");
+        }
+    }))
 }
 
 /// Returns the messages of a history after the stored ones, which are known by their hashes; `None`

@@ -37,7 +37,7 @@ pub fn is_result(message: &[u8]) -> bool {
 
 /// Returns the role of a message; empty if the message names none.
 pub fn role(message: &Json) -> String {
-    message.member("role").and_then(|role| role.text()).unwrap_or_default()
+    message.text_of("role").unwrap_or_default()
 }
 
 /// Calls of tools and their results. The repair finds two faults that a model's interface refuses:
@@ -173,7 +173,7 @@ pub struct Log<'a> {
 /// Returns a hash of the content of a message, if that is a text that is not empty.
 pub fn content_hash(message: &Json) -> Option<u64> {
     let content = message.member("content")?;
-    let text = content.as_bytes().starts_with(b"\"") && content.as_bytes().len() > 2;
+    let text = content.is_string() && content.as_bytes().len() > 2;
     text.then(|| fingerprint(content.as_bytes()))
 }
 

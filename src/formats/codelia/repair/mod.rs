@@ -18,7 +18,7 @@ mod state;
 use super::rows::{self, Row};
 use super::sniff::{self, Shape, shape};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Change, Cx, LineRepair, Parts, Reach, RepairIo, RepairOptions, Repaired};
 use crate::repair::{Walk, nothing_back};
 use messages::Log;
@@ -26,11 +26,10 @@ use run::Run;
 use state::State;
 
 /// Whether a session has no message yet: its files are empty, and the database has its row.
-fn is_unbegun(names: &[String], pieces: &[Piece], bench: &mut dyn RepairIo) -> Result<bool> {
+fn is_unbegun(names: &[String], pieces: &[Piece], io: &mut dyn RepairIo) -> Result<bool> {
     let mut byte = [0];
     for name in names.iter().filter(|name| *name != rows::DATABASE) {
-        let read = bench.parts().open(name)?.read(&mut byte);
-        if read.map_err(|error| Error::io("cannot read", error))? > 0 {
+        if io.parts().open(name)?.read(&mut byte).cannot("read")? > 0 {
             return Ok(false);
         }
     }
@@ -38,23 +37,23 @@ fn is_unbegun(names: &[String], pieces: &[Piece], bench: &mut dyn RepairIo) -> R
 }
 
 /// Repairs a session, or one file of it.
-pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
-    let names = bench.parts().names();
-    let session = bench.parts().session();
+pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+    let names = io.parts().names();
+    let session = io.parts().session();
     let mut pieces = Vec::new();
     for (number, name) in (0..).zip(&names) {
         cx.log.turn_to(number);
-        let kind = if name.is_empty() { Some(file_shape(bench.parts())?) } else { shape_of(name) };
+        let kind = if name.is_empty() { Some(file_shape(io.parts())?) } else { shape_of(name) };
         let about = About { name, session: session.as_deref(), wanted, cx };
-        pieces.push(Piece::look(kind, &about, bench)?);
+        pieces.push(Piece::look(kind, &about, io)?);
     }
-    let unbegun = is_unbegun(&names, &pieces, bench)?;
+    let unbegun = is_unbegun(&names, &pieces, io)?;
     if pieces.iter().all(|piece| piece.records() == 0) && !unbegun {
         return Err(nothing_back());
     }
     cx.log.turn_to(0);
     if let Some(run) = behind(&pieces)
-        && !(wanted.resumable && catch_up(run, &names, &mut pieces, bench, cx)?)
+        && !(wanted.resumable && catch_up(run, &names, &mut pieces, io, cx)?)
     {
         cx.report(Diagnostic::of(Code::StateBehind));
     }
@@ -62,7 +61,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
     if pieces.iter().all(|piece| piece.remaining() == 0) && !unbegun {
         return Err(nothing_back());
     }
-    bench.begin(pieces.iter().any(Piece::removes))?;
+    io.begin(pieces.iter().any(Piece::removes))?;
     let mut done = Repaired::default();
     let (mut before, mut after) = (Reach::default(), Reach::default());
     for (number, (name, piece)) in (0..).zip(names.iter().zip(pieces)) {
@@ -73,7 +72,7 @@ pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> 
         add(&mut before, was);
         add(&mut after, is);
         done.rescued += is.entries.saturating_sub(was.entries);
-        piece.write(name, bench, cx)?;
+        piece.write(name, io, cx)?;
     }
     cx.log.turn_to(0);
     Ok(done.reaching(before, after))
@@ -104,11 +103,11 @@ fn catch_up(
     run: usize,
     names: &[String],
     pieces: &mut [Piece<'_>],
-    bench: &mut dyn RepairIo,
+    io: &mut dyn RepairIo,
     cx: &Cx<'_>,
 ) -> Result<bool> {
     let name = names.get(run).map(String::as_str).unwrap_or_default();
-    let history = history::of(bench.parts().open(name)?, cx)?;
+    let history = history::of(io.parts().open(name)?, cx)?;
     let mut done = false;
     for piece in pieces {
         match piece {
@@ -180,9 +179,9 @@ impl About<'_> {
 
 impl About<'_> {
     /// Reads the session's row in the database; reports a fault of the database.
-    fn row(&self, bench: &mut dyn RepairIo) -> std::result::Result<Option<Row>, ()> {
+    fn row(&self, io: &mut dyn RepairIo) -> std::result::Result<Option<Row>, ()> {
         let session = self.session.unwrap_or_default();
-        rows::read(bench.parts(), session, self.cx.options.max_line)
+        rows::read(io.parts(), session, self.cx.options.max_line)
             .map_err(|error| self.cx.report(error.into_diagnostic()))
     }
 }
@@ -199,21 +198,21 @@ enum Piece<'a> {
 }
 
 impl<'a> Piece<'a> {
-    fn look(kind: Option<Shape>, about: &About<'a>, bench: &mut dyn RepairIo) -> Result<Self> {
+    fn look(kind: Option<Shape>, about: &About<'a>, io: &mut dyn RepairIo) -> Result<Self> {
         let walk = |kind| Walk::new(about.name, kind, about.wanted, about.cx);
         Ok(match kind {
             Some(Shape::Run) => {
                 let (mut walk, mut mend) = (walk(&run::RECORDS), Box::new(Run::new(about)));
-                walk.look(bench, mend.as_mut())?;
+                walk.look(io, mend.as_mut())?;
                 Self::Run(walk, mend)
             }
             Some(Shape::Log) => {
                 let (mut walk, mut mend) = (walk(&messages::RECORDS), Box::new(Log::new(about)));
-                walk.look(bench, mend.as_mut())?;
+                walk.look(io, mend.as_mut())?;
                 Self::Log(walk, mend)
             }
-            Some(Shape::State) => Self::State(State::look(about, bench)?),
-            None if about.name == rows::DATABASE => Self::Rows(about.row(bench)),
+            Some(Shape::State) => Self::State(State::look(about, io)?),
+            None if about.name == rows::DATABASE => Self::Rows(about.row(io)),
             None => Self::Other,
         })
     }
@@ -274,22 +273,22 @@ impl<'a> Piece<'a> {
         }
     }
 
-    fn write(self, name: &str, bench: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<()> {
+    fn write(self, name: &str, io: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<()> {
         match self {
-            Self::Run(walk, mut mend) => walk.write(bench, mend.as_mut()),
-            Self::Log(walk, mut mend) => walk.write(bench, mend.as_mut()),
-            Self::State(state) => state.write(name, bench, cx),
+            Self::Run(walk, mut mend) => walk.write(io, mend.as_mut()),
+            Self::Log(walk, mut mend) => walk.write(io, mend.as_mut()),
+            Self::State(state) => state.write(name, io, cx),
             // Rows of other sessions are not copied.
-            Self::Rows(Ok(row)) if !bench.is_in_place() => {
-                bench.share(name, row.map(|row| Box::new(row) as Box<dyn Change>));
+            Self::Rows(Ok(row)) if !io.is_in_place() => {
+                io.share(name, row.map(|row| Box::new(row) as Box<dyn Change>));
                 Ok(())
             }
             // The row is complete without this file.
-            Self::Other if !bench.is_in_place() => {
-                bench.share(name, None);
+            Self::Other if !io.is_in_place() => {
+                io.share(name, None);
                 Ok(())
             }
-            Self::Rows(_) | Self::Other => bench.keep(name),
+            Self::Rows(_) | Self::Other => io.keep(name),
         }
     }
 }

@@ -31,7 +31,7 @@ const NEEDS: &[(&str, &[&str])] = &[
 ];
 
 fn is_text(value: Option<Json>) -> bool {
-    value.is_some_and(|value| value.as_bytes().len() > 2 && value.as_bytes().starts_with(b"\""))
+    value.is_some_and(|value| value.as_bytes().len() > 2 && value.is_string())
 }
 
 /// Returns the type of a record.

@@ -5,7 +5,7 @@ use super::About;
 use super::messages::{Calls, content_hash, restored, sendable};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::{Completed, complete, salvage};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Cx, Reach, RepairIo};
 use crate::formats::codelia::log::is_message;
 use crate::formats::codelia::made::EPOCH;
@@ -38,8 +38,8 @@ pub struct State {
 
 impl State {
     /// Looks at a part.
-    pub fn look(about: &About<'_>, bench: &mut dyn RepairIo) -> Result<Self> {
-        let part = bench.parts().open(about.name)?;
+    pub fn look(about: &About<'_>, io: &mut dyn RepairIo) -> Result<Self> {
+        let part = io.parts().open(about.name)?;
         let source = text_of(part, about.cx)?;
         let marked = source.is_marked();
         let text = source.text;
@@ -182,9 +182,9 @@ impl State {
     }
 
     /// Writes the repaired state.
-    pub fn write(self, name: &str, bench: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<()> {
+    pub fn write(self, name: &str, io: &mut dyn RepairIo, cx: &Cx<'_>) -> Result<()> {
         let Some(state) = self.state.as_ref().filter(|_| self.changes()) else {
-            return bench.keep(name);
+            return io.keep(name);
         };
         let at = Position { line: 1, ..Position::default() };
         for code in &self.fixes {
@@ -194,20 +194,19 @@ impl State {
             if *code == Code::OrphanResult {
                 cx.report(Diagnostic::new(*code, code.title()).at(*at));
             }
-            bench.aside(name, bytes, *at, *code)?;
+            io.aside(name, bytes, *at, *code)?;
         }
         let mut text = self.repaired_text(state, cx);
         text.push(b'\n');
-        let mut part = bench.create(name)?;
-        let written = part.write_all(&text).and_then(|()| part.flush());
-        written.map_err(|error| Error::io("cannot write", error))
+        let mut part = io.create(name)?;
+        part.write_all(&text).and_then(|()| part.flush()).cannot("write")
     }
 
     /// Returns the text of the state with the results that the repair adds and without those it
     /// removes.
     fn repaired_text(&self, state: &Json, cx: &Cx<'_>) -> Vec<u8> {
         let text = state.as_bytes();
-        let list = state.member("messages").filter(|list| list.as_bytes().starts_with(b"["));
+        let list = state.member("messages").filter(Json::is_list);
         let (Some(calls), Some(list)) = (&self.calls, list) else { return text.to_vec() };
         if !calls.changes() && self.restored.is_empty() {
             return text.to_vec();

@@ -1,7 +1,7 @@
 //! Writer of the parts beside the runs of a whole session: its state, and stored outputs.
 
 use super::Run;
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::document::around;
 use crate::error::Result;
 use crate::formats::codelia::log::Survey;
@@ -24,7 +24,7 @@ impl Run<'_> {
         let left = record.is(Field::Layout, "state");
         if self.sink.is_none() || (left && self.version == 1) {
             // Where states have files, the state of the newer store is the session's.
-            self.cx.log.count(FieldOutcome::Dropped, Kind::Snapshot.name());
+            self.cx.log.lost(Kind::Snapshot.name());
             return Ok(());
         }
         self.stored = true;
@@ -76,7 +76,7 @@ impl Run<'_> {
     /// Counts the members that the other store has no place for.
     fn beyond(&self, node: &Node) {
         for name in Row::members_without_column(node) {
-            self.cx.log.count(FieldOutcome::Dropped, &format!("snapshot.extra.{name}"));
+            self.cx.log.lost(&format!("snapshot.extra.{name}"));
         }
     }
 
@@ -96,7 +96,7 @@ impl Run<'_> {
         self.dated(&mut node);
         let row = Row::of(&node, found.messages, found.last_user.as_ref());
         if !own {
-            let lost = |name| self.cx.log.count(FieldOutcome::Dropped, &format!("snapshot.{name}"));
+            let lost = |name| self.cx.log.lost(&format!("snapshot.{name}"));
             Row::respelled(&node).into_iter().for_each(lost);
         }
         self.sink.as_mut().map_or(Ok(()), |sink| sink.change(DATABASE, Box::new(row)))
@@ -123,7 +123,7 @@ impl Run<'_> {
         let id = output.json(Field::Reference).and_then(|reference| reference.member("id"));
         let name = id.and_then(|id| output_part(&id.text()?));
         let (Some(name), Some(sink)) = (name, &mut self.sink) else {
-            self.cx.log.count(FieldOutcome::Dropped, "tool_output.stored");
+            self.cx.log.lost("tool_output.stored");
             return Ok(());
         };
         if !sink.add(&name, &stored)? {

@@ -5,50 +5,39 @@
 
 use super::super::{items, line, wire};
 use super::{is_of, payload_of};
-use crate::ids::hash;
 use crate::json::Json;
+use crate::repair::Waiting;
 use std::collections::{HashMap, HashSet};
 
-/// Number of calls, and of results, of one identifier.
-type Pair = [u32; 2];
+/// A call: whether it is one of a custom tool, and its identifier.
+type Call = (bool, Json);
 
-/// Outcome of a line with a call or a result.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Nothing is to be done.
-    Stays,
-    /// A call that gets a result: whether it is one of a custom tool, and its identifier.
-    Lacks(bool, Json),
-    /// A result that no call, or none but an answered one, goes before.
-    Orphan,
-}
-
-/// Calls and results of a rollout.
+/// Calls and results of a rollout. A result belongs to the first call of its identifier that has
+/// none, whichever of the two comes first.
 #[derive(Default)]
 pub struct Calls {
-    all: HashMap<u64, Pair>,
-    /// The calls and results of the lines that were written.
-    written: HashMap<u64, Pair>,
+    calls: Waiting<u64, (u64, Call)>,
+    results: Waiting<u64, (u64, u64)>,
     /// Calls of the histories that compactions begin, which are not lines of their own.
     begun: HashSet<u64>,
+    /// Places of the lines with calls that get a result, and of those with results that no call, or
+    /// none but an answered one, goes with.
+    lacking: HashMap<u64, Call>,
+    orphans: HashSet<u64>,
 }
 
 /// Returns whether an item is a result, whether its tool is a custom one, and the identifier of the
 /// call; `None` for an item that is neither a call nor a result.
-fn read(item: &Json) -> Option<(usize, bool, Json)> {
-    let (side, custom) = match item.member("type")?.text()?.as_str() {
-        "function_call" | "local_shell_call" => (0, false),
-        "custom_tool_call" => (0, true),
-        "function_call_output" => (1, false),
-        "custom_tool_call_output" => (1, true),
+fn read(item: &Json) -> Option<(bool, Call)> {
+    let (is_result, custom) = match item.member("type")?.text()?.as_str() {
+        "function_call" | "local_shell_call" => (false, false),
+        "custom_tool_call" => (false, true),
+        "function_call_output" => (true, false),
+        "custom_tool_call_output" => (true, true),
         _ => return None,
     };
     let call = item.member("call_id").filter(|call| call.text().is_some())?;
-    Some((side, custom, call))
-}
-
-fn name_of(call: &Json) -> u64 {
-    hash(call.text().unwrap_or_default().as_bytes())
+    Some((is_result, (custom, call.detached())))
 }
 
 fn item_of(object: &Json) -> Option<Json> {
@@ -57,62 +46,57 @@ fn item_of(object: &Json) -> Option<Json> {
 }
 
 impl Calls {
-    /// Looks at a line.
-    pub fn note(&mut self, object: &Json) {
+    /// Looks at the line at a place.
+    pub fn note(&mut self, object: &Json, place: u64) {
         if is_of(object, wire::COMPACTED) {
             let list = payload_of(object).member("replacement_history").unwrap_or_default();
-            let calls = list.elements().filter_map(|item| read(&item)).filter(|found| found.0 == 0);
-            self.begun.extend(calls.map(|(_, _, call)| name_of(&call)));
-        } else if let Some((side, _, call)) = item_of(object).as_ref().and_then(read) {
-            count(&mut self.all, name_of(&call), side);
+            let calls = list.elements().filter_map(|item| read(&item)).filter(|found| !found.0);
+            self.begun.extend(calls.map(|(_, (_, call))| items::hash_of(&call)));
+        } else if let Some((is_result, call)) = item_of(object).as_ref().and_then(read) {
+            let name = items::hash_of(&call.1);
+            match is_result {
+                true if self.calls.take(&name).is_none() => self.results.push(name, (place, name)),
+                false if self.results.take(&name).is_none() => {
+                    self.calls.push(name, (place, call));
+                }
+                _ => {}
+            }
         }
+    }
+
+    /// Decides, when all lines were looked at.
+    pub fn decide(&mut self) {
+        self.lacking = std::mem::take(&mut self.calls).rest().collect();
+        let results = std::mem::take(&mut self.results).rest();
+        let orphans = results.filter(|(_, name)| !self.begun.contains(name));
+        self.orphans = orphans.map(|(place, _)| place).collect();
     }
 
     /// Whether a line is put in or set aside.
     pub fn changes(&self) -> bool {
-        self.all.iter().any(|(name, [calls, results])| {
-            calls > results || (results > calls && !self.begun.contains(name))
-        })
+        !self.lacking.is_empty() || self.removes()
     }
 
     /// Whether a line is set aside.
     pub fn removes(&self) -> bool {
-        let orphan =
-            |(name, [calls, results]): (&u64, &Pair)| results > calls && !self.begun.contains(name);
-        self.all.iter().any(orphan)
+        !self.orphans.is_empty()
     }
 
-    /// Decides on the line that is written next.
-    pub fn decide(&mut self, object: &Json) -> Verdict {
-        let Some((side, custom, call)) = item_of(object).as_ref().and_then(read) else {
-            return Verdict::Stays;
-        };
-        let name = name_of(&call);
-        let number = count(&mut self.written, name, side);
-        let [calls, results] = self.all.get(&name).copied().unwrap_or_default();
-        match side {
-            0 if number > results => Verdict::Lacks(custom, call),
-            1 if number > calls && !self.begun.contains(&name) => Verdict::Orphan,
-            _ => Verdict::Stays,
-        }
+    /// Whether the line at a place is a result that is set aside.
+    pub fn is_orphan(&self, place: u64) -> bool {
+        self.orphans.contains(&place)
     }
-}
 
-/// Counts one more, and returns how many there are.
-fn count(pairs: &mut HashMap<u64, Pair>, name: u64, side: usize) -> u32 {
-    let pair = pairs.entry(name).or_default();
-    pair.get_mut(side).map_or(0, |number| {
-        *number += 1;
-        *number
-    })
+    /// Returns the call of the line at a place, if it gets a result.
+    pub fn lacking(&self, place: u64) -> Option<&Call> {
+        self.lacking.get(&place)
+    }
 }
 
 /// Returns the line with the result of a call, which gets the time of the call's line.
-pub fn result(of: &Json, (custom, call): (bool, &Json), number: Option<u64>) -> Vec<u8> {
+pub fn result(of: &Json, (custom, call): &Call, number: Option<u64>) -> Vec<u8> {
     let mut item = Vec::new();
-    items::aborted(custom, call, &mut item);
-    if of.member("payload").is_none() {
-        return item;
-    }
-    line::item(of, &item, number)
+    items::aborted(*custom, call, &mut item);
+    let is_bare = of.member("payload").is_none();
+    if is_bare { item } else { line::item(of, &item, number) }
 }

@@ -1,7 +1,7 @@
 //! The line about the session, without which Codex opens no rollout: found among the other lines,
 //! completed, or made of the file's name and the other lines.
 
-use super::super::foreign::{NO_RELEASE, uuid};
+use super::super::foreign::NO_RELEASE;
 use super::super::{base, line, wire};
 use super::{is_of, own};
 use crate::diagnostic::{Code, Diagnostic};
@@ -9,7 +9,7 @@ use crate::format::Cx;
 use crate::ids::is_uuid;
 use crate::json::{Json, Span};
 use crate::mapping::Object;
-use crate::record::{Field, Node};
+use crate::record::{Field, Node, session_uuid};
 use crate::repair::{Fixes, mark};
 
 /// Members of the payload without which every release refuses a rollout.
@@ -186,9 +186,8 @@ impl First {
         let named = name.len().checked_sub(36).and_then(|at| name.get(at..));
         named.filter(|id| is_uuid(id)).map_or_else(
             || {
-                let mut node = Node::default();
-                node.set(Field::Name, Json::string(name));
-                uuid(&node, None)
+                let node = Node::default().with(Field::Name, Json::string(name));
+                session_uuid(&node, None)
             },
             str::to_owned,
         )
@@ -198,6 +197,6 @@ impl First {
 /// Whether a line is about the session, complete or not.
 pub fn is_first(object: &Json) -> bool {
     let payload = object.member("payload");
-    let enveloped = payload.is_some_and(|payload| payload.as_bytes().starts_with(b"{"));
+    let enveloped = payload.is_some_and(|it| it.is_object());
     (enveloped && is_of(object, wire::META)) || line::read_meta(object).is_some()
 }

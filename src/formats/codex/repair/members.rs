@@ -48,7 +48,7 @@ pub fn needs(line: &Json, sent: bool) -> bool {
 
 /// Whether a line of a known type has no time.
 fn lacks_time(line: &Json) -> bool {
-    let enveloped = || line.member("payload").is_some_and(|p| p.as_bytes().starts_with(b"{"));
+    let enveloped = || line.member("payload").is_some_and(|it| it.is_object());
     line.member("timestamp").is_none() && LINES.iter().any(|wire| is_of(line, wire)) && enveloped()
 }
 
@@ -70,7 +70,7 @@ fn retyped(line: &Json) -> Option<(&'static str, Json, Vec<u8>)> {
     let first = old.as_bytes().first().copied();
     let new = match (name, first) {
         ("content", Some(b'"')) => {
-            let role = item.member("role").and_then(|role| role.text());
+            let role = item.text_of("role");
             let wire =
                 if role.as_deref() == Some("assistant") { "output_text" } else { "input_text" };
             let mut list = b"[".to_vec();

@@ -26,7 +26,7 @@ use crate::position::Position;
 use crate::record::{Field, Kind};
 use crate::repair::{Fixes, Walk, mark, nothing_back};
 use bytes::Bytes;
-use calls::{Calls, Verdict};
+use calls::Calls;
 use first::First;
 use spoken::Spoken;
 
@@ -50,7 +50,7 @@ fn recognise(object: &[u8]) -> bool {
 fn object_of(bytes: &[u8]) -> Option<Json> {
     let bytes = Bytes::copy_from_slice(bytes.trim_ascii());
     std::str::from_utf8(&bytes).ok()?;
-    Json::read(&bytes).ok().filter(|value| value.as_bytes().starts_with(b"{"))
+    Json::read(&bytes).ok().filter(Json::is_object)
 }
 
 /// Returns the complete members of a torn line, if they make a line with content: an item
@@ -67,32 +67,32 @@ fn restore(torn: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Repairs a rollout.
-pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let mut mend = Rollout::new(wanted, cx);
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
-    walk.look(bench, &mut mend)?;
+    walk.look(io, &mut mend)?;
     let found = walk.found();
     if mend.reaches.after.entries == 0 {
         return Err(nothing_back());
     }
     if let Some(meta) = mend.first.payload().filter(|_| wanted.resumable) {
-        mend.first.is_detached = base::is_lost(&meta, bench.parts(), cx.options.max_line)?;
+        mend.first.is_detached = base::is_lost(&meta, io.parts(), cx.options.max_line)?;
     }
     mend.decide();
-    if walk.changes(&mend) && mend.is_numbered && bench.is_in_place() {
+    if walk.changes(&mend) && mend.is_numbered && io.is_in_place() {
         cx.report(Diagnostic::of(Code::IndexBehind));
-        report_forks(&mend, bench, cx);
+        report_forks(&mend, io, cx);
     }
-    let changed = walk.settle(bench, &mut mend)?;
+    let changed = walk.settle(io, &mut mend)?;
     let (records, rescued) = (mend.reaches.after.entries, found.rescued);
     Ok(Repaired { changed, records, rescued, ..Repaired::default() }
         .reaching(mend.reaches.before, mend.reaches.after))
 }
 
 /// Reports that forks of a rollout count its bytes, if there are any, or may be.
-fn report_forks(mend: &Rollout<'_>, bench: &mut dyn RepairIo, cx: &Cx<'_>) {
+fn report_forks(mend: &Rollout<'_>, io: &mut dyn RepairIo, cx: &Cx<'_>) {
     let thread = mend.first.payload().and_then(|meta| meta.member("id")?.text());
-    let found = thread.map(|thread| base::fork_of(&thread, bench.parts()));
+    let found = thread.map(|thread| base::fork_of(&thread, io.parts()));
     let title = Code::ForksCount.title();
     let message = match found.unwrap_or(Searched::Unknown) {
         Searched::Nothing => return,
@@ -179,7 +179,7 @@ impl<'a> Rollout<'a> {
         self.refused |= first && dated;
         self.removes_thoughts |= self.is_thought_removed(object);
         self.refused |= record.repaired == Some(Code::Utf8Replaced);
-        self.calls.iter_mut().for_each(|calls| calls.note(object));
+        self.calls.iter_mut().for_each(|calls| calls.note(object, place));
         self.spoken.note(object, place);
     }
 
@@ -192,6 +192,7 @@ impl<'a> Rollout<'a> {
 
     /// Decides on the first line, on further ones, and on numbers.
     fn decide(&mut self) {
+        self.calls.iter_mut().for_each(Calls::decide);
         let numbered = self.number.take().is_some();
         self.is_numbered = numbered;
         let paginated = self.first.is_paginated().unwrap_or(numbered);
@@ -245,10 +246,10 @@ impl<'a> Rollout<'a> {
     }
 
     /// Returns why a line is set aside, if it is.
-    fn removed(&self, object: &Json, place: u64, verdict: &Verdict) -> Option<Code> {
+    fn removed(&self, object: &Json, place: u64) -> Option<Code> {
         let further =
             self.is_single && first::is_first(object) && self.first.place() != Some(place);
-        let orphan = *verdict == Verdict::Orphan;
+        let orphan = self.calls.as_ref().is_some_and(|calls| calls.is_orphan(place));
         let thought = self.is_thought_removed(object);
         further
             .then_some(Code::HeaderRemoved)
@@ -271,7 +272,7 @@ fn has_spoiled_name(value: &Json, depth: usize) -> bool {
 
 /// Returns a string with bytes of its own, so that it does not keep its line in memory.
 fn own(value: Option<Json>) -> Option<Json> {
-    let value = value.filter(|value| value.as_bytes().starts_with(b"\""))?;
+    let value = value.filter(Json::is_string)?;
     Some(Json::trusted(value.as_bytes().to_vec().into()))
 }
 
@@ -349,8 +350,7 @@ impl LineRepair for Rollout<'_> {
         if self.begin.is_some() && self.first.place() == Some(place) {
             return None;
         }
-        let verdict = self.calls.as_mut().map_or(Verdict::Stays, |calls| calls.decide(&object));
-        if let Some(code) = self.removed(&object, place, &verdict) {
+        if let Some(code) = self.removed(&object, place) {
             self.cx.report_at(code, record.at);
             return Some(code);
         }
@@ -378,8 +378,9 @@ impl LineRepair for Rollout<'_> {
             fixes.apply(object.as_bytes(), out);
         }
         out.push(b'\n');
-        if let Verdict::Lacks(custom, call) = verdict {
-            let line = calls::result(&object, (custom, &call), self.added_number());
+        let call = self.calls.as_ref().and_then(|calls| calls.lacking(place)).cloned();
+        if let Some(call) = call {
+            let line = calls::result(&object, &call, self.added_number());
             mark(&line, Code::ResultSynthesized, out);
             out.push(b'\n');
             self.cx.report_at(Code::ResultSynthesized, record.at);

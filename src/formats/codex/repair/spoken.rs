@@ -1,8 +1,7 @@
 //! Messages of the user whose items are lost. Codex writes the item first and then its event.
 
-use super::super::{line, twin, wire};
+use super::super::{items, line, twin, wire};
 use super::{is_of, payload_of};
-use crate::ids::hash;
 use crate::json::{Json, text};
 use crate::mapping::Object;
 use crate::record::{Field, Kind, Record, block};
@@ -35,9 +34,10 @@ impl Spoken {
     }
 
     fn message(&mut self, message: &Record) {
-        let blocks = message.node.nodes(Field::Content).unwrap_or_default();
+        let blocks = message.node.content();
         let texts = blocks.iter().filter_map(|block| block.json(Field::Text));
-        let names: HashSet<u64> = texts.chain(&block::all_text(blocks)).map(name_of).collect();
+        let names: HashSet<u64> =
+            texts.chain(&block::all_text(blocks)).map(items::hash_of).collect();
         for name in names {
             *self.texts.entry(name).or_default() += 1;
         }
@@ -45,7 +45,7 @@ impl Spoken {
     }
 
     fn repeat(&mut self, words: &Json, place: u64) {
-        let said = self.texts.get_mut(&name_of(words)).filter(|count| **count > 0);
+        let said = self.texts.get_mut(&items::hash_of(words)).filter(|count| **count > 0);
         match said {
             Some(count) => *count -= 1,
             None if self.new > 0 => {}
@@ -63,10 +63,6 @@ impl Spoken {
     pub fn is_lost(&self, place: u64) -> bool {
         self.lost.contains(&place)
     }
-}
-
-fn name_of(words: &Json) -> u64 {
-    hash(words.text().unwrap_or_default().as_bytes())
 }
 
 /// Returns what the user says in an event.

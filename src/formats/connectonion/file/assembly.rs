@@ -2,7 +2,7 @@
 
 use super::super::{cannot_write, encoding_of};
 use super::top::Shape;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::Spool;
 use crate::lines::BOM;
 use crate::record::{Field, Node};
@@ -37,8 +37,7 @@ impl Section {
     pub fn flush(&mut self, size: usize) -> Result<()> {
         let buffer = self.yaml.buffer();
         if buffer.len() >= size {
-            let written = self.spool.write_all(buffer);
-            written.map_err(|error| Error::io("cannot write to a temporary file", error))?;
+            self.spool.write_all(buffer).cannot("write to a temporary file")?;
             buffer.clear();
         }
         Ok(())

@@ -11,9 +11,9 @@ use super::queue::Queue;
 use super::top::{DATED, put};
 use super::turn::{self, Summary};
 use super::write::has_scattered_turns;
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Version, Writer, no_session};
+use crate::format::{Cx, Sink, Version, Writer, Writing, no_session};
 use crate::json::{Cursor, Json, text};
 use crate::position::Located;
 use crate::record::{Field, Kind, Node, Record, Value};
@@ -21,11 +21,7 @@ use crate::yaml::write::Style;
 use std::io::Write;
 
 /// Opens a file for writing.
-pub fn open<'a>(
-    sink: &'a mut dyn Sink,
-    _version: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+pub fn open<'a>(sink: &'a mut dyn Sink, _version: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     let to = sink.create("")?;
     let (turns, waiting) = (sink.spool()?, sink.spool()?);
     Ok(Box::new(File {
@@ -112,7 +108,7 @@ impl Writer for File<'_> {
             self.close()?;
         }
         if self.written == 0 && self.list.has_system() {
-            self.lost("message of role system");
+            self.cx.log.lost("message of role system");
         }
         if !own {
             self.head();
@@ -127,10 +123,6 @@ impl Writer for File<'_> {
 }
 
 impl File<'_> {
-    fn lost(&self, path: &str) {
-        self.cx.log.count(FieldOutcome::Dropped, path);
-    }
-
     fn session(&mut self, node: &Node) {
         let first = self.own.is_none();
         let own = *self.own.get_or_insert(node.is(Field::Source, &DATED.source()));
@@ -161,7 +153,7 @@ impl File<'_> {
     /// Keeps a turn of another format until its messages come.
     fn queue_turn(&mut self, turn: &Record) -> Result<()> {
         for field in turn.node.fields().filter(|field| !turn::KEYED.holds(*field)) {
-            self.lost(&format!("turn.{}", field.name()));
+            self.cx.log.lost(&format!("turn.{}", field.name()));
         }
         self.drop_queued()?;
         self.waiting.push(turn)
@@ -171,7 +163,7 @@ impl File<'_> {
     /// lost.
     fn drop_queued(&mut self) -> Result<()> {
         while has_scattered_turns(&self.top) && self.waiting.pop()?.is_some() {
-            self.lost("turn without messages");
+            self.cx.log.lost("turn without messages");
         }
         Ok(())
     }
@@ -242,9 +234,9 @@ impl File<'_> {
     /// Puts the system prompt first if the messages do not contain one.
     fn put_prompt(&mut self) {
         if let Some(prompt) = self.prompt.take().filter(|_| !self.list.has_system()) {
-            let mut record = Record::new(Kind::Message);
-            record.node.set(Field::Role, Json::constant("\"system\""));
-            record.node.set(Field::Content, prompt);
+            let record = Record::new(Kind::Message)
+                .with(Field::Role, Json::constant("\"system\""))
+                .with(Field::Content, prompt);
             self.list.add(&record, false);
         }
     }
@@ -264,7 +256,7 @@ impl File<'_> {
         let list = listed.then(|| self.list.text());
         self.put(record, list.as_deref());
         for field in record.node.fields().filter(|field| !DATED.turns.holds(*field)) {
-            self.lost(&format!("turn.{}", field.name()));
+            self.cx.log.lost(&format!("turn.{}", field.name()));
         }
         self.turns.flush(CHUNK)
     }
@@ -298,7 +290,7 @@ impl File<'_> {
         let number = Field::Number;
         for field in source.fields().filter(|field| *field != number) {
             if node.get(field).is_none() && !matches!(field, Field::Eval | Field::Layout) {
-                self.lost(&format!("turn.{}", field.name()));
+                self.cx.log.lost(&format!("turn.{}", field.name()));
             }
         }
         record

@@ -7,7 +7,7 @@ mod misplaced;
 mod pieces;
 mod restore;
 
-use super::super::chain::Chain;
+use super::super::chain_of;
 use super::super::{EXPANSION, message};
 use super::list::List;
 use super::tee::{Seen, Tee};
@@ -18,6 +18,7 @@ use super::{KEY, NULL_KEY, NULL_TEXT_KEY, TEXT_KEY};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader};
+use crate::framing::Chain;
 use crate::json::Json;
 use crate::position::{Located, Position};
 use crate::record::{Field, Record};
@@ -296,7 +297,7 @@ impl Records<'_> {
         if let Some(code) = self.shape.finding {
             self.cx.report(Diagnostic::of(code));
         }
-        self.chain = Chain::of(node, Field::Created, self.cx);
+        self.chain = chain_of(node, Field::Created, self.cx);
         let seen = self.seen.get();
         let mark = seen.found.is_some_and(|found| found.mark);
         node.put(Field::File, self.cx.file(mark, seen.crlf(), None));

@@ -2,7 +2,7 @@
 
 use super::super::NAME;
 use super::turn::{self, Table};
-use crate::diagnostic::{Code, FieldOutcome, Log};
+use crate::diagnostic::{Code, Log};
 use crate::json::{Json, text as json};
 use crate::mapping::{Extra, Object, misfit};
 use crate::position::Position;
@@ -196,7 +196,7 @@ impl Shape {
     pub fn losses(&self, node: &Node, own: bool, moved: &dyn Fn(Field) -> bool, log: &Log) {
         let encoded = |file: &Node| file.json(Field::Encoding).is_some();
         if !own && node.node(Field::File).is_some_and(encoded) {
-            log.count(FieldOutcome::Dropped, "session.file.encoding");
+            log.lost("session.file.encoding");
         }
         log.count_lost("session", node, |field| self.holds(field, own) || moved(field));
     }
@@ -240,7 +240,7 @@ pub fn superseded(top: &mut Node, later: &Node, log: &Log) -> bool {
     let Some(now) = later.get(Field::SystemPrompt) else { return false };
     let Some(before) = top.take(Field::SystemPrompt) else { return false };
     if before != *now {
-        log.count(FieldOutcome::Dropped, "session.system_prompt");
+        log.lost("session.system_prompt");
     }
     true
 }

@@ -383,8 +383,7 @@ impl Summary {
             self.model = node.json(Field::Model).cloned().or(self.model.take());
             // Text beside calls is not an answer, but would be taken for one.
             self.result = is_answer(node).then(|| text_of(node)).flatten();
-            let blocks = node.nodes(Field::Content).unwrap_or_default();
-            let calls = blocks.iter().filter(|block| block.is(Field::Type, block::TOOL_CALL));
+            let calls = node.blocks_of(block::TOOL_CALL);
             self.tools.extend(calls.map(display));
         }
     }
@@ -403,12 +402,9 @@ impl Summary {
         node.set(Field::Duration, Json::number(u64::try_from(took).unwrap_or(0)));
         node.set(Field::Tokens, Json::number(self.tokens as u64));
         node.set(Field::TotalCost, money(self.cost));
-        let tools: Vec<&[u8]> = self.tools.iter().map(Json::as_bytes).collect();
-        let tools = [b"[", tools.join(&b","[..]).as_slice(), b"]"].concat();
-        node.set(Field::ToolsCalled, Value::Json(Json::trusted(tools.into())));
-        let mut eval = Node::default();
-        eval.set(Field::Expected, empty.clone());
-        eval.set(Field::Evaluation, empty);
+        node.set(Field::ToolsCalled, Json::list(&self.tools));
+        let mut eval =
+            Node::default().with(Field::Expected, empty.clone()).with(Field::Evaluation, empty);
         for (field, value) in self.source_turn.iter().flat_map(Node::iter) {
             match value {
                 Value::Node(source_eval) if field == Field::Eval => {
@@ -428,8 +424,7 @@ impl Summary {
 
 /// Whether a message ends a turn: an assistant's message that calls no tool.
 pub fn is_answer(node: &Node) -> bool {
-    let blocks = node.nodes(Field::Content).unwrap_or_default();
-    let calls = blocks.iter().any(|block| block.is(Field::Type, block::TOOL_CALL));
+    let calls = node.blocks_of(block::TOOL_CALL).next().is_some();
     node.is(Field::Role, "assistant") && !calls
 }
 

@@ -24,7 +24,7 @@ pub struct TurnTexts {
 impl TurnTexts {
     /// Returns the question and the answer that a turn's record holds.
     pub fn of(turn: &Record) -> Self {
-        let is_text = |value: &&Json| value.as_bytes().starts_with(b"\"");
+        let is_text = |value: &&Json| value.is_string();
         let text = |field| turn.node.json(field).filter(is_text).cloned();
         Self { input: text(Field::Input), result: text(Field::Result) }
     }

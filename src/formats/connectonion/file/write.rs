@@ -9,9 +9,9 @@ use super::super::{NAME, REMARK, message, time, timed};
 use super::assembly::{CHUNK, Frame, Out, Section, add_file};
 use super::top::{Lists, Shape, put, superseded};
 use super::turn::{self, Summary};
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Writer, no_session};
+use crate::format::{Cx, Sink, Writer, Writing, no_session};
 use crate::json::Json;
 use crate::mapping::Spacing;
 use crate::position::Located;
@@ -22,11 +22,7 @@ use std::io::Write;
 mod lists;
 
 /// Opens a file for writing.
-pub fn open<'a>(
-    sink: &'a mut dyn Sink,
-    shape: &'static Shape,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+pub fn open<'a>(sink: &'a mut dyn Sink, shape: &'static Shape, cx: &'a Cx<'a>) -> Writing<'a> {
     let to = sink.create("")?;
     Ok(Box::new(File {
         to: Some(to),
@@ -163,10 +159,6 @@ impl File<'_> {
         }
     }
 
-    fn lost(&self, path: &str) {
-        self.cx.log.count(FieldOutcome::Dropped, path);
-    }
-
     fn session(&mut self, node: &Node) {
         let first = self.own.is_none();
         let own = *self.own.get_or_insert(node.is(Field::Source, &self.shape.source()));
@@ -217,8 +209,7 @@ impl File<'_> {
     }
 
     fn prompt(&mut self, prompt: &Json) {
-        let mut node = Node::default();
-        node.set(Field::SystemPrompt, prompt.clone());
+        let node = Node::default().with(Field::SystemPrompt, prompt.clone());
         self.middle.extend_from_slice(&self.shape.text(&node, self.style));
     }
 
@@ -274,7 +265,7 @@ impl File<'_> {
         if node.is(Field::Role, "system") {
             match turn::text_of(node).filter(|_| self.middle.is_empty()) {
                 Some(prompt) => self.prompt(&prompt),
-                None => self.lost("message of role system"),
+                None => self.cx.log.lost("message of role system"),
             }
             return false;
         }
@@ -306,7 +297,7 @@ impl File<'_> {
     /// Counts the fields of a turn that have no place as lost.
     fn turn_losses(&self, turn: &Node, also: &[Field]) {
         for field in turn.fields().filter(|f| !self.shape.turns.holds(*f) || also.contains(f)) {
-            self.lost(&format!("turn.{}", field.name()));
+            self.cx.log.lost(&format!("turn.{}", field.name()));
         }
     }
 
@@ -337,7 +328,7 @@ impl File<'_> {
                 && !summary.has_messages
                 && has_scattered_turns(&self.top)
             {
-                return self.lost("turn without messages");
+                return self.cx.log.lost("turn without messages");
             }
             self.sums.0 += summary.tokens;
             self.sums.1 += summary.cost;

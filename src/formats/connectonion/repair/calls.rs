@@ -18,7 +18,7 @@ pub struct Calls {
 impl Calls {
     /// Looks at the next message.
     pub fn message(&mut self, message: &Node, at: Position) {
-        let blocks = message.nodes(Field::Content).unwrap_or_default();
+        let blocks = message.content();
         let all = |kind: &str, field| {
             let own = blocks.iter().filter(|block| block.is(Field::Type, kind));
             own.filter_map(|block| block.json(field).cloned()).collect::<Vec<_>>()

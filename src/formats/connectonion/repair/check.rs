@@ -22,13 +22,13 @@ pub struct Checked {
 }
 
 impl Checked {
-    fn whole(bytes: &[u8], says: Option<Json>) -> Self {
-        Self::of(vec![Range { start: 0, end: bytes.len() }], says)
+    fn whole(bytes: &[u8], value: Option<Json>) -> Self {
+        Self::of(vec![Range { start: 0, end: bytes.len() }], value)
     }
 
     /// Makes the result for ranges that stay in their place.
-    pub fn of(kept: Vec<Range<usize>>, says: Option<Json>) -> Self {
-        Self { staying: kept, content: says, straight: None }
+    pub fn of(kept: Vec<Range<usize>>, value: Option<Json>) -> Self {
+        Self { staying: kept, content: value, straight: None }
     }
 
     /// Whether all of the block's `length` bytes stay.
@@ -82,10 +82,6 @@ pub fn one(text: &[u8]) -> Option<Json> {
     parse(text)
 }
 
-fn is_object(json: &Json) -> bool {
-    json.as_bytes().starts_with(b"{")
-}
-
 /// Whether a message has all members that its role requires.
 pub fn is_complete(message: &Json) -> bool {
     let has = |object: &Json, name| object.member(name).is_some_and(|value| !value.is_null());
@@ -94,7 +90,7 @@ pub fn is_complete(message: &Json) -> bool {
         let called = |f: &Json| has(f, "name") && has(f, "arguments");
         has(call, "id") && function.as_ref().is_some_and(called)
     };
-    match message.member("role").and_then(|role| role.text()).as_deref() {
+    match message.text_of("role").as_deref() {
         Some("assistant") => match message.member("tool_calls") {
             Some(calls) => {
                 let mut calls = calls.elements().peekable();
@@ -157,9 +153,9 @@ pub fn check(kind: &Kind, bytes: &[u8], around: Around<'_>) -> Checked {
     }
     let item = matches!(kind, Kind::Turn | Kind::Message);
     let complete = |says: &Json| match kind {
-        Kind::Message => is_object(says) && (!last || is_complete(says)),
-        Kind::Turn => is_object(says) && has_list(says),
-        Kind::Top(_) | Kind::Key(_) => is_object(says),
+        Kind::Message => says.is_object() && (!last || is_complete(says)),
+        Kind::Turn => says.is_object() && has_list(says),
+        Kind::Top(_) | Kind::Key(_) => says.is_object(),
         Kind::Before | Kind::Between => false,
     };
     let whole =
@@ -179,7 +175,7 @@ pub fn check(kind: &Kind, bytes: &[u8], around: Around<'_>) -> Checked {
         }
     }
     let says = parse(&written(kind, bytes, &kept));
-    let whole = |says: &Json| is_object(says) && (kind != &Kind::Message || is_complete(says));
+    let whole = |says: &Json| says.is_object() && (kind != &Kind::Message || is_complete(says));
     match says.filter(whole) {
         Some(says) if !kept.is_empty() => Checked::of(kept, Some(says)),
         _ => Checked::default(),
@@ -316,7 +312,7 @@ fn whole_part(text: &[u8], cut: bool, known: Known<'_>) -> usize {
 
 /// Whether the messages of a turn, if they are a text, contain a list as Python reads it.
 fn has_list(turn: &Json) -> bool {
-    let text = turn.member("messages").and_then(|list| list.text());
+    let text = turn.text_of("messages");
     text.is_none_or(|text| {
         let plain = without_nan(text.as_bytes()).unwrap_or_else(|| text.into_bytes());
         plain.trim_ascii_start().starts_with(b"[") && is_whole(&plain)
@@ -324,13 +320,13 @@ fn has_list(turn: &Json) -> bool {
 }
 
 /// Whether the value is one member with a value.
-fn is_entry(says: &Json) -> bool {
-    let mut members = says.members();
-    if !has_list(says) {
+fn is_entry(value: &Json) -> bool {
+    let mut members = value.members();
+    if !has_list(value) {
         return false;
     }
     let one = members.next().is_some_and(|(_, value)| value != b"null");
-    is_object(says) && one && members.next().is_none()
+    value.is_object() && one && members.next().is_none()
 }
 
 /// Whether a text without an ending may have gone on: a text without quotes that is not known.

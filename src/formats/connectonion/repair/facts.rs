@@ -44,7 +44,7 @@ pub struct Turn {
 }
 
 /// The messages of a turn.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Key {
     section: usize,
     /// The turn's number.
@@ -67,17 +67,7 @@ pub struct Key {
 
 impl Key {
     fn new(section: usize, number: u64, empty: bool) -> Self {
-        Self {
-            section,
-            number,
-            lost: false,
-            has_question: false,
-            answered: false,
-            calling: false,
-            empty,
-            wrong: false,
-            messages: 0,
-        }
+        Self { section, number, empty, ..Self::default() }
     }
 }
 
@@ -232,14 +222,14 @@ impl Facts {
         }
     }
 
-    fn turn(&mut self, section: usize, says: &Json, bytes: &[u8], whole: bool) {
+    fn turn(&mut self, section: usize, value: &Json, bytes: &[u8], whole: bool) {
         let of = |names: &[&str]| {
-            let texts = names.iter().filter_map(|name| says.member(name));
-            texts.filter(|value| value.as_bytes().starts_with(b"\"")).last()
+            let texts = names.iter().filter_map(|name| value.member(name));
+            texts.filter(Json::is_string).last()
         };
         let (input, result) = (of(&["input"]), of(&["output", "result"]));
         self.known.extend(input.iter().filter_map(Json::text));
-        let tools = says.member("tools_called");
+        let tools = value.member("tools_called");
         let tools = tools.iter().flat_map(Json::elements);
         self.known.extend(tools.filter_map(|tool| tool.text()));
         let within = self.shape.lists == Lists::Within;
@@ -248,9 +238,9 @@ impl Facts {
         let mends =
             list.as_ref().filter(|_| within).and_then(|list| self.repaired_list(list, false));
         let needs = self.shape.needs.iter().copied();
-        let lacks_last: Vec<_> = needs.filter(|name| says.member(name).is_none()).collect();
+        let lacks_last: Vec<_> = needs.filter(|name| value.member(name).is_none()).collect();
         let mut lacks = if whole && !within { Vec::new() } else { lacks_last.clone() };
-        if says.member("input").is_none() && !whole {
+        if value.member("input").is_none() && !whole {
             lacks.insert(0, "input");
         }
         self.damaged |= !lacks.is_empty();
@@ -274,14 +264,14 @@ impl Facts {
         });
     }
 
-    fn message(&mut self, says: &Json, whole: bool) {
+    fn message(&mut self, value: &Json, whole: bool) {
         self.records += 1;
         self.messages += 1;
-        let calls = says.member("tool_calls");
+        let calls = value.member("tool_calls");
         let calls: Vec<_> = calls.iter().flat_map(Json::elements).collect();
         self.known.extend(calls.iter().filter_map(|call| call.member("id")?.text()));
-        let role = says.member("role").and_then(|role| role.text()).unwrap_or_default();
-        let said = says.member("content").is_some_and(|content| !content.is_null());
+        let role = value.text_of("role").unwrap_or_default();
+        let said = value.member("content").is_some_and(|content| !content.is_null());
         if let Some(key) = self.keys.last_mut() {
             self.removes |= key.empty;
             self.damaged |= key.empty;

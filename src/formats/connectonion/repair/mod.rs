@@ -27,7 +27,7 @@ mod wide;
 use super::ending::Ending;
 use super::{Made, beginning, message, read};
 use crate::diagnostic::{Code, Diagnostic, Log, plural};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{Cx, OnError, Options, Reach, RepairIo, RepairOptions, Repaired};
 use crate::lines::BOM;
 use crate::position::Position;
@@ -229,8 +229,7 @@ fn is_of_the_system(error: &Error) -> bool {
 
 fn begins_marked(io: &mut dyn RepairIo) -> Result<bool> {
     let mut head = Vec::new();
-    let read = io.parts().main()?.take(BOM.len() as u64).read_to_end(&mut head);
-    read.map_err(|error| Error::io("cannot read", error))?;
+    io.parts().main()?.take(BOM.len() as u64).read_to_end(&mut head).cannot("read")?;
     Ok(head == BOM)
 }
 
@@ -270,17 +269,15 @@ fn finish(io: &mut dyn RepairIo, state: &State, cx: &Cx<'_>) -> Result<Repaired>
         cx.report_at(Code::MarkRemoved, at);
         io.aside("", BOM, at, Code::MarkRemoved)?;
         let passed = part.read_exact(&mut [0; BOM.len()]);
-        passed.map_err(|error| Error::io("cannot read", error))?;
+        passed.cannot("read")?;
     }
     let mut out = Ending::of(io.create("")?);
-    let copied = std::io::copy(&mut part, &mut out);
-    copied.map_err(|error| Error::io("cannot write", error))?;
+    std::io::copy(&mut part, &mut out).cannot("write")?;
     if !out.ends() {
         cx.report_at(Code::LineEnded, at);
-        let ended = out.write_all(b"\n");
-        ended.map_err(|error| Error::io("cannot write", error))?;
+        out.write_all(b"\n").cannot("write")?;
     }
-    out.flush().map_err(|error| Error::io("cannot write", error))?;
+    out.flush().cannot("write")?;
     let (records, reach) = (state.records, state.reach());
     Ok(Repaired { changed: true, records, ..Repaired::default() }.reaching(reach, reach))
 }

@@ -66,7 +66,7 @@ impl Resume {
     pub fn look(&mut self, message: &Json) {
         let number = self.looked;
         self.looked += 1;
-        match message.member("role").and_then(|role| role.text()).as_deref() {
+        match message.text_of("role").as_deref() {
             Some("tool") => {
                 let id = message.member("tool_call_id").unwrap_or_default();
                 match self.pairing.take(id.as_bytes()) {
@@ -141,10 +141,7 @@ fn is_blank(message: &Json) -> bool {
     let Some(content) = message.member("content") else { return true };
     match content.text() {
         Some(text) => text.trim().is_empty(),
-        None => {
-            content.is_null()
-                || content.as_bytes().starts_with(b"[") && content.elements().next().is_none()
-        }
+        None => content.is_null() || content.is_list() && content.elements().next().is_none(),
     }
 }
 

@@ -8,7 +8,7 @@ use super::ahead::Ahead;
 use super::items::{Item, each};
 use super::{NOTES, State, as_it_is, is_reported, report_aside, report_put};
 use crate::diagnostic::{Code, Log};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Cx, Reach, RepairIo, RepairOptions, Repaired};
 use crate::json::Json;
 use crate::lines::BOM;
@@ -126,7 +126,7 @@ impl<'a> Writing<'a> {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.out.write_all(bytes).map_err(|error| Error::io("cannot write", error))
+        self.out.write_all(bytes).cannot("write")
     }
 
     fn aside(&mut self, bytes: &[u8], at: Position, code: Code) -> Result<()> {
@@ -323,7 +323,7 @@ impl<'a> Writing<'a> {
                 _ => Ok(()),
             })?;
         }
-        self.out.flush().map_err(|error| Error::io("cannot write", error))?;
+        self.out.flush().cannot("write")?;
         Ok(self.removes)
     }
 

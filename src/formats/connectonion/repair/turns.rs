@@ -16,7 +16,7 @@ use super::resume::RepairedList;
 use super::spell::{self, Notes};
 use super::{NOTES, State, as_it_is, guessed, report_aside, report_put};
 use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Result};
 use crate::format::{Cx, RepairIo, RepairOptions, Repaired};
 use crate::json::Json;
 use crate::position::Position;
@@ -70,7 +70,7 @@ pub fn repair(
 }
 
 fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<()> {
-    out.write_all(bytes).map_err(|error| Error::io("cannot write", error))
+    out.write_all(bytes).cannot("write")
 }
 
 /// The second walk, which writes.
@@ -483,7 +483,7 @@ impl<'a> Writing<'a> {
         let more = spell::behind(&notes, &self.earlier);
         put(&mut self.out, &self.earlier)?;
         self.add(more)?;
-        self.out.flush().map_err(|error| Error::io("cannot write", error))?;
+        self.out.flush().cannot("write")?;
         Ok((self.removes, self.restored))
     }
 }

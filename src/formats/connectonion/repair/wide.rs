@@ -5,7 +5,7 @@
 //! end in half of a character, which is set aside as it is.
 
 use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{Change, Parts, RepairIo};
 use crate::position::Position;
 use crate::yaml::encoding::{Decoder, Encoder, Encoding, Found, UTF_16BE, UTF_16LE, encode};
@@ -47,8 +47,7 @@ impl<'b> Narrow<'b> {
     /// Detects half of a character at the end of the text.
     fn halve(&mut self) -> Result<()> {
         let mut end = Ended::default();
-        let copied = io::copy(&mut self.io.parts().main()?, &mut end);
-        let bytes = copied.map_err(|error| Error::io("cannot read", error))?;
+        let bytes = io::copy(&mut self.io.parts().main()?, &mut end).cannot("read")?;
         let odd = usize::from(bytes % 2 == 1);
         let last = end.0.get(..end.0.len() - odd).unwrap_or_default();
         let unit = match last.last_chunk() {
@@ -108,8 +107,7 @@ impl RepairIo for Narrow<'_> {
     fn create(&mut self, part: &str) -> Result<Box<dyn Write>> {
         let mut wide = Encoder::new(self.io.create(part)?, self.encoding);
         let mark = if self.mark { "\u{feff}" } else { "" };
-        let marked = wide.write_all(mark.as_bytes());
-        marked.map_err(|error| Error::io("cannot write", error))?;
+        wide.write_all(mark.as_bytes()).cannot("write")?;
         Ok(Box::new(wide))
     }
 
@@ -122,8 +120,7 @@ impl RepairIo for Narrow<'_> {
             return self.io.keep(part);
         }
         let (mut text, mut out) = (self.open(part)?, self.create(part)?);
-        let copied = io::copy(&mut text, &mut out).and_then(|_| out.flush());
-        copied.map_err(|error| Error::io("cannot write", error))
+        io::copy(&mut text, &mut out).and_then(|_| out.flush()).cannot("write")
     }
 
     fn aside(&mut self, part: &str, bytes: &[u8], at: Position, code: Code) -> Result<()> {

@@ -4,7 +4,7 @@
 //! The messages are a list of YAML, which is read item by item, or a text that holds a JSON array,
 //! which must fit in memory.
 
-use super::super::chain::Chain;
+use super::super::chain_of;
 use super::super::{EXPANSION, NAME, message, second_document};
 use super::header::{Header, scalars_of};
 use super::note_file;
@@ -12,6 +12,7 @@ use super::{CLOSE, INDENT, MESSAGES, OPEN, parse};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Reader};
+use crate::framing::Chain;
 use crate::json::{Cursor, Fault, Json, without_nan};
 use crate::lines::{Lines, utf8};
 use crate::position::{Located, Position};
@@ -71,7 +72,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, encoding: Found, cx: &'a Cx<'a>) -> Re
     cx.report(Diagnostic::new(Code::RunLayout, message));
     note_file(&mut record, encoding, false, cx);
     let second = walk.second();
-    let chain = Chain::of(&record.node, Field::Updated, cx);
+    let chain = chain_of(&record.node, Field::Updated, cx);
     let mut walk = Walk::open(parts, encoding, cx)?;
     let list = walk.find("messages")?;
     let unnamed = list.is_none();

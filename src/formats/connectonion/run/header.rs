@@ -173,7 +173,7 @@ impl Header {
         let mut quoted = Vec::new();
         text::quote(key, &mut quoted);
         match LINES.iter().find(|(name, _)| *name == key) {
-            Some((_, Target::Text(field))) if json.as_bytes().starts_with(b"\"") => {
+            Some((_, Target::Text(field))) if json.is_string() => {
                 self.node.set(*field, json);
             }
             Some((_, Target::Total)) if json.float().is_some() => {
@@ -208,7 +208,7 @@ pub fn write(node: &Node, own: bool, out: &mut Vec<u8>) {
         let value = value.filter(|value| !value.is_null());
         let misfit = misfit(&mut rest, key, shape, value.is_some());
         match (value.or(misfit), target) {
-            (Some(text), Target::Text(_)) if text.as_bytes().starts_with(b"\"") => {
+            (Some(text), Target::Text(_)) if text.is_string() => {
                 text_line(key, &text, own, out);
             }
             (Some(other), _) => value_line(key, other.as_bytes(), out),

@@ -8,7 +8,7 @@
 use super::super::file::{self, INDEX};
 use super::super::{Made, made};
 use crate::diagnostic::{Code, Diagnostic, Log, Severity};
-use crate::error::{Error, Result};
+use crate::error::{Cannot, Error, Result};
 use crate::format::{Cx, Head, Parts, Reader};
 use crate::json::Json;
 use crate::position::Located;
@@ -138,8 +138,7 @@ fn read(parts: &mut dyn Parts, cx: &Cx<'_>) -> Result<VecDeque<Record>> {
     let mut turns = VecDeque::new();
     let Some((name, mut text)) = parts.index()? else { return Ok(turns) };
     let mut head = Vec::new();
-    let begun = Read::take(&mut text, Head::SIZE as u64).read_to_end(&mut head);
-    begun.map_err(|error| Error::io("cannot read", error))?;
+    Read::take(&mut text, Head::SIZE as u64).read_to_end(&mut head).cannot("read")?;
     let begun = made(&encoding::head(&head, cx.options.encoding), head.len() < Head::SIZE);
     let is_summary = begun
         .is_some_and(|(_, made)| matches!(made, Made::File(shape) if shape.layout == INDEX.layout));

@@ -1,6 +1,6 @@
 //! Reader for runs, line by line.
 
-use super::super::chain::Chain;
+use super::super::chain_of;
 use super::super::{NAME, REMARK, message};
 use super::edited;
 use super::header::{self, Header};
@@ -8,6 +8,7 @@ use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, is_remark, note_file, parse};
 use crate::diagnostic::{Code, Diagnostic, Log};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader, no_header};
+use crate::framing::Chain;
 use crate::json::Json;
 use crate::lines::{Line, Lines, utf8};
 use crate::mapping::Spacing;
@@ -131,7 +132,7 @@ impl Records<'_> {
         }
         let (mut record, source) = header.finish(&format!("{NAME}@3"));
         self.crlf = crlf(&source, &frame);
-        self.chain = Chain::of(&record.node, Field::Updated, self.cx);
+        self.chain = chain_of(&record.node, Field::Updated, self.cx);
         note_file(&mut record, self.encoding, self.crlf, self.cx);
         self.stage = Stage::Before;
         self.records = 1;
@@ -251,18 +252,16 @@ impl Records<'_> {
                 let found = Diagnostic::new(Code::CutShort, "the list of messages is not closed");
                 self.cx.tolerate(Error::damaged(found.at(at)))?;
             }
-            let mut torn = Record::new(Kind::Notice);
-            torn.node.set(Field::Subtype, Json::string(REMARK));
-            torn.node.set(Field::Layout, Json::string(TORN));
+            let torn = Record::new(Kind::Notice)
+                .with(Field::Subtype, Json::string(REMARK))
+                .with(Field::Layout, Json::string(TORN));
             return Ok(Some(Located { value: torn, at }));
         }
         let Some(at) = self.unterminated.filter(|_| closed) else { return Ok(None) };
         let message = Code::NoFinalNewline.title();
         self.cx.report(Diagnostic::new(Code::NoFinalNewline, message).at(at));
-        let mut file = Node::default();
-        file.set(Field::FinalNewline, Json::constant("false"));
-        let mut record = Record::new(Kind::Session);
-        record.node.set(Field::File, file);
+        let file = Node::default().with(Field::FinalNewline, Json::constant("false"));
+        let record = Record::new(Kind::Session).with(Field::File, file);
         Ok(Some(Located { value: record, at }))
     }
 }

@@ -2,9 +2,9 @@
 
 use super::super::{NAME, cannot_write, encoding_of, message, timed};
 use super::{CLOSE, INDENT, MESSAGES, OPEN, TORN, header};
-use crate::diagnostic::{Code, Diagnostic, FieldOutcome};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Sink, Version, Writer, no_session};
+use crate::format::{Cx, Sink, Version, Writer, Writing, no_session};
 use crate::json::Json;
 use crate::lines::{BOM, empty};
 use crate::mapping::Spacing;
@@ -14,11 +14,7 @@ use crate::yaml::encoding::{Encoder, UTF_8};
 use std::io::Write;
 
 /// Opens a run for writing.
-pub fn open<'a>(
-    sink: &'a mut dyn Sink,
-    _version: &'static Version,
-    cx: &'a Cx<'a>,
-) -> Result<Box<dyn Writer + 'a>> {
+pub fn open<'a>(sink: &'a mut dyn Sink, _version: &'static Version, cx: &'a Cx<'a>) -> Writing<'a> {
     Ok(Box::new(Run {
         to: Encoder::new(sink.create("")?, UTF_8),
         out: Vec::new(),
@@ -112,10 +108,6 @@ impl Run<'_> {
         self.out.extend_from_slice(self.eol.as_bytes());
     }
 
-    fn lost(&self, path: &str) {
-        self.cx.log.count(FieldOutcome::Dropped, path);
-    }
-
     fn header(&mut self, node: &Node) -> Result<()> {
         let own = node.is(Field::Source, &format!("{NAME}@3"));
         self.own = Some(own);
@@ -157,7 +149,7 @@ impl Run<'_> {
                 || (field == Field::Totals && header::has_totals(node))
                 || (field == Field::Created && created);
             if !held {
-                self.lost(&format!("session.{}", field.name()));
+                self.cx.log.lost(&format!("session.{}", field.name()));
             }
         }
         Ok(())
@@ -189,7 +181,7 @@ impl Run<'_> {
             if field == Field::SystemPrompt && self.prompt.is_some() {
                 continue;
             }
-            self.lost(&format!("session.{}", field.name()));
+            self.cx.log.lost(&format!("session.{}", field.name()));
         }
     }
 
@@ -236,9 +228,9 @@ impl Run<'_> {
     /// Puts the system prompt first if the messages do not contain one.
     fn put_prompt(&mut self) {
         if let Some(prompt) = self.prompt.take() {
-            let mut record = Record::new(Kind::Message);
-            record.node.set(Field::Role, Json::constant("\"system\""));
-            record.node.set(Field::Content, prompt);
+            let record = Record::new(Kind::Message)
+                .with(Field::Role, Json::constant("\"system\""))
+                .with(Field::Content, prompt);
             let mut text = INDENT.as_bytes().to_vec();
             message::write(&record, Spacing::Python, false, &mut text);
             self.put(&escaped(&text));

@@ -115,8 +115,13 @@ pub fn may_be_torn(bytes: &[u8]) -> bool {
 
 /// Builds a header from the remains of the old one, from the names of the file and its folder, and
 /// from the records.
-pub fn rebuild(left: Option<&[u8]>, wanted: &RepairOptions, first: &First, code: Code) -> Vec<u8> {
-    let base = left.unwrap_or(b"{\"type\":\"session\"}");
+pub fn rebuild(
+    remaining: Option<&[u8]>,
+    wanted: &RepairOptions,
+    first: &First,
+    code: Code,
+) -> Vec<u8> {
+    let base = remaining.unwrap_or(b"{\"type\":\"session\"}");
     let Ok(Some(scan)) = Scan::of(base) else { return base.to_vec() };
     let mut fixes = Fixes::default();
     let version = match (first.tree, first.hooks) {
@@ -147,7 +152,7 @@ pub fn rebuild(left: Option<&[u8]>, wanted: &RepairOptions, first: &First, code:
         fixes.edits.add("timestamp", &time.unwrap_or_else(|| quoted("1970-01-01T00:00:00.000Z")));
     }
     if let (None, Some(folder)) =
-        (left.and_then(|left| member(left, "cwd")), folder(&wanted.folder))
+        (remaining.and_then(|remaining| member(remaining, "cwd")), folder(&wanted.folder))
     {
         fixes.edits.add("cwd", &quoted(&folder));
     }

@@ -34,15 +34,15 @@ static RECORDS: Records =
     Records { begins: record::BEGINS, recognise: record::recognise, restore: record::restore };
 
 /// Repairs a session of pi's.
-pub fn repair(bench: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
+pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
     let mut mend = EntryRepair::new(wanted, cx);
     let mut walk = Walk::new("", &RECORDS, wanted, cx);
-    walk.look(bench, &mut mend)?;
+    walk.look(io, &mut mend)?;
     let found = walk.found();
     if found.records == 0 || !mend.known {
         return Err(nothing_back());
     }
-    let changed = walk.settle(bench, &mut mend)?;
+    let changed = walk.settle(io, &mut mend)?;
     let (before, after) = mend.reach();
     let (records, rescued) = (found.records, found.rescued);
     let counted = mend.counts;

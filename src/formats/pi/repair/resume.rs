@@ -18,7 +18,7 @@ use crate::tree::{Plan, key_of, marks};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Decisions along the active branch, and the state of writing.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Resume {
     list: bool,
     first_kept: Option<u32>,
@@ -99,26 +99,7 @@ impl Resume {
         order: Vec<u32>,
         maker: Maker,
     ) -> Self {
-        Self {
-            list,
-            first_kept,
-            compaction,
-            maker,
-            looked: 0,
-            order,
-            entries: HashMap::new(),
-            pairing: Pairing::default(),
-            after: 0,
-            leaf_stays: false,
-            refused: BTreeSet::new(),
-            images: false,
-            nuls: BTreeSet::new(),
-            served: Served::default(),
-            calls: HashSet::new(),
-            renamed: BTreeMap::new(),
-            over: None,
-            removed_parents: HashMap::new(),
-        }
+        Self { list, first_kept, compaction, maker, order, ..Self::default() }
     }
 
     /// Looks at the next entry.

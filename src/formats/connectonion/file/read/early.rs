@@ -96,8 +96,7 @@ impl Records<'_> {
     pub(super) fn read_messages(&mut self) -> Result<bool> {
         self.restart()?;
         if let Some(prompt) = self.early.prompt.take() {
-            let mut record = Record::new(Kind::Session);
-            record.node.set(Field::SystemPrompt, prompt);
+            let record = Record::new(Kind::Session).with(Field::SystemPrompt, prompt);
             self.push(record, self.nodes.end);
         }
         let found = self.go_to("messages")?;

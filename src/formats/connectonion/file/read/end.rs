@@ -35,8 +35,7 @@ impl Records<'_> {
         if file.is_empty() {
             return;
         }
-        let mut record = Record::new(Kind::Session);
-        record.node.set(Field::File, file);
+        let record = Record::new(Kind::Session).with(Field::File, file);
         self.push(record, self.nodes.end);
     }
 

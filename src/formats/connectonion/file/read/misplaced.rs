@@ -43,7 +43,7 @@ impl Records<'_> {
     pub(super) fn begin_key(&mut self, twice: bool) {
         match twice {
             true => self.chain.return_to(self.before_turn.clone()),
-            false => self.before_turn = self.chain.last(),
+            false => self.before_turn = self.chain.last().cloned(),
         }
     }
 
@@ -86,9 +86,9 @@ impl Records<'_> {
             return Err(error);
         }
         self.cx.report(error.into_diagnostic());
-        let mut record = Record::new(Kind::Opaque);
-        record.node.set(Field::Type, Json::string(name));
-        record.node.set(Field::Data, Json::trusted(json));
+        let record = Record::new(Kind::Opaque)
+            .with(Field::Type, Json::string(name))
+            .with(Field::Data, Json::trusted(json));
         match self.begun {
             true => self.push(record, at),
             false => self.early_records.push((record, at)),

@@ -51,10 +51,10 @@ impl Records<'_> {
     /// Adds a message that only the turn contains.
     pub(super) fn restore(&mut self, role: &str, text: Option<Json>, turn: Turn, at: Position) {
         let Some(text) = text.filter(|text| text.as_bytes() != b"\"\"") else { return };
-        let mut record = Record::new(Kind::Message);
-        record.node.set(Field::Role, Json::string(role));
-        record.node.set(Field::Content, text);
-        record.node.set(Field::Synthesized, Json::constant("true"));
+        let mut record = Record::new(Kind::Message)
+            .with(Field::Role, Json::string(role))
+            .with(Field::Content, text)
+            .with(Field::Synthesized, Json::constant("true"));
         self.node(&mut record, turn);
         self.push(record, at);
     }
