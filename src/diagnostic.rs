@@ -287,6 +287,9 @@ codes! {
     TimeReached "CY0894" Warning "time of the future changed" "A message was dated later than the present, as after a wrong clock. OpenCode asks the model without end behind such a message. copyist gave it the present time."
     StoreOnlyRead "CY0895" Error "store is only read" "copyist reads this store of an agent and writes nothing into it. `copyist convert` to the agent's own format writes a session of the store as a document, without what cannot be read; `copyist repair` repairs such a document, and the agent imports it."
     StepRenumbered "CY0896" Warning "steps numbered from 1" "Harbor refuses a trajectory whose steps are not numbered 1, 2, 3 and so on: a lost step leaves a gap, and some programs begin with 0. copyist numbered the steps. In a whole document it does so with `--resumable`."
+    InUse "CY0897" Error "database is in use" "Another program has the database open, such as the agent itself, its server, or a window of an editor that runs it. copyist changes such a database only while nobody else uses it, and changed nothing. Quit that program and repeat the command."
+    RowTaken "CY0898" Warning "identifier is taken in the database" "The database has another session's message or part of this identifier, as after an import of a copy. copyist left that as it is, so the session was brought over without it. The files of the session are unchanged."
+    NoDatabase "CY0899" Error "no database takes the sessions" "The sessions are in files that today's release of the agent does not read, and the database that it reads is not there. copyist adds sessions to a database of the agent and makes none of its own. Start the agent once, which makes the database, end it, and repeat the command."
 }
 
 /// Maximum number of characters of a message that are kept.
