@@ -25,7 +25,10 @@ pub use agent::{
 pub use append::{AppendFn, Appender};
 pub use at::At;
 pub use context::{Api, Context, Corrections, Interface, Mends, Prompt, Resent};
-pub use files::{Files, HomeFn, MainFn, MemberFn, NativeFn, RosterFn, Shared, SideFn};
+pub use files::{
+    BringFn, Brought, Files, HomeFn, MainFn, MemberFn, NativeFn, RosterFn, Shared, SideFn,
+    Successor,
+};
 pub use head::{Confidence, Head, Sniffed};
 pub use inserted::{Inserted, Typed, TypedFn};
 pub use list::List;

@@ -14,6 +14,7 @@
 //! Source: `packages/opencode/src/session` of opencode, and what its releases 1.0.152, 1.2.27 and
 //! 1.18.33 wrote, imported and sent.
 
+mod bring;
 mod columns;
 mod context;
 mod database;
@@ -31,7 +32,7 @@ mod write;
 
 use crate::document::{Path, Style};
 use crate::format::{
-    Agent, Confidence, Files, Format, Head, Inserted, Mends, Required, Shared, Sniffed,
+    Agent, Confidence, Files, Format, Head, Inserted, Mends, Required, Shared, Sniffed, Successor,
     Version,
 };
 use crate::json::member;
@@ -53,6 +54,11 @@ pub static FORMAT: Format = Format {
             main: files::main,
             one_run: "",
             is_only_read: |part| !files::is_document(part),
+            successor: Some(Successor {
+                folder: "storage",
+                database: bring::database,
+                bring: bring::bring,
+            }),
         }),
         native: Some(files::native),
         home: Some(files::home),
