@@ -63,6 +63,7 @@ impl Args {
         let inputs = self.batch.inputs()?;
         if let [path] = inputs.paths.as_slice()
             && !self.writing.has_place()
+            && inputs.gather.session.is_none()
             && let Some(home) = OlderHome::of(path)
         {
             return self.bring(&home);

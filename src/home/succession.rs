@@ -12,6 +12,7 @@ use crate::sqlite::{Database, Edit};
 use crate::store::{Addition, Input, Write, Writes};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::slice;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Folder of all sessions of an agent, some of which are in older files.
@@ -39,12 +40,15 @@ impl OlderHome {
     /// folder of older files in it.
     pub fn of(path: &Path) -> Option<Self> {
         let path = path.canonicalize().ok()?;
-        let homes = || path.ancestors().take(2).map(Path::to_owned);
+        let name = format!("/{}", path.file_name()?.to_string_lossy());
         FORMATS.iter().find_map(|format| {
             let successor = format.files.shared?.successor?;
-            let fits = |home: &PathBuf| home.join(successor.folder).is_dir();
-            let of = |path| Self { path, format, successor };
-            homes().filter(fits).map(of).find(|home| !home.sessions().is_empty())
+            let is_inside = name.strip_prefix('/') == Some(successor.folder)
+                || (successor.database)(slice::from_ref(&name)).is_some();
+            let path = if is_inside { path.parent()? } else { &path };
+            let home = Self { path: path.to_owned(), format, successor };
+            let is_home = path.join(successor.folder).is_dir() && !home.sessions().is_empty();
+            is_home.then_some(home)
         })
     }
 

@@ -14,7 +14,7 @@ use std::io::Read;
 pub struct Wanted {
     /// Its name.
     pub table: &'static str,
-    /// Beginning of the texts in its first column, by which its rows are told from others.
+    /// Beginning of the texts in its first column, which distinguishes its rows from others.
     pub prefix: &'static str,
     /// Its first columns, in case the statement that made it is lost.
     pub columns: &'static [&'static str],

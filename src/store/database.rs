@@ -194,9 +194,7 @@ impl Grown {
         let folder = tempfile::tempdir().map_err(|error| Error::io("cannot work", error))?;
         let folded = self.folded(Some(folder.path()))?;
         if !is_new && Some(now) != folded {
-            let why = "it was changed since the run wrote it, as by a new turn; nothing is lost, \
-                       and it stays as it is";
-            return Err(Error::request(Code::NotAsWritten, why));
+            return Err(self.changed());
         }
         if dry {
             return Ok(true);
@@ -209,6 +207,31 @@ impl Grown {
             fs::rename(&between, &self.path).map_err(failed)?;
         }
         self.put_back().map(|()| true)
+    }
+
+    /// Removes the copies, if the database is what the run wrote; a `dry` call only checks that.
+    /// Returns false if there are none.
+    ///
+    /// # Errors
+    /// If the database was changed since.
+    pub fn discard(&self, dry: bool) -> Result<bool> {
+        if !self.backup.exists() {
+            return Ok(false);
+        }
+        let has_log = fs::metadata(log_of(&self.path)).is_ok_and(|meta| meta.len() > 0);
+        if has_log || Some(hash(File::open(&self.path))?) != self.states.1.hash {
+            return Err(self.changed());
+        }
+        if dry { Ok(true) } else { self.remove_copies().map(|()| true) }
+    }
+
+    /// Returns the error for a database that its program has used since.
+    fn changed(&self) -> Error {
+        let why = "it was changed since the run wrote it, as its program does; nothing is lost, and \
+                   it stays as it is; its state before the run is in";
+        let log = self.log.iter().map(|(backup, _)| format!(" and {}", backup.display()));
+        let backup = self.backup.display();
+        Error::request(Code::NotAsWritten, format!("{why} {backup}{}", log.collect::<String>()))
     }
 
     /// Returns the hash of the copy with its log moved into it, which is left in a folder; `None` if

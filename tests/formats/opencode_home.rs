@@ -176,7 +176,7 @@ fn a_session_that_cannot_be_read_stays_and_the_others_come() {
 }
 
 #[test]
-fn a_database_in_use_or_of_another_release_is_left_alone() {
+fn a_database_in_use_or_of_another_release_is_unchanged() {
     let (home, _) = home_of(1);
     let path = home.path(HOME).join("opencode.db");
     let before = database(&home);
@@ -218,7 +218,17 @@ fn a_program_that_went_on_keeps_what_it_wrote() {
     let now = database(&home);
     let (code, said) = run(&home, &["undo", &journal]);
     assert!(code == 3 && said.contains("changed since"), "{said}");
+    let (code, said) = run(&home, &["clean", &journal]);
+    assert!(code == 1 && said.contains("opencode.db-wal.bak"), "{said}");
     assert!(database(&home) == now);
+    // Nothing has changed since this run.
+    files_of(&home, 7);
+    let (code, said) = run(&home, &["migrate", "--in-place", HOME]);
+    assert_eq!(code, 0, "{said}");
+    let files = || common::all_files(&home.path(HOME)).len();
+    let (before, journal) = (files(), self::journal(&home));
+    let (code, said) = run(&home, &["clean", &journal]);
+    assert_eq!((code, files()), (0, before - 1), "{said}");
 }
 
 #[test]

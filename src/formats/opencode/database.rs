@@ -43,7 +43,8 @@ pub fn part_of(names: &[String]) -> Option<String> {
         let file = name.strip_prefix('/').unwrap_or(name);
         is_called(file) && file.ends_with(".db")
     };
-    names.iter().find(is_own).cloned()
+    // That of a channel of releases has a longer name.
+    names.iter().filter(is_own).min_by_key(|name| name.len()).cloned()
 }
 
 /// Returns the sessions in the databases among the parts, the newest last.
@@ -65,12 +66,12 @@ pub fn roster(parts: &mut dyn Parts) -> Result<Vec<String>> {
         let lost: Vec<_> = of_messages.into_iter().filter(|id| !all.contains(id)).collect();
         all.splice(0..0, lost.into_iter().filter(|id| is_plain(id)));
     }
-    // A database of which nothing is left is reported as a session that cannot be read.
-    Ok(if all.is_empty() { vec![NOTHING.to_owned()] } else { all })
+    // It is reported as a session that cannot be read.
+    Ok(if all.is_empty() { vec![NO_ROW.to_owned()] } else { all })
 }
 
-/// Name of the session that stands for a database of which nothing is left.
-const NOTHING: &str = "database";
+/// Identifier that a database gets in reports if it has no whole row.
+const NO_ROW: &str = "database";
 
 /// Returns the sessions of a database, the newest last. A row of release 2 is newer than one of
 /// release 1 with its identifier.
