@@ -26,8 +26,8 @@ pub use append::{AppendFn, Appender, LineAppender};
 pub use at::At;
 pub use context::{Api, Context, Corrections, Interface, Mends, Prompt, Resent};
 pub use files::{
-    Files, HomeFn, MainFn, MemberFn, NativeFn, RosterFn, RowsFn, Shared, SideFn, Variables,
-    folder_in, own_folder,
+    BringFn, Brought, Files, HomeFn, MainFn, MemberFn, NativeFn, RosterFn, RowsFn, Shared, SideFn,
+    Successor, Variables, folder_in, own_folder,
 };
 pub use head::{Confidence, Head, Sniffed};
 pub use inserted::{Inserted, Typed, TypedFn};

@@ -165,6 +165,7 @@ impl Account {
             outcome: report.outcome.name().to_owned(),
             exit,
             warned: report.is_warned(),
+            rows: false,
             files: files.iter().map(file).collect(),
             outputs: Vec::new(),
         })

@@ -24,6 +24,13 @@ pub fn clean(journal: &Path, moved: Option<&Path>, dry: bool) -> Result<JournalW
     let mut later: HashMap<&Name, Later<'_>> = HashMap::new();
     // The last change comes first: it shows what became of an earlier output of the same path.
     for (place, entry) in past.entries.iter().enumerate().rev() {
+        if let Some(database) = restorer.grown(entry)? {
+            let back = |is_there| if is_there { Back::Removed } else { Back::There };
+            let done = database.discard(restorer.is_dry()).map(back);
+            let (path, size) = (database.backup.clone(), database.states.0.size);
+            reports.entry(path).or_insert_with_key(|path| report(path, size, done));
+            continue;
+        }
         for written in &entry.outputs {
             let Some((backup, read)) = written.backup.as_ref().zip(before(entry, written)) else {
                 continue;

@@ -59,6 +59,18 @@ pub fn group(jobs: Vec<Job>, gather: &Gather) -> Vec<Job> {
     }
 }
 
+/// Removes the files with the name of the wanted session that are only beside it, in the folder of all
+/// sessions.
+fn drop_beside(jobs: &mut Vec<Job>) {
+    let home = |job: &Job| match &job.source {
+        JobSource::Whole(whole) => Some(whole.among.home.clone()),
+        _ => None,
+    };
+    let homes: Vec<PathBuf> = jobs.iter().filter_map(home).collect();
+    let is_beside = |path: &Path| homes.iter().any(|home| path.starts_with(home));
+    jobs.retain(|job| job.named || !job.path().is_some_and(|path| is_beside(path)));
+}
+
 /// Whether a file's name contains this session's identifier: the name is the identifier, or ends
 /// with it. A session between others of a file has its number for one.
 fn bears(job: &Job, id: &str) -> bool {
@@ -282,6 +294,9 @@ impl Sessions {
                 }
                 Slot::Session(_) => {}
             }
+        }
+        if gather.session.is_some() {
+            drop_beside(&mut jobs);
         }
         jobs
     }

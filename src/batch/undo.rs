@@ -39,6 +39,13 @@ fn walk(past: &Past, dry: bool) -> Result<BTreeMap<PathBuf, FileReport>> {
     let mut later: HashMap<&Name, &State> = HashMap::new();
     // The last change is undone first, because a file may have been changed more than once.
     for (place, entry) in past.entries.iter().enumerate().rev() {
+        if let Some(database) = restorer.grown(entry)? {
+            let back = |is_back| if is_back { Back::Restored } else { Back::There };
+            let outcome = database.restore(restorer.is_dry()).map(back);
+            let path = database.path.clone();
+            reports.entry(path).or_insert_with_key(|path| report(path, outcome));
+            continue;
+        }
         for written in &entry.outputs {
             let read_later =
                 before(entry, written).and_then(|read| later.insert(&written.path, read));

@@ -134,6 +134,11 @@ impl Writing {
         Ok(Some(OutputPlace::One(file.clone())))
     }
 
+    /// Whether the user named a file or a folder for outputs.
+    pub fn has_place(&self) -> bool {
+        self.output.is_some() || self.out_dir.is_some()
+    }
+
     /// Returns the folder of an agent's sessions as the place of outputs.
     fn native(&self, to: Option<Spec>) -> Result<OutputPlace, Stop> {
         let Some(folder) = &self.out_dir else {

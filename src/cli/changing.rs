@@ -21,7 +21,7 @@ pub struct Changing {
     /// Record what is changed in this file, for `undo`; the default is a new file below
     /// `~/.local/state/copyist`
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
-    journal: Option<PathBuf>,
+    pub journal: Option<PathBuf>,
 }
 
 /// Maximum number of plans, of which each follows a change that an agent made meanwhile.

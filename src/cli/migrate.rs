@@ -1,19 +1,23 @@
 //! The command `copyist migrate`.
 
 use super::args::{InPlace, Layout, RepairFirst, Writing};
+use super::changing::Changing;
 use super::inputs::Batch;
 use super::reading::{Losing, Reading, Strictness, Tolerance};
 use super::telling::Telling;
-use super::{Stop, names};
+use super::{Stop, names, succession};
 use crate::batch::{Action, Task};
 use crate::format::Options;
 use crate::formats::Spec;
+use crate::home::OlderHome;
 use std::path::PathBuf;
 
 /// Migrate sessions to a newer version of their format
 ///
 /// Only the bytes that must change are changed; every byte is checked. A damaged file gives no
 /// output and is not changed. Files that already have the target version are copied byte for byte.
+/// For a folder with sessions in files that its agent no longer reads, `--in-place` adds them to the
+/// agent's database.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("on_error", |arg| arg.default_value("stop")))]
 pub struct Args {
@@ -57,6 +61,13 @@ pub fn folder(text: &str) -> Result<String, &'static str> {
 impl Args {
     pub fn run(self) -> Result<u8, Stop> {
         let inputs = self.batch.inputs()?;
+        if let [path] = inputs.paths.as_slice()
+            && !self.writing.has_place()
+            && inputs.gather.session.is_none()
+            && let Some(home) = OlderHome::of(path)
+        {
+            return self.bring(&home);
+        }
         let in_place = self.in_place.place(&inputs)?;
         let lines = |to: Spec| to.format.plane.is_some();
         if self.writing.layout == Layout::Native && self.to.is_some_and(lines) {
@@ -82,5 +93,23 @@ impl Args {
         }
         .failing(self.strictness.fail_on());
         self.writing.run("migrate", task, &inputs, &self.telling)
+    }
+
+    /// Brings the sessions of older files into the database of their agent.
+    fn bring(self, home: &OlderHome) -> Result<u8, Stop> {
+        let dry_run = self.writing.dry_run;
+        if !dry_run && !self.in_place.in_place {
+            let message = "`--in-place` brings the sessions of the older files in this folder into \
+                           the agent's database, `-n` prints which";
+            return Err(Stop::usage(message));
+        }
+        if self.in_place.no_backup || self.in_place.backup.is_some() || self.to.is_some() {
+            let message = "`--to`, `--backup` and `--no-backup` are for sessions in files of their \
+                           own; the original of a database is always kept";
+            return Err(Stop::usage(message));
+        }
+        let options = self.tolerance.options(self.reading.options());
+        let changing = Changing { dry_run, journal: self.writing.journaling.journal };
+        succession::run(home, &options, &changing, &self.telling)
     }
 }

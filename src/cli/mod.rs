@@ -53,6 +53,7 @@ mod show;
 mod split;
 mod status;
 mod style;
+mod succession;
 mod telling;
 mod text;
 mod trim;

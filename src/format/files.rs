@@ -1,7 +1,8 @@
 //! Description of the files of a format: names, places, and paths in them.
 
-use super::{List, Member, Named, Parts};
+use super::{Cx, List, Member, Named, Parts};
 use crate::error::Result;
+use crate::sqlite::Database;
 use std::ops::Range;
 
 /// The files of a session, and where the software keeps them. Paths have `/` between their pieces.
@@ -91,8 +92,35 @@ pub struct Shared {
     /// Whether a part is of a store that is only read: its sessions are written as files of their
     /// own.
     pub is_only_read: fn(&str) -> bool,
+    /// Database that takes the sessions of older files, which the software no longer reads.
+    pub successor: Option<Successor>,
 }
 
+/// Database that takes the sessions of older files.
+#[derive(Clone, Copy, Debug)]
+pub struct Successor {
+    /// Folder of the older files, below the folder of all sessions.
+    pub folder: &'static str,
+    /// Finds the database among the parts that sessions share.
+    pub database: fn(&[String]) -> Option<String>,
+    /// Brings a session of older files into the database.
+    pub bring: BringFn,
+}
+
+/// Outcome for a session that was to be brought into a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Brought {
+    /// It was added, with this number of records.
+    Added {
+        /// Number of records.
+        records: u64,
+    },
+    /// The database has a session of its identifier.
+    Present,
+}
+
+/// Brings a session into a database; nothing of it is there after an error.
+pub type BringFn = fn(&mut dyn Parts, &Database, &Cx<'_>) -> Result<Brought>;
 /// Finds a file's place in the folder of all sessions from its path, with `/` before and between
 /// its pieces, and from its beginning. Files are many, so only files with fitting paths are opened.
 pub type MemberFn = fn(&str, &mut dyn FnMut() -> Vec<u8>) -> Option<Member>;

@@ -47,19 +47,62 @@ impl<E: Edit> Change for E {
     }
 }
 
+/// Makes a change in a database that no other process has open, and moves the changes of its log
+/// into it; without a change, only that. Returns whether there was something to change.
+///
+/// `is_as_read` is asked when no other process can change the files any more. Meanwhile the caller
+/// must not open these files: to close them would end SQLite's locks.
+///
+/// # Errors
+/// If another process has the database open, the files are not as they were read, or the change
+/// fails; the database is then as it was.
+pub fn alone(
+    path: &Path,
+    is_as_read: &dyn Fn() -> Result<()>,
+    edit: Option<&dyn Edit>,
+) -> Result<bool> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags).and_then(|db| guarded(db, LONGEST));
+    let db = Database { db: db.map_err(failed)?, _folder: None };
+    let held = |error: rusqlite::Error| match is_busy(&error) {
+        true => {
+            let why = "another program has it open; quit that program and repeat the command";
+            Error::request(Code::InUse, format!("{}: {why}", path.display()))
+        }
+        false => unusable(&error),
+    };
+    let begun = db
+        .db
+        .pragma_update(None, "locking_mode", "EXCLUSIVE")
+        .and_then(|()| db.db.pragma_update(None, "busy_timeout", PATIENCE_ALONE))
+        .and_then(|()| db.db.execute_batch("BEGIN EXCLUSIVE"));
+    begun.map_err(held)?;
+    is_as_read()?;
+    let is_changed = edit.map_or(Ok(false), |edit| edit.edit(&db, false))?;
+    db.run(if is_changed { "COMMIT" } else { "ROLLBACK" })?;
+    db.run("PRAGMA wal_checkpoint(TRUNCATE)")?;
+    db.db.close().map_err(|(_, error)| unusable(&error))?;
+    Ok(is_changed)
+}
+
 /// Time to wait for another program that is writing to the database, in milliseconds.
 const PATIENCE: u32 = 5000;
 
+/// Time to wait for another program that has the database open, in milliseconds.
+const PATIENCE_ALONE: u32 = 1000;
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    let busy = [ErrorCode::DatabaseBusy, ErrorCode::DatabaseLocked];
+    error.sqlite_error_code().is_some_and(|code| busy.contains(&code))
+}
+
 /// Returns the error for a database that another program is writing to.
 fn refused(error: &rusqlite::Error, path: &Path) -> Error {
-    let busy = [ErrorCode::DatabaseBusy, ErrorCode::DatabaseLocked];
-    match error.sqlite_error_code() {
-        Some(code) if busy.contains(&code) => {
-            let why = "is left unchanged: another program is writing to it";
-            Error::request(Code::Changed, format!("{} {why}", path.display()))
-        }
-        _ => unusable(error),
+    if !is_busy(error) {
+        return unusable(error);
     }
+    let why = "is left unchanged: another program is writing to it";
+    Error::request(Code::Changed, format!("{} {why}", path.display()))
 }
 
 /// Position of the two bytes in a database's header that contain its journal mode.

@@ -3,16 +3,18 @@
 //! A reader opens a private copy of a database without running anything that its schema contains:
 //! no views, no triggers, no functions of the schema's choosing, and only a limited number of
 //! steps. It names only tables that [`Database::table`] has found to be real ones. A writer makes
-//! an [`Edit`]: in memory, which gives the new contents of a file, or as a transaction in a
-//! database that other programs have open. [`rows_of`] finds the rows in the pages of a database
+//! an [`Edit`]: in memory, which gives the new contents of a file, as a transaction in a database
+//! that other programs have open, or [`alone`]. [`rows_of`] finds the rows in the pages of a database
 //! that SQLite no longer reads.
 
 mod edit;
 mod pages;
+mod salvage;
 mod table;
 
-pub use edit::Edit;
+pub use edit::{Edit, alone};
 pub use pages::{PageRow, rows_of};
+pub use salvage::Wanted;
 pub use table::{Row, Rows, Table};
 
 use crate::diagnostic::{Code, Diagnostic};
@@ -106,6 +108,12 @@ impl Database {
         if count == 0 { self.run(statements) } else { Ok(()) }
     }
 
+    /// Whether the database has a table of this name.
+    #[must_use]
+    pub fn has(&self, table: &str) -> bool {
+        self.table(table).is_ok()
+    }
+
     /// Whether SQLite finds no damage anywhere in the database.
     #[must_use]
     pub fn is_whole(&self) -> bool {
@@ -131,9 +139,11 @@ impl Database {
         Ok(())
     }
 
-    fn execute(&self, text: &str, parameters: &[Json]) -> Result<()> {
+    /// Runs a statement; returns how many rows it changed.
+    fn execute(&self, text: &str, parameters: &[Json]) -> Result<usize> {
         let parameters = params_from_iter(parameters.iter().map(cell));
-        self.db.execute(text, parameters).map(drop).map_err(failed)
+        let mut statement = self.db.prepare(text).map_err(failed)?;
+        statement.execute(parameters).map_err(failed)
     }
 }
 

@@ -24,16 +24,19 @@ pub struct PageRow {
 /// Rows with a value that is neither text nor a number are left out.
 #[must_use]
 pub fn rows_of(image: &[u8], table: &str) -> Vec<PageRow> {
+    own_rows_of(image, table, &|_| true)
+}
+
+/// Returns the rows of [`rows_of`] whose values are those of a row of the table's own, so that rows of
+/// other tables do not take their numbers.
+#[must_use]
+pub fn own_rows_of(image: &[u8], table: &str, own_row: &dyn Fn(&[Json]) -> bool) -> Vec<PageRow> {
     let Some(pages) = Pages::of(image) else { return Vec::new() };
-    let mut search = Search { pages, rows: BTreeMap::new(), budget: image.len() };
+    let mut search = Search { pages, rows: BTreeMap::new(), budget: image.len(), own_row };
     let (mut own, mut other) = (HashSet::new(), pages.free());
-    search.pages.walk(SCHEMA, &mut other);
-    let (mut roots, mut budget) = (Vec::new(), image.len());
-    other.iter().for_each(|page| pages.leaf(*page, &mut budget, &mut |row| roots.push(row)));
-    for PageRow { values, .. } in roots {
-        let [name, root] = [1, 3].map(|at| values.get(at));
-        let root = root.and_then(Json::float).unwrap_or_default() as usize;
-        let named = name.and_then(Json::text).is_some_and(|name| name.eq_ignore_ascii_case(table));
+    pages.walk(SCHEMA, &mut other);
+    for (name, root, _) in pages.tables() {
+        let named = name.eq_ignore_ascii_case(table);
         pages.walk(root, if named { &mut own } else { &mut other });
     }
     let mut of_own: Vec<_> = own.iter().copied().collect();
@@ -41,6 +44,14 @@ pub fn rows_of(image: &[u8], table: &str) -> Vec<PageRow> {
     let lost = (1..=pages.count()).filter(|page| !own.contains(page) && !other.contains(page));
     of_own.into_iter().chain(lost).for_each(|page| search.leaf(page));
     search.rows.into_values().collect()
+}
+
+/// Returns the statement that made a table, if it is found.
+#[must_use]
+pub fn statement_of(image: &[u8], table: &str) -> Option<String> {
+    let tables = Pages::of(image)?.tables().into_iter();
+    let mut named = tables.filter(|(name, ..)| name.eq_ignore_ascii_case(table));
+    named.find_map(|(_, _, statement)| statement.starts_with("CREATE TABLE").then_some(statement))
 }
 
 /// Root of the table that describes all others.
@@ -55,15 +66,19 @@ struct Search<'a> {
     rows: BTreeMap<i64, PageRow>,
     /// Number of bytes that rows may still have: each byte belongs to one row.
     budget: usize,
+    /// Whether the values are those of a row of the table.
+    own_row: &'a dyn Fn(&[Json]) -> bool,
 }
 
 impl Search<'_> {
     /// Takes the rows of a leaf. A number that was found already stays as it is: pages of the
     /// table's own tree come first.
     fn leaf(&mut self, page: usize) {
-        let Self { pages, rows, budget } = self;
+        let Self { pages, rows, budget, own_row } = self;
         pages.leaf(page, budget, &mut |row| {
-            rows.entry(row.number).or_insert(row);
+            if own_row(&row.values) {
+                rows.entry(row.number).or_insert(row);
+            }
         });
     }
 }
@@ -87,6 +102,21 @@ impl<'a> Pages<'a> {
         let in_utf_8 = number(image.get(56..60)?) == 1;
         let fits = size.is_power_of_two() && size >= 512 && usable >= 480;
         (image.starts_with(MAGIC) && in_utf_8 && fits).then_some(Self { image, size, usable })
+    }
+
+    /// Returns the names of tables and indexes, their roots, and the statements that made them.
+    fn tables(&self) -> Vec<(String, usize, String)> {
+        let mut schema = HashSet::new();
+        self.walk(SCHEMA, &mut schema);
+        let (mut tables, mut budget) = (Vec::new(), self.image.len());
+        for page in schema {
+            self.leaf(page, &mut budget, &mut |PageRow { values, .. }| {
+                let text = |at: usize| values.get(at).and_then(Json::text).unwrap_or_default();
+                let root = values.get(3).and_then(Json::float).unwrap_or_default() as usize;
+                tables.push((text(1), root, text(4)));
+            });
+        }
+        tables
     }
 
     fn count(&self) -> usize {

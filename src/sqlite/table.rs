@@ -60,6 +60,22 @@ impl<'d> Table<'d> {
         self.columns.iter().any(|name| name == column)
     }
 
+    /// Returns the names of the columns.
+    #[must_use]
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+
+    /// Reads a column of the rows for which the end of the query is fulfilled, and keeps nothing.
+    ///
+    /// # Errors
+    /// If the database is damaged there.
+    pub fn check(&self, column: &str, end: &str, parameters: &[Json]) -> Result<()> {
+        let (column, table) = (quoted(column), quoted(&self.name));
+        let text = format!("SELECT total(length({column})) FROM {table} {end}");
+        self.db.query(&text, parameters, &mut |_| {})
+    }
+
     /// Returns the rows, with all their columns, for which the end of the query is fulfilled; its
     /// parameters are `?1` and so on.
     ///
@@ -102,7 +118,22 @@ impl<'d> Table<'d> {
             format!("INSERT INTO {table} ({}) VALUES ({})", names.join(", "), marks.join(", "))
         };
         let values: Vec<_> = row.0.iter().map(|(_, value)| value.clone()).collect();
-        self.db.execute(&text, &values)
+        self.db.execute(&text, &values).map(drop)
+    }
+
+    /// Adds a row, with those of its columns that the table has. Returns false if the table has
+    /// another row of its key.
+    ///
+    /// # Errors
+    /// If the database refuses it.
+    pub fn add(&self, row: &Row) -> Result<bool> {
+        let known = row.0.iter().filter(|(name, _)| self.has(name));
+        let (names, values): (Vec<_>, Vec<_>) =
+            known.map(|(name, value)| (quoted(name), value.clone())).unzip();
+        let marks: Vec<_> = (1..=names.len()).map(|n| format!("?{n}")).collect();
+        let (table, names, marks) = (quoted(&self.name), names.join(", "), marks.join(", "));
+        let text = format!("INSERT INTO {table} ({names}) VALUES ({marks}) ON CONFLICT DO NOTHING");
+        self.db.execute(&text, &values).map(|count| count > 0)
     }
 
     fn select(&self, end: &str) -> String {

@@ -2,9 +2,10 @@
 
 use super::barrier::sync_folder;
 use super::check::{check_in_place, is_same_file};
+use super::database::Grown;
 use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
-use super::journal::State;
+use super::journal::{Entry, Name, State};
 use super::sealed::{create_folder, hash};
 use super::temporary::Swept;
 use crate::diagnostic::Code;
@@ -50,6 +51,29 @@ impl Restorer {
             return Err(Error::request(Code::OutsideRoot, message));
         }
         Ok(Self { root, dry, swept: Swept::default(), folders: BTreeSet::new() })
+    }
+
+    /// Returns the database to which the run added rows, if that is what an entry describes.
+    ///
+    /// # Errors
+    /// If a path in the entry is not one below the folder.
+    pub fn grown(&self, entry: &Entry) -> Result<Option<Grown>> {
+        let named = |path: &Name| entry.files.iter().find(|file| file.path == *path).cloned();
+        let Some((written, rest)) = entry.outputs.split_first().filter(|_| entry.rows) else {
+            return Ok(None);
+        };
+        let (path, Some(read)) = (self.inside(&written.path.path())?, named(&written.path)) else {
+            return Ok(None);
+        };
+        let Some(backup) = self.backup(written, &path)? else { return Ok(None) };
+        let log = rest.first().zip(entry.files.get(1));
+        let log = log.map(|(copy, read)| Ok((self.inside(&copy.path.path())?, read.clone())));
+        Ok(Some(Grown { path, backup, states: (read, written.clone()), log: log.transpose()? }))
+    }
+
+    /// Whether this is only a check.
+    pub fn is_dry(&self) -> bool {
+        self.dry
     }
 
     /// Restores the original that `written` took the place of and that `read` describes.

@@ -58,6 +58,10 @@ pub struct Entry {
     /// Whether the run reported a warning or an error for the input.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub warned: bool,
+    /// Whether the run added rows to a database: the first of its files. Then the second file is the
+    /// log of the database, of which the second output is a copy.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rows: bool,
     /// The files that were read, in their state before the run.
     pub files: Vec<State>,
     /// The files that were written, in their state after the run.
@@ -68,7 +72,7 @@ impl Entry {
     /// Returns an entry without files for this path.
     pub fn of(path: Name) -> Self {
         let (files, outputs, outcome) = (Vec::new(), Vec::new(), String::new());
-        Self { path, session: None, outcome, exit: 0, warned: false, files, outputs }
+        Self { path, session: None, outcome, exit: 0, warned: false, rows: false, files, outputs }
     }
 }
 
@@ -344,6 +348,7 @@ mod tests {
             outcome: "migrated".to_owned(),
             exit: 0,
             warned: false,
+            rows: false,
             files: Vec::new(),
             outputs: Vec::new(),
         }

@@ -184,7 +184,8 @@ fn swap(_: &Path, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-fn copy_original(path: &Path, backup: &Path) -> Result<()> {
+/// Copies an original, with its times and permissions, to a name that is free.
+pub fn copy_original(path: &Path, backup: &Path) -> Result<()> {
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::InvalidFilename => {
             Error::io("cannot keep a backup (try a shorter `--backup=`)", error)

@@ -15,6 +15,7 @@ pub use record::{Undertaking, settle, unfinished};
 
 use super::barrier::sync_folder;
 use super::claims::real;
+use super::database::{Addition, Log};
 use super::destination::folder_of;
 use super::fingerprint::Fingerprint;
 use super::journal::{Entry, Journal, Name, Read as Known, State, read};
@@ -60,6 +61,13 @@ pub enum Write {
         /// The file.
         to: PathBuf,
     },
+    /// A database to which rows are added, in the file itself. Copies of it and of its log are kept.
+    Add {
+        /// The rows.
+        rows: Addition,
+        /// The database.
+        to: PathBuf,
+    },
     /// A file that moves. If its contents change, the old ones are kept beside it.
     Move {
         /// Its place so far.
@@ -90,6 +98,8 @@ struct Planned<'w> {
     before: Option<PathBuf>,
     /// The name under which the original is kept.
     backup: Option<PathBuf>,
+    /// The log of a database to which rows are added.
+    log: Option<Log>,
 }
 
 impl Writes {
@@ -197,16 +207,23 @@ impl<'w> Planned<'w> {
     fn of(write: &'w Write) -> Self {
         let (target, old) = match write {
             Write::New { to, .. } => (real(to), None),
-            Write::Grow { to, .. } | Write::Replace { to, .. } => {
+            Write::Grow { to, .. } | Write::Replace { to, .. } | Write::Add { to, .. } => {
                 // An origin may be a link.
                 let file = to.canonicalize().unwrap_or_else(|_| real(to));
                 (file.clone(), Some(file))
             }
             Write::Move { to, old, .. } => (real(to), Some(real(old))),
         };
-        let is_kept = matches!(write, Write::Replace { .. } | Write::Move { edit: Some(_), .. });
+        let is_kept = !matches!(
+            write,
+            Write::New { .. } | Write::Grow { .. } | Write::Move { edit: None, .. }
+        );
         let backup = old.as_deref().filter(|_| is_kept).map(|old| second_name(old, &target));
-        Self { write, target, before: old, backup }
+        let log = match write {
+            Write::Add { rows, .. } => rows.log(&target),
+            _ => None,
+        };
+        Self { write, target, before: old, backup, log }
     }
 
     fn paths(&self) -> impl Iterator<Item = &Path> {
@@ -223,6 +240,7 @@ impl<'w> Planned<'w> {
                 with_contents(new, edit.contents())?
             }
             Write::Move { old, edit: None, .. } => with_contents(new, old)?,
+            Write::Add { rows, .. } => with_contents(new, rows.contents())?,
             Write::Grow { from, skip, read, .. } => {
                 let failed = |error| Error::io("cannot read", error);
                 let mut hasher = blake3::Hasher::new();
@@ -236,7 +254,21 @@ impl<'w> Planned<'w> {
             }
         };
         let files = self.before.iter().map(|path| state_of(path, named(path)));
-        Ok(Entry { files: files.collect::<Result<_>>()?, ..what.entry(self.path(root), written) })
+        let files = files.collect::<Result<_>>()?;
+        let entry = Entry { files, ..what.entry(self.path(root), written) };
+        self.with_log(entry, root, |log| &log.path)
+    }
+
+    /// Adds the log of a database to its entry; `file` has what the log contained.
+    fn with_log(&self, mut entry: Entry, root: &Path, file: fn(&Log) -> &Path) -> Result<Entry> {
+        entry.rows = matches!(self.write, Write::Add { .. });
+        if let Some(log) = &self.log {
+            let read = state_of(file(log), name_in(root, &log.path))?;
+            let (path, moved_from) = (name_in(root, &log.backup), Some(read.path.clone()));
+            entry.outputs.push(State { path, moved_from, ..read.clone() });
+            entry.files.push(read);
+        }
+        Ok(entry)
     }
 
     /// Describes the change in a journal as it was made.
@@ -245,7 +277,8 @@ impl<'w> Planned<'w> {
         let before = self.backup.as_ref().zip(self.before.as_ref());
         let files = before.map(|(backup, path)| state_of(backup, name_in(root, path)));
         let files = files.into_iter().collect::<Result<_>>()?;
-        Ok(Entry { files, ..what.entry(self.path(root), written) })
+        let entry = Entry { files, ..what.entry(self.path(root), written) };
+        self.with_log(entry, root, |log| &log.backup)
     }
 
     /// Returns the path by which the journal names the change.
@@ -273,6 +306,7 @@ impl<'w> Planned<'w> {
             Write::New { from, like, .. } => place::new(from, &self.target, like),
             Write::Grow { from, skip, read, .. } => place::grown(from, *skip, &self.target, read),
             Write::Replace { edit, .. } => place::replaced(edit, &self.target, backup),
+            Write::Add { rows, .. } => place::added(rows, &self.target, backup, self.log.as_ref()),
             Write::Move { old, edit: Some(edit), .. } => {
                 place::moved(edit, (&real(old), &self.target), backup)
             }

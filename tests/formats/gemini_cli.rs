@@ -356,3 +356,37 @@ fn a_list_of_results_is_no_message_of_its_own() {
     let text = String::from_utf8(stream).expect("UTF-8");
     assert_eq!(text.matches("\"role\":\"tool\"").count(), 2, "{text}");
 }
+
+/// A history that the program summed up has calls and results in the content of its messages.
+#[test]
+fn each_result_of_a_message_reaches_other_formats() {
+    let call = |id: &str| json!({"functionCall": {"id": id, "name": "read", "args": {"at": id}}});
+    let result = |id: &str, text: &str| json!({"functionResponse": {"id": id, "name": "read", "response": {"output": text}}});
+    let content = |id: &str, kind: &str, content: Value| json!({"id": id, "timestamp": "2026-01-01T00:00:03.000Z", "type": kind, "content": content});
+    let session = log(&[
+        user("a", "Which lamps?"),
+        content("b", "gemini", json!([{"text": "I look."}, call("c1"), call("c2"), call("c3")])),
+        content(
+            "c",
+            "user",
+            json!([result("c1", "north"), result("c2", "south"), result("c3", "east")]),
+        ),
+        gemini("d", "Three."),
+    ]);
+    let options = options(OnError::Stop, Choice::Derived);
+    let stream = to_canonical(&session, &options);
+    assert_eq!(from_canonical(&stream, "gemini-cli@2", &options), session);
+    let before = sent(&session);
+    assert_eq!(before.len(), 4, "{before:?}");
+    for to in ["pi", "copilot-cli", "codex", "claude-code", "opencode"] {
+        let written = from_canonical(&stream, to, &options);
+        let text = String::from_utf8_lossy(&to_canonical(&written, &options)).into_owned();
+        for words in ["north", "south", "east", "Three."] {
+            assert!(text.contains(words), "{to} has no {words}: {text}");
+        }
+    }
+    let edited = String::from_utf8(stream).expect("UTF-8").replace("south", "SOUTH");
+    let back = from_canonical(edited.as_bytes(), "gemini-cli@2", &options);
+    let expected = String::from_utf8_lossy(&session).replace("south", "SOUTH");
+    assert_eq!(String::from_utf8_lossy(&back), expected);
+}

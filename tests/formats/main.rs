@@ -21,6 +21,7 @@ mod gemini_cli;
 mod golden;
 mod json;
 mod opencode;
+mod opencode_home;
 mod parsed_ahead;
 mod pi;
 mod rules;

@@ -141,6 +141,46 @@ fn stores_are_read_as_their_documents() {
     }
 }
 
+/// Files of release 2 were made by hand: no release of it was run.
+#[test]
+fn tables_and_documents_of_release_2_are_read_alike() {
+    let Some(corpus) = corpus("opencode") else { return };
+    let made = corpus.join("opencode/2x-made");
+    let home = Dir::new();
+    home.write("opencode/opencode.db", &read(&made.join("opencode.db")));
+    let ids: Value = serde_json::from_slice(&read(&made.join("sessions.json"))).expect("JSON");
+    let stored = |name: &str| sent(&stream_of(home.root(), ids[name].as_str().expect("a text")));
+    let mut count = 0;
+    for file in files(&made).iter().filter(|file| name_ends(file, ".export.json")) {
+        let name = name(file).replace(".export.json", "");
+        if name == "running" {
+            // An export leaves out what has not ended.
+            continue;
+        }
+        // Spaces between the arguments of a call are those of the file.
+        let plain = |messages: &[Value]| json!(messages).to_string().replace("\\\": ", "\\\":");
+        let document = read(file);
+        assert_eq!(
+            plain(&sent(&document)),
+            plain(&stored(&name)).replace(", \\\"", ",\\\""),
+            "{name}"
+        );
+        let first = from_canonical(&to_canonical(&document, &keep()), FORMAT.name, &keep());
+        assert_eq!(sent(&first), sent(&document), "{name}");
+        count += 1;
+    }
+    assert!(count > 10, "{count} documents");
+    let said = |name: &str| json!(stored(name)).to_string();
+    // The tables of release 2 count, and a session that only release 1 has is there.
+    assert!(said("both").contains("the newer row") && said("v1-only").contains("first-generation"));
+    assert!(!said("reverted").contains("Undo this one"), "{}", said("reverted"));
+    let summed = &stored("compaction")[0];
+    let text = summed["content"].as_str().expect("a text");
+    assert!(
+        summed["role"] == "user" && text.contains("one old question") && text.contains("[User]")
+    );
+}
+
 #[test]
 fn documents_of_the_program_come_back_with_what_it_sends() {
     let Some(corpus) = corpus("opencode") else { return };
@@ -218,6 +258,23 @@ fn a_row_that_is_no_json_takes_nothing_else_with_it() {
     assert!(said.contains("1: Heron, 07:40"), "{said}");
     assert!(!said.contains("Which boats came in today?"), "{said}");
     assert!(said.contains("is not a JSON object"), "{said}");
+}
+
+#[test]
+fn parts_of_a_lost_message_are_kept() {
+    let document = harbour();
+    let (home, path) = home_with(&document);
+    let db = Connection::open(&path).expect("a database");
+    let lost = document["messages"][1]["info"]["id"].as_str().expect("an identifier");
+    assert_eq!(db.execute("DELETE FROM message WHERE id = ?1", [lost]).expect("a change"), 1);
+    drop(db);
+    let session = document["info"]["id"].as_str().expect("an identifier");
+    let (_, said) = run(&home, &["context", "--as", "canonical", session]);
+    assert!(said.contains("I read the log.") && said.contains("Which boats came in"), "{said}");
+    assert!(said.contains("its parts are kept"), "{said}");
+    let lines: Vec<_> =
+        ["Which boats came in", "I read the log."].map(|words| said.find(words)).into();
+    assert!(lines.is_sorted(), "{said}");
 }
 
 #[test]
@@ -356,10 +413,17 @@ fn what_was_taken_back_and_is_in_the_conversation_again_stays_in_it() {
 }
 
 #[test]
-fn a_document_of_release_2_is_not_recognised() {
+fn a_document_of_release_2_is_read_and_not_repaired() {
     let document = json!({"info": {"id": "ses_1", "location": {"directory": "/w"}}, "messages": [
         {"id": "msg_1", "type": "user", "text": "Hi.", "time": {"created": 1}}]});
-    assert!(recognise(document.to_string().as_bytes()).is_none());
+    let text = document.to_string();
+    assert_eq!(recognise(text.as_bytes()).map(|(_, version)| version), Some(2));
+    assert_eq!(sent(text.as_bytes()), [json!({"role": "user", "content": "Hi."})]);
+    let home = Dir::new();
+    home.write("two.json", text.as_bytes());
+    let (code, said) = run(&home, &["repair", "--in-place", "two.json"]);
+    assert!(code == 3 && said.contains("CY0895"), "{said}");
+    assert_eq!(read(&home.path("two.json")), text.as_bytes());
 }
 
 fn name_ends(file: &Path, ending: &str) -> bool {

@@ -89,7 +89,7 @@ fn an_edited_session_is_not_put_back_into_its_row() {
     let text = String::from_utf8(read(&dir.path("to/kites.jsonl"))).expect("UTF-8");
     dir.write("to/kites.jsonl", text.replace("Fly it.", "Fly it soon.").as_bytes());
     let (code, said) = dir.said(&["convert", "-t", "chat", "-o", "row.jsonl", "to/kites.jsonl"]);
-    assert!(code == 3 && said.contains("CY0898") && said.contains("edited"), "{said}");
+    assert!(code == 3 && said.contains("CY0212") && said.contains("edited"), "{said}");
     assert!(!dir.path("row.jsonl").exists());
 }
 

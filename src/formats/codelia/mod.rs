@@ -81,6 +81,7 @@ pub static FORMAT: Format = Format {
             main: names::main,
             one_run: "run",
             is_only_read: |_| false,
+            successor: None,
         }),
         folders: FOLDERS,
         messages: &["messages", "message", "content", "arguments", "output", "event", "input"],

@@ -4,7 +4,7 @@ use super::blocks::{BLOCKS, CALL_ID, attached, detached, is_same, list, placed};
 use super::{media, part, result, wire};
 use crate::json::{Fault, Json, text};
 use crate::mapping::{Extra, Object, Row, Source, row, template, without};
-use crate::record::{Field, Kind, Node, Record, block};
+use crate::record::{Field, Kind, Node, Record, Value, block};
 use bytes::Bytes;
 
 const MESSAGE: &[Row] =
@@ -158,7 +158,39 @@ pub fn read(item: &Json) -> Result<Read, Fault> {
     if role == "user" && wire::is_ignored(&part::all_shown(node)) {
         node.set(Field::Excluded, Json::constant("true"));
     }
+    if role == "tool" {
+        results = further(node);
+    }
     Ok(Read { message, results })
+}
+
+/// Takes all results of a message but the first, each as a record of its own.
+fn further(message: &mut Node) -> Vec<Record> {
+    let Some(Value::Nodes(blocks)) = message.get_mut(Field::Content) else { return Vec::new() };
+    let blocks = blocks.drain(1.min(blocks.len())..).collect::<Vec<_>>();
+    let record = |block| {
+        let mut record = Record::new(Kind::Message);
+        let mut extra = Extra::default();
+        extra.add(b"\"further\"", b"true");
+        record.node.set(Field::Role, Json::constant("\"tool\""));
+        record.node.put(Field::Time, message.json(Field::Time).cloned());
+        record.node.set(Field::Content, vec![block]);
+        extra.put(&mut record.node);
+        record
+    };
+    blocks.into_iter().map(record).collect()
+}
+
+/// Adds a further result to the message from which it was taken; false if it is none of that.
+pub fn join(message: &mut Node, further: &Node) -> bool {
+    let is_further = further.json(Field::Extra).is_some_and(|it| it.member("further").is_some());
+    match (message.is(Field::Role, "tool") && is_further, message.get_mut(Field::Content)) {
+        (true, Some(Value::Nodes(blocks))) => {
+            blocks.extend(further.nodes(Field::Content).unwrap_or_default().iter().cloned());
+            true
+        }
+        _ => false,
+    }
 }
 
 /// Returns a thought's subject and description as one text.

@@ -104,7 +104,7 @@ impl<'a> Talk<'a> {
             Sort::Talk => {}
         }
         let read = message::read(item).map_err(|fault| Error::json(fault, item.as_bytes(), at))?;
-        let message::Read { mut message, results } = read;
+        let message::Read { mut message, mut results } = read;
         let has_id = message.node.json(Field::Id).is_some();
         if let Some(data) = self.repeated(item).or_else(|| self.listed_again(item)) {
             let node = std::mem::take(&mut message.node);
@@ -114,6 +114,7 @@ impl<'a> Talk<'a> {
             }
             message.node.set(Field::Data, data);
             message.node.set(Field::Derived, Json::constant("true"));
+            results.clear();
         }
         if is_again || !has_id {
             if has_id {

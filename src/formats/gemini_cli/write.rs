@@ -120,6 +120,11 @@ impl Answers {
         waits
     }
 
+    /// Adds a further result to a message of results that is held; false if it is none of that.
+    fn joins(&mut self, further: &Node) -> bool {
+        self.held.as_mut().is_some_and(|(message, _)| message::join(message, further))
+    }
+
     /// Holds an answer.
     pub fn hold(&mut self, answer: Node) {
         self.held = Some((answer, Vec::new()));
@@ -205,6 +210,9 @@ impl MessageList for Session<'_> {
         let is_template = own && is_own(node);
         if is("tool") && !is_template && self.answers.takes(&self.usual.fitted(node, own, self.cx))
         {
+            return Ok(true);
+        }
+        if own && is("tool") && self.answers.joins(node) {
             return Ok(true);
         }
         self.flush()?;

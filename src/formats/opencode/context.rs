@@ -6,7 +6,7 @@
 //!
 //! Source: `message-v2.ts` of opencode 1.18.33, and its requests.
 
-use super::item::CLEARED;
+use super::item::{CLEARED, SECOND};
 use crate::context_rules::{self, Chosen, Paired};
 use crate::dialect::chat_completions;
 use crate::error::Result;
@@ -60,6 +60,10 @@ impl Context for Messages {
     fn sent(&mut self, message: &Record) -> Option<Node> {
         if message.kind == Kind::Compaction {
             let mut sent = context_rules::message(message, false)?;
+            if message.node.is(Field::Layout, SECOND) {
+                let summary = message.node.json(Field::Summary).cloned().unwrap_or_default();
+                return Some(self::message("user", Value::Json(summary)));
+            }
             // The corrections make a question and an answer of it.
             sent.put(Field::Summary, message.node.json(Field::Summary).cloned());
             return Some(sent);
@@ -149,6 +153,9 @@ impl Sending {
         }
         self.show_images(out);
         if let Some(summary) = node.json(Field::Summary) {
+            if node.is(Field::Layout, SECOND) {
+                return out.push(message("user", Value::Json(summary.clone())));
+            }
             out.push(message("user", Value::Json(Json::string(SUMMED_UP))));
             return out.push(message("assistant", Value::Json(summary.clone())));
         }

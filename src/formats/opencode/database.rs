@@ -5,19 +5,26 @@
 //!
 //! Source: the databases of the releases 1.2.27 and 1.18.33, and what these releases export.
 
+use super::columns;
+use super::needed::complete_frame;
 use super::part::{is, list_of};
+use super::second::Second;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts};
 use crate::json::{Json, is_whole, text};
 use crate::mapping::Extra;
 use crate::position::{Located, Position};
-use crate::sqlite::{Database, LONGEST, Row};
+use crate::sqlite::{Database, LONGEST, Row, Wanted};
 use bytes::Bytes;
+use std::collections::VecDeque;
 use std::slice;
 
 /// Beginnings of the names of databases: those of OpenCode, and of programs that keep its layout.
-const NAMES: &[&str] = &["opencode", "kilo"];
+const NAMES: &[&str] = &["opencode", "kilo", "mimocode", "mimicode", "icodemate"];
+
+/// Folders of the programs that keep its layout, beside OpenCode's own.
+pub const FOLDERS: &[&str] = &["../kilo", "../mimocode", "../icodemate"];
 
 /// Whether a file has the name of such a database, or of the file with its latest changes.
 pub fn is_called(file: &str) -> bool {
@@ -36,7 +43,8 @@ pub fn part_of(names: &[String]) -> Option<String> {
         let file = name.strip_prefix('/').unwrap_or(name);
         is_called(file) && file.ends_with(".db")
     };
-    names.iter().find(is_own).cloned()
+    // That of a channel of releases has a longer name.
+    names.iter().filter(is_own).min_by_key(|name| name.len()).cloned()
 }
 
 /// Returns the sessions in the databases among the parts, the newest last.
@@ -45,10 +53,59 @@ pub fn part_of(names: &[String]) -> Option<String> {
 /// If it cannot be read.
 pub fn roster(parts: &mut dyn Parts) -> Result<Vec<String>> {
     let Some(name) = part_of(&parts.names()) else { return Ok(Vec::new()) };
-    let db = Database::read(parts, &name, LONGEST)?;
-    let ids = db.table("session")?.texts("id", "ORDER BY time_updated, id")?;
-    Ok(ids.into_iter().filter(|id| is_plain(id)).collect())
+    let db = match Database::read(parts, &name, LONGEST).and_then(|db| ids(&db)) {
+        Err(error) if error.is_recoverable() && parts.size(&name)? > 0 => {
+            Database::salvaged(parts, &name, WANTED)?
+        }
+        read => return read,
+    };
+    // Some sessions may have lost their own rows.
+    let mut all = ids(&db)?;
+    for table in ["message", "session_message"] {
+        let of_messages = db.table(table)?.texts("session_id", "GROUP BY session_id")?;
+        let lost: Vec<_> = of_messages.into_iter().filter(|id| !all.contains(id)).collect();
+        all.splice(0..0, lost.into_iter().filter(|id| is_plain(id)));
+    }
+    // It is reported as a session that cannot be read.
+    Ok(if all.is_empty() { vec![NO_ROW.to_owned()] } else { all })
 }
+
+/// Identifier that a database gets in reports if it has no whole row.
+const NO_ROW: &str = "database";
+
+/// Returns the sessions of a database, the newest last. A row of release 2 is newer than one of
+/// release 1 with its identifier.
+fn ids(db: &Database) -> Result<Vec<String>> {
+    let mut ids = Vec::new();
+    // A damaged database seems to have neither table.
+    if db.has(FIRST) || !db.has(SECOND) {
+        ids = db.table(FIRST)?.texts("id", "ORDER BY time_updated, id")?;
+    }
+    if db.has(SECOND) {
+        let newer = db.table(SECOND)?.texts("id", "ORDER BY time_updated, id")?;
+        ids.retain(|id| !newer.contains(id));
+        ids.extend(newer);
+    }
+    ids.retain(|id| is_plain(id));
+    Ok(ids)
+}
+
+/// Tables of which whole rows are looked for in a damaged database.
+const WANTED: &[Wanted] = &[
+    Wanted { table: FIRST, prefix: "ses_", columns: &["id", "time_updated"] },
+    Wanted { table: SECOND, prefix: "ses_", columns: &["id", "time_updated"] },
+    Wanted { table: "message", prefix: "msg_", columns: MESSAGE },
+    Wanted { table: "part", prefix: "prt_", columns: PART },
+    Wanted { table: "session_message", prefix: "msg_", columns: SECOND_MESSAGE },
+];
+const MESSAGE: &[&str] = &["id", "session_id", "time_created", "time_updated", "data"];
+const PART: &[&str] = &["id", "message_id", "session_id", "time_created", "time_updated", "data"];
+const SECOND_MESSAGE: &[&str] =
+    &["id", "session_id", "type", "seq", "time_created", "time_updated", "data"];
+
+/// Tables of sessions of release 1 and of release 2.
+const FIRST: &str = "session";
+const SECOND: &str = "session_v2";
 
 /// Whether a text is an identifier that a query can name.
 fn is_plain(id: &str) -> bool {
@@ -59,7 +116,7 @@ fn is_plain(id: &str) -> bool {
 /// A session of a database: its document without messages, and its messages.
 pub struct Stored<'a> {
     pub frame: Bytes,
-    pub messages: Rows<'a>,
+    pub messages: Box<dyn Iterator<Item = Result<Located<Json>>> + 'a>,
 }
 
 /// Opens a session of a database; `None` if the database has none of this identifier.
@@ -72,18 +129,63 @@ pub fn open<'a>(
     id: &str,
     cx: &'a Cx<'a>,
 ) -> Result<Option<Stored<'a>>> {
-    let db = Database::read(parts, name, cx.options.max_line)?;
-    let key = Json::string(id);
-    let Some(row) = db.table("session")?.rows("WHERE id = ?1", slice::from_ref(&key))?.pop() else {
-        return Ok(None);
-    };
-    let frame = [b"{\"info\":", info(&row).as_bytes(), b",\"messages\":[]}"].concat();
     if !is_plain(id) {
         return Ok(None);
     }
-    let end = format!("WHERE session_id = '{id}' ORDER BY time_created, id");
-    let ids = db.table("message")?.texts("id", &end)?.into_iter();
-    Ok(Some(Stored { frame: frame.into(), messages: Rows { db, ids, session: key, at: 0, cx } }))
+    let key = Json::string(id);
+    let read = Database::read(parts, name, cx.options.max_line);
+    let (db, damage) = match read.and_then(|db| check(&db, &key).map(|()| db)) {
+        Ok(db) => (db, None),
+        Err(error) if error.is_recoverable() => {
+            (Database::salvaged(parts, name, WANTED)?, Some(error))
+        }
+        Err(error) => return Err(error),
+    };
+    let row = |table: &str| {
+        let rows = db.table(table)?.rows("WHERE id = ?1", slice::from_ref(&key))?;
+        Ok(rows.into_iter().next())
+    };
+    let frame = |row: &Row| {
+        let info = columns::info(row);
+        Bytes::from([b"{\"info\":", info.as_bytes(), b",\"messages\":[]}"].concat())
+    };
+    let of_second = if db.has(SECOND) { row(SECOND)? } else { None };
+    if let Some(row) = of_second {
+        let rows = Rows::of(db, "session_message", "seq", key, cx)?;
+        let messages = Box::new(SecondRows::over(rows));
+        return Ok(Some(Stored { frame: complete_frame(frame(&row)), messages }));
+    }
+    let own = if db.has(FIRST) { row(FIRST)? } else { None };
+    if own.is_none() && damage.is_none() {
+        return Ok(None);
+    }
+    let own = own.unwrap_or_else(|| Row(vec![("id".to_owned(), key.clone())]));
+    let rows = Rows::of(db, "message", "time_created, id", key, cx)?.with_lost()?;
+    let mut frame = frame(&own);
+    if let Some(error) = damage {
+        if own.0.len() == 1 && rows.ids.len() == 0 {
+            return Err(error);
+        }
+        let message = format!("{}; its whole rows are read", error.message());
+        cx.report(Diagnostic::new(Code::Database, message));
+        frame = complete_frame(frame);
+    }
+    Ok(Some(Stored { frame, messages: Box::new(rows) }))
+}
+
+/// Checks that the rows of a session can be read.
+fn check(db: &Database, session: &Json) -> Result<()> {
+    let key = slice::from_ref(session);
+    let of_first =
+        [(FIRST, "id", "id"), ("message", "session_id", "data"), ("part", "session_id", "data")];
+    let of_second = [(SECOND, "id", "id"), ("session_message", "session_id", "data")];
+    // A damaged database seems to have the tables of neither release.
+    let is_second = db.has(SECOND);
+    let of_first = of_first.into_iter().filter(|(table, ..)| !is_second || db.has(table));
+    for (table, id, column) in of_first.chain(of_second.into_iter().filter(|_| is_second)) {
+        db.table(table)?.check(column, &format!("WHERE {id} = ?1"), key)?;
+    }
+    Ok(())
 }
 
 /// Messages of a session, row by row.
@@ -95,15 +197,51 @@ pub struct Rows<'a> {
     cx: &'a Cx<'a>,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    /// Begins with the first row of a table for a session.
+    fn of(db: Database, table: &str, order: &str, session: Json, cx: &'a Cx<'a>) -> Result<Self> {
+        let id = session.text().unwrap_or_default();
+        let end = format!("WHERE session_id = '{id}' ORDER BY {order}");
+        let ids = db.table(table)?.texts("id", &end)?.into_iter();
+        Ok(Self { db, ids, session, at: 0, cx })
+    }
+
+    /// Adds the messages that have lost their rows, and of which there are parts.
+    fn with_lost(mut self) -> Result<Self> {
+        let end = format!(
+            "WHERE session_id = '{}' AND message_id NOT IN (SELECT id FROM message) GROUP BY message_id",
+            self.session.text().unwrap_or_default()
+        );
+        let lost = self.db.table("part")?.texts("message_id", &end)?;
+        if !lost.is_empty() {
+            let mut ids: Vec<String> = self.ids.collect();
+            for id in lost {
+                let place = ids.iter().position(|own| *own > id).unwrap_or(ids.len());
+                ids.insert(place, id);
+            }
+            self.ids = ids.into_iter();
+        }
+        Ok(self)
+    }
+
+    /// Returns the identifier and the place of the next row.
+    fn step(&mut self) -> Option<(String, Position)> {
+        let id = self.ids.next()?;
+        self.at += 1;
+        Some((id, Position { record: self.at, ..Position::default() }))
+    }
+
     fn message(&self, id: &str, at: Position) -> Result<Option<Located<Json>>> {
         let key = Json::string(id);
         let rows = self.db.table("message")?.rows("WHERE id = ?1", slice::from_ref(&key))?;
-        let Some(row) = rows.into_iter().next() else { return Ok(None) };
+        let row = rows.into_iter().next();
         let end = "WHERE message_id = ?1 ORDER BY id";
-        let mut parts = Vec::new();
+        let (mut parts, mut times) = (Vec::new(), Row::default());
         for row in self.db.table("part")?.rows(end, slice::from_ref(&key))? {
             let part = row.value("id").cloned().unwrap_or_default();
+            if times.0.is_empty() {
+                times.0.extend(row.0.iter().filter(|(name, _)| name == "time_created").cloned());
+            }
             let own = [("id", &part), ("sessionID", &self.session), ("messageID", &key)];
             match object(&row, &own) {
                 Some(part) => parts.push(part),
@@ -115,15 +253,21 @@ impl Rows<'_> {
             }
         }
         let own = [("id", &key), ("sessionID", &self.session)];
-        let info = match object(&row, &own) {
-            Some(info) => info,
-            None => {
+        let info = match row.as_ref().map(|row| object(row, &own)) {
+            Some(Some(info)) => info,
+            Some(None) => {
                 let error = broken("message", id, at);
                 if parts.is_empty() {
                     return Err(error);
                 }
                 self.cx.tolerate(error)?;
-                rebuilt(&row, &own, &parts)
+                rebuilt(&row.unwrap_or_default(), &own, &parts)
+            }
+            None if parts.is_empty() => return Ok(None),
+            None => {
+                let message = format!("the row of message {id} is lost; its parts are kept");
+                self.cx.report(Diagnostic::new(Code::Database, message).at(at));
+                rebuilt(&times, &own, &parts)
             }
         };
         let parts = list_of(&parts);
@@ -138,13 +282,52 @@ impl Iterator for Rows<'_> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let id = self.ids.next()?;
-            self.at += 1;
-            let at = Position { record: self.at, ..Position::default() };
+            let (id, at) = self.step()?;
             if let Some(message) = self.message(&id, at).transpose() {
                 return Some(message);
             }
         }
+    }
+}
+
+/// Messages of a session of release 2, row by row.
+struct SecondRows<'a> {
+    rows: Rows<'a>,
+    second: Second,
+    ready: VecDeque<Located<Json>>,
+}
+
+impl<'a> SecondRows<'a> {
+    fn over(rows: Rows<'a>) -> Self {
+        let second = Second::of(rows.session.clone());
+        Self { rows, second, ready: VecDeque::new() }
+    }
+
+    /// Reads the message of a row.
+    fn message(&self, id: &str, at: Position) -> Result<Json> {
+        let key = Json::string(id);
+        let table = self.rows.db.table("session_message")?;
+        let row = table.rows("WHERE id = ?1", slice::from_ref(&key))?.pop().unwrap_or_default();
+        let kind = row.value("type").cloned().unwrap_or_default();
+        object(&row, &[("id", &key), ("type", &kind)]).ok_or_else(|| broken("message", id, at))
+    }
+}
+
+impl Iterator for SecondRows<'_> {
+    type Item = Result<Located<Json>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.ready.is_empty() {
+            let (id, at) = self.rows.step()?;
+            match self.message(&id, at) {
+                Ok(message) => {
+                    let read = self.second.read(&message).into_iter();
+                    self.ready.extend(read.map(|value| Located { value, at }));
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        self.ready.pop_front().map(Ok)
     }
 }
 
@@ -182,66 +365,4 @@ fn object(row: &Row, own: &[(&str, &Json)]) -> Option<Json> {
     }
     own.iter().for_each(|(name, value)| out.add(Json::string(name).as_bytes(), value.as_bytes()));
     out.finish()
-}
-
-/// Returns the object `info` of a session's row, in the order in which the program exports it.
-fn info(row: &Row) -> Json {
-    let value = |name: &str| row.value(name).filter(|value| !value.is_null()).cloned();
-    // Numbers with a fraction have an exponent in rows.
-    let number = |name: &str| {
-        let number = value(name)?;
-        let is_plain = !number.as_bytes().contains(&b'e');
-        if is_plain { Some(number) } else { number.float().map(Json::from_f64) }
-    };
-    let json = |name: &str| value(name)?.parsed();
-    let group = |members: &[(&str, Option<Json>)]| {
-        let mut group = Extra::default();
-        for (name, value) in members {
-            value.iter().for_each(|v| group.add(Json::string(name).as_bytes(), v.as_bytes()));
-        }
-        group.finish()
-    };
-    let summary = group(&[
-        ("additions", number("summary_additions")),
-        ("deletions", number("summary_deletions")),
-        ("files", number("summary_files")),
-        ("diffs", json("summary_diffs")),
-    ]);
-    let cache =
-        group(&[("read", number("tokens_cache_read")), ("write", number("tokens_cache_write"))]);
-    let tokens = group(&[
-        ("input", number("tokens_input")),
-        ("output", number("tokens_output")),
-        ("reasoning", number("tokens_reasoning")),
-        ("cache", cache),
-    ]);
-    let share = group(&[("url", value("share_url"))]);
-    let time = group(&[
-        ("created", number("time_created")),
-        ("updated", number("time_updated")),
-        ("compacting", number("time_compacting")),
-        ("archived", number("time_archived")),
-    ]);
-    let info = group(&[
-        ("id", value("id")),
-        ("slug", value("slug")),
-        ("projectID", value("project_id")),
-        ("workspaceID", value("workspace_id")),
-        ("directory", value("directory")),
-        ("path", value("path")),
-        ("parentID", value("parent_id")),
-        ("title", value("title")),
-        ("agent", value("agent")),
-        ("model", json("model")),
-        ("version", value("version")),
-        ("summary", summary),
-        ("cost", number("cost")),
-        ("tokens", tokens),
-        ("share", share),
-        ("metadata", json("metadata")),
-        ("revert", json("revert")),
-        ("permission", json("permission")),
-        ("time", time),
-    ]);
-    info.unwrap_or(Json::constant("{}"))
 }

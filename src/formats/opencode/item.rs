@@ -17,6 +17,9 @@ pub const STEP: Json = Json::constant("\"step\"");
 /// Layout of a result whose text the program no longer sends.
 pub const CLEARED: &str = "cleared";
 
+/// Layout of a compaction of release 2, which is sent as one message of the user.
+pub const SECOND: &str = "second";
+
 /// Message of a document.
 #[derive(Clone, Debug)]
 pub struct Item {
@@ -95,7 +98,11 @@ pub fn compaction(request: &Item, answer: &Item) -> Result<Record, Fault> {
     node.put(Field::Id, request.info("id"));
     read_times(&request.info("time").unwrap_or_default(), MESSAGE_TIMES, node);
     node.set(Field::Summary, summary(&answer.parts));
-    let first = request.compaction().and_then(|part| part.member("tail_start_id"));
+    let part = request.compaction();
+    if part.is_some_and(|part| part.member("release").is_some()) {
+        node.set(Field::Layout, Json::string(SECOND));
+    }
+    let first = part.and_then(|part| part.member("tail_start_id"));
     node.put(Field::FirstKept, first.filter(|first| first.text().is_some()));
     let mut extra = Extra::default();
     extra.add(b"\"request\"", &request.text);

@@ -14,6 +14,8 @@
 //! Source: `packages/opencode/src/session` of opencode, and what its releases 1.0.152, 1.2.27 and
 //! 1.18.33 wrote, imported and sent.
 
+mod bring;
+mod columns;
 mod context;
 mod database;
 mod files;
@@ -23,13 +25,15 @@ mod needed;
 mod part;
 mod read;
 mod repair;
+mod second;
 mod usual;
 mod wire;
 mod write;
 
 use crate::document::{Path, Style};
 use crate::format::{
-    Agent, Confidence, Files, Format, Head, Inserted, Mends, Required, Shared, Sniffed, Version,
+    Agent, Confidence, Files, Format, Head, Inserted, Mends, Required, Shared, Sniffed, Successor,
+    Version,
 };
 use crate::json::member;
 use crate::record::Kind;
@@ -50,9 +54,15 @@ pub static FORMAT: Format = Format {
             main: files::main,
             one_run: "",
             is_only_read: |part| !files::is_document(part),
+            successor: Some(Successor {
+                folder: "storage",
+                database: bring::database,
+                bring: bring::bring,
+            }),
         }),
         native: Some(files::native),
         home: Some(files::home),
+        archives: database::FOLDERS,
         ..Files::ONE
     },
     agent: Agent {
@@ -94,10 +104,10 @@ pub static FORMAT: Format = Format {
     })
 };
 
-/// Detects a document by the `info` of a session at its beginning. Release 2 has messages of another
-/// shape, and a `location`.
+/// Detects a document by the `info` of a session at its beginning.
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     let info = member(head.bytes.trim_ascii_start(), "info")?;
-    let is_own = member(info, "id")?.starts_with(b"\"ses_") && member(info, "location").is_none();
-    is_own.then_some(Sniffed { confidence: Confidence::Certain, version: 1 })
+    let is_own = member(info, "id")?.starts_with(b"\"ses_");
+    let version = if member(info, "location").is_some() { 2 } else { 1 };
+    is_own.then_some(Sniffed { confidence: Confidence::Certain, version })
 }

@@ -3,6 +3,7 @@
 use super::database::{self, Stored};
 use super::files::{self, Files};
 use super::item::{self, Item, Reverted};
+use super::second::{self, Second};
 use super::wire::{INFO, SESSION_TIMES, kept, read_times};
 use super::{PATH, STYLE};
 use crate::diagnostic::{Code, Diagnostic};
@@ -31,7 +32,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
             if files::main(&names).is_some() {
                 cx.report(Diagnostic::of(Code::TwoStores));
             }
-            return behind(&frame, None, Box::new(messages), cx);
+            return behind(&frame, None, messages, cx);
         }
     }
     if let Some(frame) = files::frame(parts, cx)? {
@@ -45,6 +46,10 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     let limit = cx.options.max_line;
     let (frame, is_sorted) = survey(Items::over(parts.open(name)?, PATH, limit)?)?;
     let items = Items::over(parts.open(name)?, PATH, limit)?;
+    if second::is_own(&frame.text) {
+        let frame = second::frame(&Json::trusted(frame.text));
+        return behind(&frame, None, Box::new(of_second(&frame, items)), cx);
+    }
     let items: Ordered<'_> = if is_sorted { Box::new(items) } else { Box::new(sorted(items)?) };
     behind(&frame.text, frame.file(STYLE, cx), items, cx)
 }
@@ -96,6 +101,19 @@ fn sorted(items: Items) -> Result<impl Iterator<Item = Result<Located<Json>>>> {
     let mut all = items.collect::<Result<Vec<_>>>()?;
     all.sort_by_cached_key(|item| key(&item.value));
     Ok(all.into_iter().map(Ok))
+}
+
+/// Returns the messages of a document of release 2.
+fn of_second(frame: &Bytes, items: Items) -> impl Iterator<Item = Result<Located<Json>>> + use<> {
+    let info = Json::trusted(frame.clone()).member("info").unwrap_or_default();
+    let mut second = Second::of(info.member("id").unwrap_or_default());
+    items.flat_map(move |item| match item {
+        Ok(Located { value, at }) => {
+            let read = second.read(&value).into_iter();
+            read.map(|value| Ok(Located { value, at })).collect::<Vec<_>>()
+        }
+        Err(error) => vec![Err(error)],
+    })
 }
 
 /// Returns the record of a session: `frame` is the document without its messages.
@@ -233,5 +251,10 @@ pub fn pieces(parts: &mut dyn Parts, cx: &Cx<'_>, show: Piece<'_>) -> Result<()>
     let names = parts.names();
     // The stores have other shapes than the document that they become.
     let Some(name) = files::document(&names).filter(|_| names.len() == 1) else { return Ok(()) };
+    parts.keep()?;
+    // The schema is one of release 1.
+    if second::is_document(parts, name)? {
+        return Ok(());
+    }
     document::pieces(parts.open(name)?, PATH, cx.options.max_line, show)
 }

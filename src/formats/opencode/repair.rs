@@ -1,11 +1,11 @@
 //! Repair of export documents: of damage, and of members without which an import is refused.
 
-use super::PATH;
 use super::needed;
+use super::{PATH, files, second};
 use crate::diagnostic::Code;
 use crate::document::{self, Changes, Rules};
 use crate::error::{Error, Result};
-use crate::format::{Cx, RepairIo, RepairOptions, Repaired};
+use crate::format::{Cx, Parts, RepairIo, RepairOptions, Repaired};
 use crate::json::{Json, member};
 use bytes::Bytes;
 
@@ -34,7 +34,13 @@ static RULES: Rules = Rules {
 /// # Errors
 /// If nothing of it can be recovered, reading or writing fails, or the session is in a store.
 pub fn repair(io: &mut dyn RepairIo, wanted: &RepairOptions, cx: &Cx<'_>) -> Result<Repaired> {
-    if super::FORMAT.is_only_read(&io.parts().names()) {
+    let names = io.parts().names();
+    io.parts().keep()?;
+    let is_second = |parts: &mut dyn Parts| match files::document(&names) {
+        Some(name) => second::is_document(parts, name),
+        None => Ok(false),
+    };
+    if super::FORMAT.is_only_read(&names) || is_second(io.parts())? {
         let message = "a store is only read: `copyist convert --to opencode` makes a document of \
                        the session, which can be repaired";
         return Err(Error::request(Code::StoreOnlyRead, message));

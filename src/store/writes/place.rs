@@ -6,6 +6,7 @@ use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::store::attributes::{keep_attributes, keep_owner, new_like};
 use crate::store::check::{exists, is_same_file};
+use crate::store::database::{Addition, Log};
 use crate::store::destination::folder_of;
 use crate::store::fingerprint::Fingerprint;
 use crate::store::grow::{alone, grow};
@@ -88,6 +89,12 @@ pub fn replaced(edit: &Edit, target: &Path, backup: &Path) -> Result<Placed> {
         })
     })?;
     Ok(Placed { differs, again: false, old: Old::of(&edit, backup, None, target) })
+}
+
+/// Adds rows to a database, of which copies are kept.
+pub fn added(rows: &Addition, database: &Path, backup: &Path, log: Option<&Log>) -> Result<Placed> {
+    let differs = rows.carry_out(database, backup, log)?;
+    Ok(Placed { differs, ..Placed::default() })
 }
 
 /// Moves a file whose contents change. It is at its new place before the old one goes.

@@ -88,6 +88,10 @@ pub fn settle(journal: &Path, what: &Undertaking<'_>) -> Result<()> {
     let root = read.header.root.path();
     let mut restorer = Restorer::new(root.clone(), false)?;
     for entry in read.entries.iter().rev() {
+        if let Some(database) = restorer.grown(entry)? {
+            database.settle()?;
+            continue;
+        }
         for written in &entry.outputs {
             restorer.sweep(written)?;
             let Some(old) = &written.moved_from else { continue };
