@@ -44,7 +44,7 @@ pub fn run(
     show.summary(&summary, started.elapsed());
     if done.present > 0 && !telling.quiet && !telling.json {
         let sessions = plural(done.present, "session");
-        println!("{sessions} of the files in the database already, where nothing changes");
+        println!("in the database already, and not changed: {sessions}");
     }
     if let (Some(path), Some(inputs)) = (&telling.report, &kept) {
         let copyist = env!("CARGO_PKG_VERSION");
