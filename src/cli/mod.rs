@@ -167,8 +167,9 @@ fn save(path: &Path, text: &[u8], force: bool, like: &[&Path]) -> Result<(), Sto
     written.map_err(|error| Stop::broken(format!("{path}: {error}")))
 }
 
-/// Parses the arguments of the program, its name first.
-fn parsed(args: Vec<OsString>) -> Result<Cli, Stop> {
+/// Parses the arguments of the program, its name first. A wish for help, or a mistake, is returned
+/// as it is to be printed: a program that calls this one must not end by it.
+fn parsed(args: Vec<OsString>) -> Result<Result<Cli, clap::Error>, Stop> {
     let args = if args.len() > 1 { args } else { vec!["copyist".into(), "-h".into()] };
     let long = args.iter().any(|arg| arg == "--help" || arg == "help");
     let mut command = in_any_case(without_empty(program(long)));
@@ -176,9 +177,10 @@ fn parsed(args: Vec<OsString>) -> Result<Cli, Stop> {
         command = config::with_defaults(command, config::settings()?)?;
     }
     let args = with_known_command(args, &command);
-    let matches = command.try_get_matches_from_mut(args);
-    let matches = matches.unwrap_or_else(|error| without_idle_tips(error).exit());
-    Ok(Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.format(&mut command).exit()))
+    Ok(match command.try_get_matches_from_mut(args) {
+        Ok(matches) => Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command)),
+        Err(error) => Err(without_idle_tips(error)),
+    })
 }
 
 /// Writes the name of the command in small letters, if it is a command then.
@@ -235,39 +237,51 @@ pub fn main() -> ExitCode {
 
 /// Runs the program with these arguments, its name first; returns the exit code.
 pub fn run(args: Vec<OsString>) -> u8 {
-    let done = parsed(args).and_then(|cli| match cli.command {
-        Command::Migrate(args) => args.run(),
-        Command::Convert(args) => args.run(),
-        Command::Repair(args) => args.run(),
-        Command::Undo(args) => args.run(),
-        Command::Clean(args) => args.run(),
-        Command::Show(args) => args.run(),
-        Command::Inspect(args) => args.run(),
-        Command::Diff(args) => args.run(),
-        Command::Context(args) => args.run(),
-        Command::Append(args) => args.run(),
-        Command::Fork(args) => args.run(),
-        Command::Label(args) => args.run(),
-        Command::Status(args) => args.run(),
-        Command::Result(args) => args.run(),
-        Command::List(args) => args.run(),
-        Command::Continue(args) => args.run(),
-        Command::Move(args) => args.run(),
-        Command::Pack(args) => args.run(),
-        Command::Trim(args) => args.run(),
-        Command::Unpack(args) => args.run(),
-        Command::Usage(args) => args.run(),
-        Command::Export(args) => args.run(),
-        Command::Validate(args) => args.run(),
-        Command::Detect(args) => args.run(),
-        Command::Formats(args) => args.run(),
-        Command::Schema(args) => args.run(),
-        Command::Explain(args) => args.run(),
-        Command::Completions(args) => args.run(),
-        Command::Man(args) => args.run(),
-        Command::Config(args) => args.run(),
-    });
-    ended(done)
+    ended(parsed(args).and_then(|cli| match cli {
+        Ok(cli) => cli.run(),
+        Err(error) => {
+            // With a closed output the text is lost.
+            let _ = error.print();
+            Ok(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+    }))
+}
+
+impl Cli {
+    fn run(self) -> Result<u8, Stop> {
+        match self.command {
+            Command::Migrate(args) => args.run(),
+            Command::Convert(args) => args.run(),
+            Command::Repair(args) => args.run(),
+            Command::Undo(args) => args.run(),
+            Command::Clean(args) => args.run(),
+            Command::Show(args) => args.run(),
+            Command::Inspect(args) => args.run(),
+            Command::Diff(args) => args.run(),
+            Command::Context(args) => args.run(),
+            Command::Append(args) => args.run(),
+            Command::Fork(args) => args.run(),
+            Command::Label(args) => args.run(),
+            Command::Status(args) => args.run(),
+            Command::Result(args) => args.run(),
+            Command::List(args) => args.run(),
+            Command::Continue(args) => args.run(),
+            Command::Move(args) => args.run(),
+            Command::Pack(args) => args.run(),
+            Command::Trim(args) => args.run(),
+            Command::Unpack(args) => args.run(),
+            Command::Usage(args) => args.run(),
+            Command::Export(args) => args.run(),
+            Command::Validate(args) => args.run(),
+            Command::Detect(args) => args.run(),
+            Command::Formats(args) => args.run(),
+            Command::Schema(args) => args.run(),
+            Command::Explain(args) => args.run(),
+            Command::Completions(args) => args.run(),
+            Command::Man(args) => args.run(),
+            Command::Config(args) => args.run(),
+        }
+    }
 }
 
 /// Prints why a command could not be carried out, if so; returns the exit code.
