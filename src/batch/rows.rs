@@ -5,7 +5,6 @@ use super::inputs::{Between, Job, JobSource, stem};
 use crate::error::Result;
 use crate::formats::FORMATS;
 use crate::ids::is_uuid;
-use crate::parts::Parts;
 use crate::store::{Input, Row, plain_name};
 use rayon::prelude::*;
 use std::path::Path;
@@ -46,7 +45,6 @@ fn sessions(job: &Job, reading: ReadOptions) -> Result<Vec<Between>> {
         return Ok(Vec::new());
     };
     let Some(rows) = found.format.files.rows else { return Ok(Vec::new()) };
-    input.keep()?;
     let spans = rows(&mut input)?;
     let text = if spans.len() > 1 { Row::unpacked(path)? } else { None };
     let between = |(number, span)| {
@@ -70,5 +68,6 @@ fn may_have(path: &Path) -> bool {
         let begin = stem.len().checked_sub(36);
         begin.and_then(|begin| stem.get(begin..)).is_some_and(is_uuid)
     };
-    stem.is_some_and(|stem| !is_one(stem))
+    // A pipe can be read only once.
+    stem.is_some_and(|stem| !is_one(stem)) && path.is_file()
 }

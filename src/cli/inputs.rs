@@ -151,9 +151,10 @@ impl Inputs {
     pub fn list(&self, written: &Written, reading: ReadOptions) -> Result<Listed, Stop> {
         let Listed { jobs, errors, skipped } = batch::expand(&self.paths, &self.filter, written);
         // Files of which many make up a session are not looked at one by one.
+        let is_in_file = self.paths.iter().all(|path| path.is_file());
         let jobs = match self.gather.session {
-            Some(_) => batch::group(batch::apart(jobs, reading), &self.gather),
-            None => batch::apart(batch::group(jobs, &self.gather), reading),
+            Some(_) if is_in_file => batch::group(batch::apart(jobs, reading), &self.gather),
+            _ => batch::apart(batch::group(jobs, &self.gather), reading),
         };
         match &self.gather.session {
             Some(id) if jobs.is_empty() => {
@@ -193,6 +194,11 @@ impl Inputs {
 }
 
 impl Batch {
+    /// Whether the user selects files by their names.
+    pub fn selects(&self) -> bool {
+        !self.include.is_empty() || !self.exclude.is_empty()
+    }
+
     /// Collects the named paths, then those of the list.
     pub fn inputs(&self) -> Result<Inputs, Stop> {
         let filter = Filter::new(&self.include, &self.exclude);

@@ -103,6 +103,11 @@ impl Args {
                            the agent's database, `-n` prints which";
             return Err(Stop::usage(message));
         }
+        if self.batch.selects() {
+            let message = "`--include` and `--exclude` select files; all sessions of this folder \
+                           are brought over";
+            return Err(Stop::usage(message));
+        }
         if self.in_place.no_backup || self.in_place.backup.is_some() || self.to.is_some() {
             let message = "`--to`, `--backup` and `--no-backup` are for sessions in files of their \
                            own; the original of a database is always kept";

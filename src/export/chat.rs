@@ -11,7 +11,7 @@ use crate::record::turns::NO_RESULT;
 use crate::record::{Field, Kind, Node, Record, Value, block};
 use crate::redact::Redactor;
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// A conversation.
 #[derive(Debug, Default)]
@@ -98,7 +98,8 @@ impl Chat {
         let quiet = Cx { options: cx.options, log: &log };
         let redactor = cx.options.redact.as_deref().map(Redactor::new);
         let (open, ids) = (Vec::new(), HashSet::new());
-        let mut building = Building { choices, counts, chat: Self::default(), open, ids };
+        let mut building =
+            Building { choices, counts, chat: Self::default(), open, ids, numbers: HashMap::new() };
         let leaf = leaf.and_then(Json::text);
         let (id, messages) = context::conversation(format, parts, leaf.as_deref(), cx, &quiet)?;
         for message in messages {
@@ -130,6 +131,8 @@ struct Building<'a> {
     open: Vec<Open>,
     /// Identifiers of all calls so far.
     ids: HashSet<Json>,
+    /// Last number behind an identifier that occurs several times.
+    numbers: HashMap<Json, u64>,
 }
 
 /// A call whose answer is not complete.
@@ -274,10 +277,9 @@ impl Building<'_> {
     /// Returns an identifier that no call before has: interfaces refuse one that occurs twice.
     fn new_id(&mut self, given: &Json) -> Json {
         let mut id = given.clone();
-        for number in 2.. {
-            if self.ids.insert(id.clone()) {
-                break;
-            }
+        while !self.ids.insert(id.clone()) {
+            let number = self.numbers.entry(given.clone()).or_insert(1);
+            *number += 1;
             id = Json::string(&format!("{}_{number}", given.text().unwrap_or_default()));
         }
         if id != *given {

@@ -70,7 +70,7 @@ pub fn survey(
         let listed = expand(&paths, &Filter::default(), &Written::default());
         errors.extend(listed.errors);
         // Agents keep no such files, and their sessions are many.
-        let jobs = match place.path.is_file() {
+        let jobs = match place.format.is_none() {
             true => apart(listed.jobs, ReadOptions::default()),
             false => listed.jobs,
         };

@@ -80,8 +80,13 @@ pub fn alone(
     is_as_read()?;
     let is_changed = edit.map_or(Ok(false), |edit| edit.edit(&db, false))?;
     db.run(if is_changed { "COMMIT" } else { "ROLLBACK" })?;
-    db.run("PRAGMA wal_checkpoint(TRUNCATE)")?;
-    db.db.close().map_err(|(_, error)| unusable(&error))?;
+    let moved = db.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    let closed = db.db.close().map_err(|(_, error)| unusable(&error));
+    // What is committed stays so: the log has it until the next program moves it.
+    if !is_changed {
+        moved?;
+        closed?;
+    }
     Ok(is_changed)
 }
 

@@ -260,6 +260,8 @@ impl Grown {
     /// what it adds is in the database already.
     fn put_back(&self) -> Result<()> {
         let failed = |error: io::Error| Error::io("cannot restore the original", error);
+        // Much time may have passed since it was looked at.
+        check_free(&self.path)?;
         if let Some((backup, _)) = self.log.as_ref().filter(|(backup, _)| backup.exists()) {
             fs::rename(backup, log_of(&self.path)).map_err(failed)?;
         }

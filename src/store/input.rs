@@ -399,7 +399,7 @@ impl Parts for Input {
         }
         let end = part.opened();
         let mut file = match &part.source {
-            Source::Row(row, _) => return Ok(Box::new(row.open(byte, end)?)),
+            Source::Row(row, _) => return row.open(byte, end),
             Source::File(path, ..) => opened(path)?,
             Source::Spooled(file) => rewound(file)?,
             Source::Pipe(_) => return self.open(name),

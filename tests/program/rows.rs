@@ -144,3 +144,43 @@ fn joined(mut row: Value) -> Value {
     }
     row
 }
+
+#[test]
+fn a_first_row_that_is_broken_is_named_and_columns_beside_a_talk_are_no_messages() {
+    let dir = Dir::in_memory();
+    let talk = r#"[{"role":"user","content":"Hello"},{"role":"assistant","content":"Hi."}]"#;
+    let row = format!("{{\"prompt\":\"Hello\",\"messages\":{talk},\"completion\":\"Hi.\"}}\n");
+    dir.write("train.jsonl", &[&b"{\"messages\":[{\"ro\n"[..], row.as_bytes(), &kites()].concat());
+    let (code, said) = dir.said(&["convert", "-t", "pi", "--out-dir", "to", "train.jsonl"]);
+    assert!(code == 3 && said.contains("train.jsonl#1:1:"), "{said}");
+    assert_eq!(sessions(&dir, "to"), ["train-2.jsonl", "train-3.jsonl"], "{said}");
+    let (_, shown) = dir.said(&["context", "--session", "2", "train.jsonl"]);
+    assert_eq!(shown.matches("Hello").count(), 1, "{shown}");
+}
+
+#[test]
+fn calls_without_identifiers_are_paired_with_their_results() {
+    let dir = Dir::in_memory();
+    let call = r#"{"type":"function","function":{"name":"f","arguments":{}}}"#;
+    let row = format!(
+        r#"{{"messages":[{{"role":"user","content":"q"}},{{"role":"assistant","content":"","tool_calls":[{call},{}]}},{{"role":"tool","name":"g","content":"two"}},{{"role":"tool","name":"f","content":"one"}},{{"role":"assistant","content":"a"}}]}}"#,
+        call.replace("\"f\"", "\"g\"")
+    );
+    dir.write("row.jsonl", row.as_bytes());
+    assert_eq!(dir.said(&["convert", "-t", "claude-code", "-o", "s.jsonl", "row.jsonl"]).0, 0);
+    let (code, said) = dir.said(&["validate", "s.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_not_read_twice() {
+    let dir = Dir::in_memory();
+    let pipe = dir.path("rows.jsonl");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|made| made.success()));
+    let writer = std::thread::spawn(move || std::fs::write(pipe, kites()).expect("written"));
+    let (code, said) = dir.said(&["convert", "-t", "pi", "-o", "s.jsonl", "rows.jsonl"]);
+    assert_eq!(code, 0, "{said}");
+    writer.join().expect("written");
+}

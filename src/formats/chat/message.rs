@@ -1,5 +1,6 @@
 //! Messages of rows, in the shapes that rows have.
 
+use super::pairs::Pairs;
 use super::turn::{Turns, think};
 use crate::dialect::anthropic::{block, split};
 use crate::dialect::chat_completions;
@@ -39,6 +40,7 @@ const ANTHROPIC: &[&str] = &[
 #[derive(Debug, Default)]
 pub struct Messages {
     turns: Turns,
+    pairs: Pairs,
     /// Number of messages that were divided.
     groups: u64,
 }
@@ -55,7 +57,7 @@ impl Messages {
                 Some(records) => Ok(records),
                 None => Ok(vec![whole(message.bytes(), Some("message"))?]),
             },
-            Shape::Trace => traced(message).map(|record| vec![record]),
+            Shape::Trace => self.paired(traced(message)?),
             _ if is_anthropic(message) => {
                 let record = anthropic(message)?;
                 self.groups += 1;
@@ -63,8 +65,15 @@ impl Messages {
                 let group = || format!("message-{}", self.groups);
                 Ok(if is_user { split(record, &group()) } else { vec![record] })
             }
-            _ => chat(message, message).map(|record| vec![record]),
+            _ => self.paired(chat(message, message)?),
         }
+    }
+}
+
+impl Messages {
+    fn paired(&mut self, mut record: Record) -> Result<Vec<Record>, Fault> {
+        self.pairs.look(&mut record);
+        Ok(vec![record])
     }
 }
 

@@ -19,6 +19,7 @@
 
 mod context;
 mod message;
+mod pairs;
 mod read;
 mod row;
 mod turn;
@@ -29,6 +30,7 @@ use crate::format::{
     Agent, Confidence, Cx, Files, Format, Head, Mends, Reach, RepairIo, RepairOptions, Repaired,
     Required, Sink, Sniffed, Version, Writer,
 };
+use crate::json::is_whole;
 use crate::record::Kind;
 
 /// Entry of the format in the table of formats.
@@ -67,8 +69,10 @@ pub static FORMAT: Format = Format {
 /// first.
 fn sniff(head: &Head<'_>) -> Option<Sniffed> {
     let is_called = Head::is_called(head.name, FORMAT.extensions);
-    (is_called && row::is_row(row::first(head.bytes)))
-        .then_some(Sniffed { confidence: Confidence::Weak, version: 1 })
+    let mut lines = head.lines();
+    let is_torn = lines.next().is_some_and(|line| line.starts_with(b"{") && !is_whole(line));
+    let is_row = row::is_row(row::first(head.bytes)) || is_torn && lines.any(row::is_row);
+    (is_called && is_row).then_some(Sniffed { confidence: Confidence::Weak, version: 1 })
 }
 
 fn write<'a>(

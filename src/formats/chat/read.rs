@@ -7,7 +7,7 @@ use crate::document::{self, Items};
 use crate::error::{Error, Result};
 use crate::format::{Cx, Parts, Piece, Reader};
 use crate::framing::Chain;
-use crate::json::Json;
+use crate::json::{Json, is_whole};
 use crate::lines::{BOM, Lines};
 use crate::position::{Located, Position};
 use crate::record::{Field, Kind, Record};
@@ -16,8 +16,8 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::ops::Range;
 
-/// Number and place of each row of a file: of the lines, or of the values of a list. A session trace,
-/// and a row on several lines, is a file of its own.
+/// Number and place of each row of a file: of the lines, of which the first may be broken, or of the
+/// values of a list. A session trace, and a row on several lines, is a file of its own.
 ///
 /// # Errors
 /// If the file cannot be read, or its list is broken.
@@ -32,16 +32,22 @@ pub fn rows(parts: &mut dyn Parts) -> Result<Vec<(u64, Range<u64>)>> {
     }
     let mut lines = Lines::new(parts.main()?, limit);
     lines.skip_bom()?;
-    let mut rows = Vec::new();
+    let (mut rows, mut is_broken, mut has_rows) = (Vec::new(), false, false);
     while let Some(line) = lines.next()? {
         let is_first = rows.is_empty() && !line.is_blank();
-        if is_first && (row::is_trace(line.bytes) || !crate::json::is_whole(line.bytes)) {
+        if is_first && row::is_trace(line.bytes) {
             return Ok(Vec::new());
         }
+        is_broken |= is_first && !is_whole(line.bytes);
+        has_rows |= !is_first && is_broken && row::is_row(line.bytes);
         if !line.is_blank() {
             let end = line.at.byte + line.bytes.len() as u64;
             rows.push((line.at.line, line.at.byte..end));
         }
+    }
+    // The first line of an object on several lines is broken, too.
+    if is_broken && !has_rows {
+        rows.clear();
     }
     Ok(rows)
 }

@@ -55,9 +55,13 @@ pub fn read(row: &Json) -> (Record, Vec<(Json, Shape)>) {
     let mut record = session(row);
     let node = &mut record.node;
     let (mut extra, mut lists) = (Extra::default(), vec![Vec::new(); LISTS.len()]);
+    let mut columns = Vec::new();
     for (key, value) in row.members() {
         let own = Json::trusted(row.bytes().slice_ref(value));
         let place = LISTS.iter().position(|(name, _)| text::is(key, name));
+        if let Some(place) = place {
+            columns.push((place, key.to_vec(), own.clone()));
+        }
         match (place.and_then(|place| lists.get_mut(place).zip(LISTS.get(place))), own.text()) {
             (Some((list, (_, shape))), None) if value.starts_with(b"[") => {
                 list.extend(own.elements().map(|message| (message, *shape)));
@@ -77,8 +81,13 @@ pub fn read(row: &Json) -> (Record, Vec<(Json, Shape)>) {
             _ => extra.add(key, value),
         }
     }
+    // Data sets have the first question as a column of its own, beside the conversation.
+    let beside = if lists.iter().take(2).all(Vec::is_empty) { lists.len() } else { 2 };
+    for (_, key, value) in columns.into_iter().filter(|(place, ..)| *place >= beside) {
+        extra.add(&key, value.as_bytes());
+    }
     extra.put(node);
-    (record, lists.into_iter().flatten().collect())
+    (record, lists.into_iter().take(beside).flatten().collect())
 }
 
 /// Returns a system prompt: a text, or a list of texts, as Anthropic's Messages may have it.

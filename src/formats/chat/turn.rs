@@ -25,8 +25,8 @@ impl Turns {
         let (from, value) = (turn.member("from")?.text()?, turn.member("value")?);
         let words = value.text();
         let mut records = match from.as_str() {
-            "human" | "user" => vec![words_of("user", value)],
-            "system" => vec![words_of("system", value)],
+            "human" | "user" => vec![words_of("user", Json::string(&words?))],
+            "system" => vec![words_of("system", Json::string(&words?))],
             "gpt" | "assistant" => vec![answer(&words?)],
             "function_call" => vec![self.called(&words?)?],
             "observation" | "tool" => self.results(&words?),
@@ -50,19 +50,26 @@ impl Turns {
             Some(b'[') => calls.elements().collect(),
             _ => vec![calls],
         };
-        self.open.clear();
-        let mut content = Vec::new();
+        let (mut content, mut open) = (Vec::new(), Vec::new());
         for call in &list {
-            self.calls += 1;
-            let id = Json::string(&format!("call_{}", self.calls));
+            let id = Json::string(&format!("call_{}", self.calls + open.len() as u64 + 1));
             let mut node = Node::with_capacity(4);
             node.set(Field::Type, block::type_of(block::TOOL_CALL));
             node.set(Field::Id, id.clone());
             node.set(Field::Name, call.member("name").filter(|name| name.text().is_some())?);
             node.set(Field::Arguments, call.member("arguments").unwrap_or(Json::constant("{}")));
-            self.open.push(id);
+            let mut extra = Extra::default();
+            for (key, value) in call.members() {
+                if !["name", "arguments"].iter().any(|known| text::is(key, known)) {
+                    extra.add(key, value);
+                }
+            }
+            extra.put(&mut node);
+            open.push(id);
             content.push(node);
         }
+        self.calls += open.len() as u64;
+        self.open = open;
         let mut record = message("assistant");
         record.node.set(Field::Content, content);
         thoughts.into_iter().for_each(|thoughts| think(&mut record.node, thoughts));
@@ -71,9 +78,9 @@ impl Turns {
 
     /// Reads the results of the calls before them.
     fn results(&mut self, words: &str) -> Vec<Record> {
-        let open = std::mem::take(&mut self.open);
         let pieces: Vec<&str> = words.split(BETWEEN).collect();
-        let pieces = if pieces.len() == open.len() { pieces } else { vec![words] };
+        let pieces = if pieces.len() == self.open.len() { pieces } else { vec![words] };
+        let open: Vec<Json> = self.open.drain(..pieces.len().min(self.open.len())).collect();
         if open.is_empty() {
             let mut record = words_of("user", Json::string(words));
             record.node.set(Field::Layout, OBSERVATION);

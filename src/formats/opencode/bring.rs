@@ -12,6 +12,7 @@ use crate::json::{Json, is_whole};
 use crate::mapping::without;
 use crate::sqlite::{Database, Row};
 use bytes::Bytes;
+use std::collections::HashSet;
 use std::io::Read;
 use std::slice;
 
@@ -50,7 +51,7 @@ pub fn bring(parts: &mut dyn Parts, db: &Database, cx: &Cx<'_>) -> Result<Brough
     }
     let Some(frame) = files::frame(parts, cx)? else { return Ok(Brought::Present) };
     let info = Json::trusted(frame).member("info").unwrap_or_default();
-    let (project, worktree) = project(parts, db, &info)?;
+    let (project, worktree) = project(parts, db, &info, cx)?;
     let mut session = columns::row(&info);
     session.0.retain(|(name, _)| !["id", "project_id", "path"].contains(&name.as_str()));
     if info.member("directory").is_none() {
@@ -71,8 +72,14 @@ pub fn bring(parts: &mut dyn Parts, db: &Database, cx: &Cx<'_>) -> Result<Brough
             Err(error) => drop(cx.tolerate(error)?),
         }
     }
+    let mut taken = HashSet::new();
     for (table, row) in rows {
+        // The message of this identifier is another session's, which must not get these parts.
+        if row.value("message_id").is_some_and(|message| taken.contains(message)) {
+            continue;
+        }
         if !db.table(table)?.add(&row)? {
+            taken.extend(row.value("id").filter(|_| table == "message").cloned());
             let message = format!("{table} {}: the database has another one", row.text("id"));
             cx.report(Diagnostic::new(Code::RowTaken, message));
         }
@@ -104,7 +111,7 @@ fn put_message(message: &Json, session: &Json, rows: &mut Vec<Placed>) {
 /// Returns the rows of the list of things to do that belongs to a session.
 fn todos(parts: &mut dyn Parts, id: &Json, info: &Json, cx: &Cx<'_>) -> Result<Vec<Placed>> {
     let file = format!("/storage/todo/{}.json", id.text().unwrap_or_default());
-    let Some(list) = value(parts, &file)? else { return Ok(Vec::new()) };
+    let Some(list) = value(parts, &file, cx)? else { return Ok(Vec::new()) };
     if !list.as_bytes().starts_with(b"[") {
         let error = Diagnostic::new(Code::CutShort, format!("{file} is not a list"));
         cx.tolerate(Error::damaged(error))?;
@@ -131,10 +138,10 @@ fn todos(parts: &mut dyn Parts, id: &Json, info: &Json, cx: &Cx<'_>) -> Result<V
 /// Returns the project of a session, and its folder. The program lists the sessions of the project
 /// that it finds for a folder today, and a release may have another identifier for that than the
 /// files.
-fn project(parts: &mut dyn Parts, db: &Database, info: &Json) -> Result<(Json, Json)> {
+fn project(parts: &mut dyn Parts, db: &Database, info: &Json, cx: &Cx<'_>) -> Result<(Json, Json)> {
     let id = info.member("projectID").unwrap_or(Json::constant(GLOBAL));
     let file = format!("/storage/project/{}.json", id.text().unwrap_or_default());
-    let file = value(parts, &file)?;
+    let file = value(parts, &file, cx)?;
     let id = if file.is_some() { id } else { Json::constant(GLOBAL) };
     let file = file.unwrap_or(Json::constant("{}"));
     let folder = file.member("worktree").unwrap_or(Json::constant("\"/\""));
@@ -173,12 +180,18 @@ fn inside(info: &Json, worktree: &Json) -> Json {
 }
 
 /// Reads the value of a file below the folder of all sessions, if there is one and it is whole.
-fn value(parts: &mut dyn Parts, name: &str) -> Result<Option<Json>> {
+fn value(parts: &mut dyn Parts, name: &str, cx: &Cx<'_>) -> Result<Option<Json>> {
     let Some(mut file) = parts.follow(name)? else { return Ok(None) };
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|error| Error::io("cannot read", error))?;
     let bytes = Bytes::from(bytes);
     let is_value = std::str::from_utf8(&bytes).is_ok() && is_whole(&bytes);
+    if !is_value {
+        cx.tolerate(Error::damaged(Diagnostic::new(
+            Code::CutShort,
+            format!("{name} is not whole"),
+        )))?;
+    }
     Ok(is_value.then(|| Json::trusted(bytes.slice_ref(bytes.trim_ascii()))))
 }
 

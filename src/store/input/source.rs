@@ -65,11 +65,18 @@ impl Row {
     }
 
     /// Opens the session's text from this byte of it. At its end, the file's fingerprint is kept.
-    pub(super) fn open(&self, byte: u64, end: End) -> Result<Measured> {
-        let mut file = opened(self.text.as_ref().map_or(&*self.path, |text| text))?;
+    pub(super) fn open(&self, byte: u64, end: End) -> Result<Box<dyn Read>> {
         let from = self.span.start.saturating_add(byte).min(self.span.end);
+        if self.text.is_none() && Packing::of_file(&self.path).is_some() {
+            // Another process has no text that was unpacked for all.
+            let mut text = Unpacked::new(Box::new(opened(&self.path)?), None);
+            let passed = io::copy(&mut Read::by_ref(&mut text).take(from), &mut io::sink());
+            passed.map_err(|error| Error::io("cannot read", error))?;
+            return Ok(Box::new(text.take(self.span.end - from)));
+        }
+        let mut file = opened(self.text.as_ref().map_or(&*self.path, |text| text))?;
         file.seek(SeekFrom::Start(from)).map_err(|error| Error::io("cannot seek", error))?;
-        Ok(Measured::part(file, self.span.end - from, end))
+        Ok(Box::new(Measured::part(file, self.span.end - from, end)))
     }
 }
 
@@ -117,7 +124,7 @@ impl Source {
                 let file = file.take().map_or_else(|| opened(path), Ok)?;
                 Box::new(unpacked(Box::new(Measured::new(file, meta.len(), end))))
             }
-            Self::Row(row, _) => Box::new(row.open(0, end)?),
+            Self::Row(row, _) => row.open(0, end)?,
             Self::Pipe(reader) => Box::new(unpacked(reader.take().ok_or_else(not_there)?)),
             Self::Spooled(file) => Box::new(rewound(file)?),
         })
