@@ -5,7 +5,7 @@ use copyist::convert;
 use copyist::diagnostic::Log;
 use copyist::error::Result;
 use copyist::format::{Cx, Format, OnError, Options, Target};
-use copyist::formats::{FORMATS, Spec, canonical};
+use copyist::formats::{Spec, canonical, written};
 use copyist::memory::{Buffer, Bytes};
 use copyist::record::{Field, Kind};
 use copyist_fuzz::{meeting, migrated};
@@ -18,7 +18,7 @@ fuzz_target!(|session: &[u8]| {
     }
     let options = meeting(OnError::Stop);
     // The canonical format itself is laid out anew by its writer.
-    let formats = FORMATS.iter().filter(|f| f.name != canonical::FORMAT.name);
+    let formats = written().filter(|f| f.name != canonical::FORMAT.name);
     for format in formats {
         if let Ok(Some(spec)) = read(format, session, &options) {
             let stream = converted(format, spec, CANONICAL, session, &options);

@@ -61,6 +61,14 @@ pub fn own_inputs() -> Vec<PathBuf> {
     inputs_below(&testdata()).into_iter().filter(|path| !path.starts_with(&damaged)).collect()
 }
 
+/// [`own_inputs`] of formats that are also written.
+pub fn written_inputs() -> Vec<PathBuf> {
+    let only_read = FORMATS.iter().filter(|format| format.reads_only);
+    let folders: Vec<_> = only_read.map(|format| testdata().join(format.name)).collect();
+    let is_written = |path: &PathBuf| !folders.iter().any(|folder| path.starts_with(folder));
+    own_inputs().into_iter().filter(is_written).collect()
+}
+
 /// The inputs of the cases below a folder.
 pub fn inputs_below(folder: &Path) -> Vec<PathBuf> {
     let inputs = files(folder).into_iter();

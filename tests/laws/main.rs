@@ -16,7 +16,7 @@ mod words;
 use bytes::Bytes;
 use common::{
     assert_same, converted, cuts, files, from_canonical, inputs_below, migrated, name, options,
-    own_inputs, parts, read, recognise, returned, session, testdata, to_canonical,
+    own_inputs, parts, read, recognise, returned, session, testdata, to_canonical, written_inputs,
 };
 use copyist::convert;
 use copyist::diagnostic::{Code, FieldOutcome, Log};
@@ -72,7 +72,7 @@ fn same_format_and_version_in_and_out_gives_the_same_bytes() {
 
 #[test]
 fn through_the_canonical_stream_and_back_gives_the_same_bytes() {
-    for file in own_inputs() {
+    for file in written_inputs() {
         let source = session(&file);
         let (format, version) = recognise(&source).expect("a known format");
         assert_same(&returned(&source, &keep()), &source, &file.display().to_string());

@@ -1,8 +1,8 @@
 //! Sessions that another agent continues or edits, and that are converted back.
 
 use crate::common::{
-    alone, beside_origin, converted, corpus, files, files_of, name, options, own_inputs, read,
-    recognise, session, several,
+    alone, beside_origin, converted, corpus, files, files_of, name, options, read, recognise,
+    session, several, written_inputs,
 };
 use crate::pairs::said;
 use copyist::diagnostic::Code;
@@ -271,7 +271,7 @@ fn all(inputs: &[(String, Vec<u8>)]) {
 
 #[test]
 fn new_messages_of_the_target_are_written_in_the_source() {
-    let own = own_inputs();
+    let own = written_inputs();
     let mut inputs: Vec<_> =
         own.iter().map(|file| (file.display().to_string(), session(file))).collect();
     let part = |case: &str| {

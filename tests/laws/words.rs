@@ -2,8 +2,8 @@
 //! else.
 
 use crate::common::{
-    alone, beside_origin, converted, corpus, files, files_of, options, own_inputs, recognise,
-    session,
+    alone, beside_origin, converted, corpus, files, files_of, options, recognise, session,
+    written_inputs,
 };
 use crate::pairs::{said, targets};
 use copyist::diagnostic::Code;
@@ -232,7 +232,7 @@ pub fn undamaged(root: &Path, step: usize) -> Vec<PathBuf> {
 
 #[test]
 fn a_word_that_is_replaced_in_the_target_is_replaced_in_the_source() {
-    all(&own_inputs());
+    all(&written_inputs());
 }
 
 #[test]

@@ -27,7 +27,8 @@ mod turn_files;
 mod yaml;
 
 use common::{
-    corpus, cuts, files, files_of, inputs_below, own_inputs, recognise, session, several, testdata,
+    corpus, cuts, files, files_of, inputs_below, recognise, session, several, testdata,
+    written_inputs,
 };
 use copyist::diagnostic::Code;
 use copyist::format::{Format, RepairOptions};
@@ -39,7 +40,7 @@ use std::path::PathBuf;
 /// The sessions of our own, with their formats; damaged ones, too. `COPYIST_ONLY` names a part of
 /// the paths of those that are wanted.
 fn inputs() -> Vec<(PathBuf, &'static Format, Vec<u8>)> {
-    let all = own_inputs().into_iter().chain(inputs_below(&testdata().join("damaged")));
+    let all = written_inputs().into_iter().chain(inputs_below(&testdata().join("damaged")));
     let input = |path: PathBuf| {
         let source = session(&path);
         let named = copyist::formats::FORMATS
@@ -167,7 +168,7 @@ const TOUCHED: &[(&str, &str)] = &[
 
 #[test]
 fn what_is_not_damaged_stays_as_it_is() {
-    let mut inputs = own_inputs();
+    let mut inputs = written_inputs();
     if let Some(corpus) = corpus("undamaged files of the corpus") {
         for set in [
             "pi/generated",

@@ -107,8 +107,8 @@ fn tools(value: &Json) -> Option<Json> {
 }
 
 /// Returns the message that a text is.
-fn message_of(asks: bool, text: &Json) -> Json {
-    let role = if asks { "user" } else { "assistant" };
+fn message_of(is_question: bool, text: &Json) -> Json {
+    let role = if is_question { "user" } else { "assistant" };
     let begin = format!("{{\"role\":\"{role}\",\"content\":");
     Json::trusted([begin.as_bytes(), text.as_bytes(), b"}"].concat().into())
 }
