@@ -31,7 +31,7 @@ pub fn is_row(object: &[u8]) -> bool {
         let first = of(name).and_then(|list| list.strip_prefix(b"["));
         let first = first.map(<[u8]>::trim_ascii_start).unwrap_or_default();
         let is_text = |key: &&str| member(first, key).is_some_and(|value| value.starts_with(b"\""));
-        keys.iter().any(|key| is_text(&key))
+        keys.iter().any(is_text)
     };
     let is_text = |name: &str| of(name).is_some_and(|value| value.starts_with(b"\""));
     let is_side = |name: &str| begins(name, &["role"]) || is_text(name);
