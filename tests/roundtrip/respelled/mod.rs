@@ -6,8 +6,8 @@ mod json;
 mod text;
 
 use crate::common::{
-    alone, converted, corpus, files, files_of, own_inputs, read, recognise, returned, session,
-    several,
+    alone, converted, corpus, files, files_of, read, recognise, returned, session, several,
+    written_inputs,
 };
 use chance::Chance;
 use copyist::diagnostic::{Code, Findings, Severity};
@@ -193,12 +193,22 @@ fn kept(name: &str, text: &[u8]) -> String {
 }
 
 fn inputs() -> Vec<PathBuf> {
-    let mut inputs = own_inputs();
+    let mut inputs = written_inputs();
     if let Some(corpus) = corpus("respelled sessions of the corpus") {
         inputs.extend(files(&corpus).into_iter().filter(|path| {
             let small = path.metadata().is_ok_and(|file| file.len() < 100_000);
             // The metadata of a sub-agent of Claude Code are called as those of a pair.
-            let other = ["/mut/", "/truth/", "/expected/", "/subagents/", ".meta.json", ".db"];
+            // Documents of OpenCode 2 become those of release 1, and rows are not written.
+            let other = [
+                "/mut/",
+                "/truth/",
+                "/expected/",
+                "/subagents/",
+                ".meta.json",
+                ".db",
+                "/2x-made/",
+                "/corpus/chat/",
+            ];
             let shown = path.to_string_lossy();
             small && !other.iter().any(|part| shown.contains(part))
         }));
