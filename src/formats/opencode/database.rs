@@ -1,7 +1,7 @@
 //! Sessions in the database of OpenCode: a row for each, and for each message and part.
 //!
-//! `data` of a row is the object of a document without its identifiers. The database is only read,
-//! from a private copy: `opencode import` is the way into it.
+//! `data` of a row is the object of a document without its identifiers. Sessions are read from a
+//! private copy of the database. Only those of older files are added to it (`bring.rs`).
 //!
 //! Source: the databases of the releases 1.2.27 and 1.18.33, and what these releases export.
 
@@ -321,7 +321,7 @@ impl Iterator for SecondRows<'_> {
             let (id, at) = self.rows.step()?;
             match self.message(&id, at) {
                 Ok(message) => {
-                    let read = self.second.read(&message).into_iter();
+                    let read = self.second.read(&message, at, self.rows.cx).into_iter();
                     self.ready.extend(read.map(|value| Located { value, at }));
                 }
                 Err(error) => return Some(Err(error)),

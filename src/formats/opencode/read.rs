@@ -48,7 +48,7 @@ pub fn open<'a>(parts: &'a mut dyn Parts, cx: &'a Cx<'a>) -> Result<Reader<'a>> 
     let items = Items::over(parts.open(name)?, PATH, limit)?;
     if second::is_own(&frame.text) {
         let frame = second::frame(&Json::trusted(frame.text));
-        return behind(&frame, None, Box::new(of_second(&frame, items)), cx);
+        return behind(&frame, None, Box::new(of_second(&frame, items, cx)), cx);
     }
     let items: Ordered<'_> = if is_sorted { Box::new(items) } else { Box::new(sorted(items)?) };
     behind(&frame.text, frame.file(STYLE, cx), items, cx)
@@ -104,12 +104,16 @@ fn sorted(items: Items) -> Result<impl Iterator<Item = Result<Located<Json>>>> {
 }
 
 /// Returns the messages of a document of release 2.
-fn of_second(frame: &Bytes, items: Items) -> impl Iterator<Item = Result<Located<Json>>> + use<> {
+fn of_second<'a>(
+    frame: &Bytes,
+    items: Items,
+    cx: &'a Cx<'a>,
+) -> impl Iterator<Item = Result<Located<Json>>> + use<'a> {
     let info = Json::trusted(frame.clone()).member("info").unwrap_or_default();
     let mut second = Second::of(info.member("id").unwrap_or_default());
     items.flat_map(move |item| match item {
         Ok(Located { value, at }) => {
-            let read = second.read(&value).into_iter();
+            let read = second.read(&value, at, cx).into_iter();
             read.map(|value| Ok(Located { value, at })).collect::<Vec<_>>()
         }
         Err(error) => vec![Err(error)],

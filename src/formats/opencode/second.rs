@@ -8,10 +8,12 @@
 
 use super::needed::{complete_frame, complete_message};
 use super::part::{is, list_of};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::format::{BEGINNING, Parts};
+use crate::format::{BEGINNING, Cx, Parts};
 use crate::json::{self, Json, member};
 use crate::mapping::Extra;
+use crate::position::Position;
 use bytes::Bytes;
 use std::io::Read;
 
@@ -48,6 +50,10 @@ pub fn frame(document: &Json) -> Bytes {
     complete_frame(object(&[("info", Some(info)), ("messages", Some(list_of(&[])))]).into_bytes())
 }
 
+/// Types of messages that no model gets: compactions that did not end are among them.
+const NOT_SENT: &[&str] =
+    &["compaction", "idle", "agent-switched", "model-switched", "location-switched"];
+
 /// Messages of a session while they are read, one by one.
 #[derive(Debug, Default)]
 pub struct Second {
@@ -64,8 +70,8 @@ impl Second {
         Self { session, question: Json::constant("\"msg_0\""), waiting: Vec::new() }
     }
 
-    /// Returns the messages of release 1 that a message is.
-    pub fn read(&mut self, message: &Json) -> Vec<Json> {
+    /// Returns the messages of release 1 that a message is. One of an unknown type is reported.
+    pub fn read(&mut self, message: &Json, at: Position, cx: &Cx<'_>) -> Vec<Json> {
         let of = |name: &str| message.member(name);
         let kind = of("type").and_then(|kind| kind.text()).unwrap_or_default();
         match kind.as_str() {
@@ -79,7 +85,12 @@ impl Second {
                 self.user(message, vec![text(Some(Json::string(&words)), true)])
             }
             "compaction" if is(of("status").as_ref(), "completed") => self.compaction(message),
-            _ => return Vec::new(),
+            kind if NOT_SENT.contains(&kind) => return Vec::new(),
+            kind => {
+                let found = format!("{}: type `{kind}`", Code::OddMessage.title());
+                cx.report(Diagnostic::new(Code::OddMessage, found).at(at));
+                return Vec::new();
+            }
         }
         std::mem::take(&mut self.waiting)
     }
@@ -256,8 +267,11 @@ fn state(state: &Json, time: Json) -> Json {
             ("attachments", Some(list_of(&files)).filter(|_| !files.is_empty())),
         ]),
         Some("error") => {
-            let message = of("error").and_then(|error| error.member("message"));
-            object(&[status("error"), ("input", input), ("error", message), ("time", Some(time))])
+            let message = of("error").and_then(|error| error.text_of("message"));
+            // What came before the error has no place of its own in release 1.
+            let texts: Vec<_> = message.into_iter().chain(texts).collect();
+            let error = Some(Json::string(&texts.join("\n")));
+            object(&[status("error"), ("input", input), ("error", error), ("time", Some(time))])
         }
         // The arguments are not complete.
         Some("streaming") => object(&[status("pending"), ("input", input), ("raw", of("input"))]),
