@@ -2,7 +2,9 @@
 
 use crate::work::{Paths, watched};
 use copyist::batch::{FileReport, Outcome as FileOutcome, Share, decoded};
+use copyist::diagnostic::Log;
 use copyist::export::{Choices, Per, Style};
+use copyist::format::{Cx, OnError, Options};
 use copyist::manager::{Work, rows_of};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -18,10 +20,10 @@ pub struct Rows {
     ready: VecDeque<(String, Option<String>, Option<String>)>,
 }
 
-fn choice<T: Copy>(all: &[(&str, T)], name: &str) -> PyResult<T> {
-    let found = all.iter().find(|(known, _)| *known == name).map(|(_, choice)| *choice);
+fn choice<T: Copy>(all: &[(&str, &str, T)], name: &str) -> PyResult<T> {
+    let found = all.iter().find(|(known, ..)| *known == name).map(|(.., choice)| *choice);
     found.ok_or_else(|| {
-        let known: Vec<_> = all.iter().map(|(name, _)| *name).collect();
+        let known: Vec<_> = all.iter().map(|(name, ..)| *name).collect();
         PyValueError::new_err(format!("no `{name}`: one of {}", known.join(", ")))
     })
 }
@@ -74,7 +76,10 @@ impl Rows {
             let (job, choices) = (&share.job, &self.choices);
             let path = job.name().to_string();
             let made = py.detach(|| {
-                rows_of(&job.source, job.named, choices).map_err(|error| error.to_string())
+                let (force_version, on_error) = (true, OnError::Stop);
+                let options = Options { force_version, on_error, ..Options::default() };
+                let cx = Cx { options: &options, log: &Log::default() };
+                rows_of(&job.source, job.named, choices, &cx).map_err(|error| error.to_string())
             });
             match made {
                 Ok(made) => self.ready.extend(made.into_iter().flat_map(|made| made.rows).map(|row| {

@@ -2,19 +2,21 @@
 
 use super::args::Masking;
 use super::dataset::{Card, Dataset, Place, Settings};
+use super::names;
 use super::selecting::Selecting;
 use super::show::finding;
 use super::split::{Split, split};
 use super::style::{Paint, When};
 use super::text::printable;
 use super::{Stop, print};
-use crate::batch::{FileReport, Opened, ReadOptions, Workers, threads};
+use crate::batch::{FileReport, Workers, threads};
 use crate::diagnostic::{Code, Diagnostic, Findings, Log, plural};
 use crate::error::Error;
-use crate::export::{Choices, Per, Reasoning, Row, Rows, Style, rows};
+use crate::export::{Choices, Per, Reasoning, Row, Rows, Style};
 use crate::format::{Cx, OnError, Options};
 use crate::home::Listed;
 use crate::ids::hash;
+use crate::manager::rows_of;
 use crate::store::Packing;
 use clap::ValueEnum;
 use std::collections::{BTreeSet, HashSet};
@@ -36,8 +38,8 @@ pub struct Args {
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Shape of the rows
-    #[arg(long = "as", value_name = "STYLE", value_enum)]
-    style: Styles,
+    #[arg(long = "as", value_name = "STYLE", value_parser = names::choice(Style::ALL))]
+    style: Style,
     /// Write all rows to this file
     ///
     /// It is compressed if its name ends in .zst or .gz; `-` is standard output.
@@ -49,8 +51,8 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     out_dir: Option<PathBuf>,
     /// Choose the part of a session that is a row
-    #[arg(long, value_name = "WHAT", value_enum, default_value = "session")]
-    per: Pers,
+    #[arg(long, value_name = "WHAT", value_parser = names::choice(Per::ALL), default_value = "session")]
+    per: Per,
     /// Choose the place of thoughts; the default is the style's own place, else they are left out
     #[arg(long, value_name = "HOW", value_enum)]
     reasoning: Option<Reasonings>,
@@ -117,36 +119,6 @@ pub struct Args {
     quiet: bool,
 }
 
-/// Values of `--as`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Styles {
-    /// OpenAI's Chat Completions
-    #[value(name = "openai")]
-    OpenAi,
-    /// Chat Completions for fine-tuning: with tools, an answer at the end
-    Finetune,
-    /// Transformers and TRL
-    Trl,
-    /// ShareGPT, for LLaMA-Factory
-    #[value(name = "sharegpt")]
-    ShareGpt,
-    /// Anthropic's Messages
-    Anthropic,
-    /// Session traces of Hugging Face, several lines for each session
-    Sts,
-}
-
-/// Values of `--per`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Pers {
-    /// The current branch
-    Session,
-    /// Each branch
-    Branch,
-    /// The current branch up to the end of each turn
-    Turn,
-}
-
 /// Values of `--reasoning`.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Reasonings {
@@ -192,7 +164,7 @@ impl Args {
             true => self.repeated(&sessions, &workers, &make),
             false => Repeated::default(),
         };
-        let card = Card::new(&choices, self.style.to_possible_value());
+        let card = Card::new(&choices);
         let helped = BTreeSet::new();
         let mut export = Export { args: &self, repeated, dataset, card, helped };
         each(&sessions, &workers, &make, &mut |session, made| export.add(session, made))?;
@@ -204,11 +176,11 @@ impl Args {
     }
 
     fn choices(&self) -> Choices {
-        let of = Choices::of(self.style.into());
+        let of = Choices::of(self.style);
         let reasoning = self.reasoning.map_or(of.reasoning, Reasoning::from);
         let images = self.images.map_or(of.images, |images| images == Keep::Keep);
         Choices {
-            per: self.per.into(),
+            per: self.per,
             reasoning,
             images: images && of.style.has_images(),
             tool_results: self.tool_results,
@@ -243,7 +215,7 @@ impl Args {
             _ => None,
         };
         // A trace is a file of its own.
-        let most = if self.style == Styles::Sts { 0 } else { self.shard_size };
+        let most = if self.style == Style::Sts { 0 } else { self.shard_size };
         Settings { packing, most, force: self.force }
     }
 
@@ -426,36 +398,13 @@ fn made(session: &Listed, choices: &Choices, options: &Options) -> Made {
         Box::new(report)
     };
     let refused = |error: Error| failed(error.into_diagnostic());
-    let opened = Opened::new(&session.job.source, ReadOptions::new(None, options), true);
-    let Some(Opened { found, mut input, .. }) = opened.map_err(refused)? else {
-        let why = session.summary.fault.as_deref().unwrap_or("it is not a session");
-        return Err(failed(Diagnostic::new(Code::Unreadable, why)));
-    };
     let log = Log::default();
     let cx = Cx { options, log: &log };
-    let rows = rows(found.format, &mut input, choices, &cx).map_err(refused)?;
-    Ok((rows, log))
-}
-
-impl From<Styles> for Style {
-    fn from(style: Styles) -> Self {
-        match style {
-            Styles::OpenAi => Self::OpenAi,
-            Styles::Finetune => Self::Finetune,
-            Styles::Trl => Self::Trl,
-            Styles::ShareGpt => Self::ShareGpt,
-            Styles::Anthropic => Self::Anthropic,
-            Styles::Sts => Self::Sts,
-        }
-    }
-}
-
-impl From<Pers> for Per {
-    fn from(per: Pers) -> Self {
-        match per {
-            Pers::Session => Self::Session,
-            Pers::Branch => Self::Branch,
-            Pers::Turn => Self::Turn,
+    match rows_of(&session.job.source, true, choices, &cx).map_err(refused)? {
+        Some(rows) => Ok((rows, log)),
+        None => {
+            let why = session.summary.fault.as_deref().unwrap_or("it is not a session");
+            Err(failed(Diagnostic::new(Code::Unreadable, why)))
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::diagnostic::Code;
 use crate::format::Format;
 use crate::formats::{FORMATS, Spec};
 use crate::show::Form;
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
 use clap::error::Error;
 use clap::{Arg, Command};
 use std::ffi::OsStr;
@@ -32,6 +32,16 @@ impl<P: TypedValueParser> TypedValueParser for Offered<P> {
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
         Some(Box::new((self.names)().into_iter()))
     }
+}
+
+/// Returns the parser for one of these choices: each with its name and a line about it.
+pub fn choice<T: Copy + Send + Sync + 'static>(
+    all: &'static [(&'static str, &'static str, T)],
+) -> impl TypedValueParser<Value = T> {
+    let names = all.iter().map(|(name, help, _)| PossibleValue::new(*name).help(*help));
+    let of =
+        |name: String| all.iter().find(|(known, ..)| *known == name).map(|(.., choice)| *choice);
+    PossibleValuesParser::new(names).try_map(move |name| of(name).ok_or("no such choice"))
 }
 
 /// Returns the parser for a format's name, with or without a version.

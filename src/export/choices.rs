@@ -30,9 +30,12 @@ pub enum Per {
 }
 
 impl Per {
-    /// Every part, with its name.
-    pub const ALL: &'static [(&'static str, Self)] =
-        &[("session", Self::Session), ("branch", Self::Branch), ("turn", Self::Turn)];
+    /// Every part: its name, a line about it, and itself.
+    pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("session", "The current branch", Self::Session),
+        ("branch", "Each branch", Self::Branch),
+        ("turn", "The current branch up to the end of each turn", Self::Turn),
+    ];
 }
 
 /// The place of a model's thoughts.
@@ -87,15 +90,25 @@ impl Choices {
 }
 
 impl Style {
-    /// Every style, with its name.
-    pub const ALL: &'static [(&'static str, Self)] = &[
-        ("openai", Self::OpenAi),
-        ("finetune", Self::Finetune),
-        ("trl", Self::Trl),
-        ("sharegpt", Self::ShareGpt),
-        ("anthropic", Self::Anthropic),
-        ("sts", Self::Sts),
+    /// Every style: its name, a line about it, and itself.
+    pub const ALL: &'static [(&'static str, &'static str, Self)] = &[
+        ("openai", "OpenAI's Chat Completions", Self::OpenAi),
+        (
+            "finetune",
+            "Chat Completions for fine-tuning: with tools, an answer at the end",
+            Self::Finetune,
+        ),
+        ("trl", "Transformers and TRL", Self::Trl),
+        ("sharegpt", "ShareGPT, for LLaMA-Factory", Self::ShareGpt),
+        ("anthropic", "Anthropic's Messages", Self::Anthropic),
+        ("sts", "Session traces of Hugging Face, several lines for each session", Self::Sts),
     ];
+
+    /// Returns its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(.., style)| *style == self).map_or("", |(name, ..)| name)
+    }
 
     /// Whether the style has a place for images.
     #[must_use]

@@ -70,18 +70,25 @@ pub fn each_record_of(
 ///
 /// ```
 /// use copyist::batch::JobSource;
+/// use copyist::diagnostic::Log;
 /// use copyist::export::{Choices, Style};
+/// use copyist::format::{Cx, Options};
 /// use copyist::manager::rows_of;
 /// # let path = format!("{}/testdata/chat/v1/kites/in/kites.jsonl", env!("CARGO_MANIFEST_DIR"));
 /// let kites = JobSource::File(std::path::Path::new(&path).into());
-/// let made = rows_of(&kites, true, &Choices::of(Style::Trl))?.expect("a session");
+/// let (options, log) = (Options::default(), Log::default());
+/// let cx = Cx { options: &options, log: &log };
+/// let made = rows_of(&kites, true, &Choices::of(Style::Trl), &cx)?.expect("a session");
 /// assert!(made.rows[0].text.starts_with(b"{\"messages\":[{\"role\":\"system\""));
 /// # Ok::<(), copyist::error::Error>(())
 /// ```
-pub fn rows_of(source: &JobSource, named: bool, choices: &Choices) -> Result<Option<Rows>> {
-    let options = Options { force_version: true, on_error: OnError::Stop, ..Options::default() };
-    let opened = Opened::new(source, ReadOptions::new(None, &options), named)?;
+pub fn rows_of(
+    source: &JobSource,
+    named: bool,
+    choices: &Choices,
+    cx: &Cx<'_>,
+) -> Result<Option<Rows>> {
+    let opened = Opened::new(source, ReadOptions::new(None, cx.options), named)?;
     let Some(Opened { found, mut input, .. }) = opened else { return Ok(None) };
-    let log = Log::default();
-    export::rows(found.format, &mut input, choices, &Cx { options: &options, log: &log }).map(Some)
+    export::rows(found.format, &mut input, choices, cx).map(Some)
 }

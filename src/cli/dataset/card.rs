@@ -3,7 +3,6 @@
 use crate::diagnostic::plural;
 use crate::export::{Choices, Counts, Per, Reasoning, Row};
 use crate::home::Summary;
-use clap::builder::PossibleValue;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,7 +18,6 @@ struct Source {
 /// Contents of a data set, and what was omitted from it.
 pub struct Card {
     choices: Choices,
-    style: String,
     /// Rows of each part.
     rows: BTreeMap<String, u64>,
     messages: u64,
@@ -36,10 +34,9 @@ pub struct Card {
 
 impl Card {
     /// Begins the card of a data set.
-    pub fn new(choices: &Choices, style: Option<PossibleValue>) -> Self {
+    pub fn new(choices: &Choices) -> Self {
         Self {
             choices: *choices,
-            style: style.map(|style| style.get_name().to_owned()).unwrap_or_default(),
             rows: BTreeMap::new(),
             messages: 0,
             bytes: 0,
@@ -143,7 +140,7 @@ impl Card {
             self.failed.iter().map(|(path, why)| json!({"path": path, "error": why})).collect();
         let card = json!({
             "copyist": env!("CARGO_PKG_VERSION"),
-            "style": self.style,
+            "style": self.choices.style.name(),
             "choices": {
                 "per": self.per(),
                 "reasoning": self.reasoning(),
@@ -205,7 +202,7 @@ impl Card {
              copyist {}.\n\n| | |\n|---|---|\n| rows | {} |\n| messages | {} |\n| tokens by the \
              sessions' own counts | {} |\n",
             plural(self.all_rows(), "row"),
-            self.style,
+            self.choices.style.name(),
             plural(self.sessions, "session"),
             env!("CARGO_PKG_VERSION"),
             rows.join(", "),
