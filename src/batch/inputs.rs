@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::fs::Metadata;
 use std::hash::Hash;
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::Arc;
 
 /// Source of a session.
@@ -138,13 +139,10 @@ impl Job {
         let (parts, joined): (&[_], &[_]) = match &self.source {
             JobSource::Whole(whole) => (&whole.files, &[]),
             JobSource::Joined { files, .. } | JobSource::Copies(files) => (&[], files),
-            JobSource::File(_) | JobSource::Between(_) | JobSource::Stdin => (&[], &[]),
+            JobSource::Between(one) => (&[], slice::from_ref(&one.row.path)),
+            JobSource::File(_) | JobSource::Stdin => (&[], &[]),
         };
-        let row = match &self.source {
-            JobSource::Between(between) => Some(&between.row.path),
-            _ => None,
-        };
-        self.path().into_iter().chain(row).chain(parts.iter().map(|(_, path)| path)).chain(joined)
+        self.path().into_iter().chain(parts.iter().map(|(_, path)| path)).chain(joined)
     }
 
     /// Returns how many bytes there are to read; `None` where only reading shows it.

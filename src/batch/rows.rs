@@ -34,12 +34,15 @@ fn job_of(between: Between, file: &Job) -> Job {
 
 /// Returns the sessions of a file, if it is of a format whose files may have several.
 fn sessions(job: &Job, reading: ReadOptions) -> Result<Vec<Between>> {
-    let Some(path) = job.path().filter(|path| job.passed_over.is_none() && may_have(path)) else {
+    // A pipe can be read only once.
+    let is_there = |path: &&Arc<Path>| job.passed_over.is_none() && path.is_file();
+    let may_have = |path: &&Arc<Path>| match reading.from {
+        Some(from) => from.format.files.rows.is_some(),
+        None => may_have(path),
+    };
+    let Some(path) = job.path().filter(may_have).filter(is_there) else {
         return Ok(Vec::new());
     };
-    if reading.from.is_some_and(|from| from.format.files.rows.is_none()) {
-        return Ok(Vec::new());
-    }
     let mut input = Input::file(Arc::clone(path))?;
     let Some(found) = Found::of(&mut input, Some(path), reading, job.named)? else {
         return Ok(Vec::new());
@@ -68,6 +71,5 @@ fn may_have(path: &Path) -> bool {
         let begin = stem.len().checked_sub(36);
         begin.and_then(|begin| stem.get(begin..)).is_some_and(is_uuid)
     };
-    // A pipe can be read only once.
-    stem.is_some_and(|stem| !is_one(stem)) && path.is_file()
+    stem.is_some_and(|stem| !is_one(stem))
 }

@@ -184,3 +184,27 @@ fn a_pipe_is_not_read_twice() {
     assert_eq!(code, 0, "{said}");
     writer.join().expect("written");
 }
+
+#[test]
+fn traces_one_behind_the_other_are_sessions_of_their_own() {
+    let dir = Dir::in_memory();
+    let trace = own("chat/v1/dunes");
+    dir.write("traces.jsonl", &[&trace[..], &trace].concat());
+    let (code, said) = dir.said(&["convert", "-t", "pi", "--out-dir", "to", "traces.jsonl"]);
+    assert_eq!(
+        (code, sessions(&dir, "to")),
+        (0, vec!["traces-1.jsonl".into(), "traces-7.jsonl".into()]),
+        "{said}"
+    );
+    assert!(said.contains("2 converted; 12 records"), "{said}");
+}
+
+#[test]
+fn a_format_that_is_named_divides_a_file_of_any_name() {
+    let dir = Dir::in_memory();
+    dir.write("rows.txt", &[kites(), own("chat/v1/ferry")].concat());
+    let convert = ["convert", "-t", "pi", "--out-dir", "to", "rows.txt"];
+    assert_ne!(dir.exit(&convert).0, 0);
+    let (code, said) = dir.said(&[&convert[..], &["-f", "chat"]].concat());
+    assert_eq!((code, sessions(&dir, "to").len()), (0, 2), "{said}");
+}

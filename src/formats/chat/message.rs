@@ -1,7 +1,7 @@
 //! Messages of rows, in the shapes that rows have.
 
 use super::pairs::Pairs;
-use super::turn::{Turns, think};
+use super::turn::{self, think};
 use crate::dialect::anthropic::{block, split};
 use crate::dialect::chat_completions;
 use crate::json::{Fault, Json, text};
@@ -39,7 +39,6 @@ const ANTHROPIC: &[&str] = &[
 /// Reader of the messages of a row.
 #[derive(Debug, Default)]
 pub struct Messages {
-    turns: Turns,
     pairs: Pairs,
     /// Number of messages that were divided.
     groups: u64,
@@ -52,28 +51,20 @@ impl Messages {
     /// If it is not JSON.
     pub fn read(&mut self, message: &Json, shape: Shape) -> Result<Vec<Record>, Fault> {
         let is_turn = shape == Shape::Turn && message.member("from").is_some();
-        match shape {
-            Shape::Turn if is_turn => match self.turns.read(message) {
-                Some(records) => Ok(records),
-                None => Ok(vec![whole(message.bytes(), Some("message"))?]),
+        let mut records = match shape {
+            Shape::Turn if is_turn => match turn::read(message, self.pairs.open()) {
+                Some(records) => records,
+                None => vec![whole(message.bytes(), Some("message"))?],
             },
-            Shape::Trace => self.paired(traced(message)?),
+            Shape::Trace => vec![traced(message)?],
             _ if is_anthropic(message) => {
-                let record = anthropic(message)?;
                 self.groups += 1;
-                let is_user = record.node.is(Field::Role, "user");
-                let group = || format!("message-{}", self.groups);
-                Ok(if is_user { split(record, &group()) } else { vec![record] })
+                anthropic(message, &format!("message-{}", self.groups))?
             }
-            _ => self.paired(chat(message, message)?),
-        }
-    }
-}
-
-impl Messages {
-    fn paired(&mut self, mut record: Record) -> Result<Vec<Record>, Fault> {
-        self.pairs.look(&mut record);
-        Ok(vec![record])
+            _ => vec![chat(message, message)?],
+        };
+        records.iter_mut().for_each(|record| self.pairs.look(record));
+        Ok(records)
     }
 }
 
@@ -86,7 +77,9 @@ fn is_anthropic(message: &Json) -> bool {
         .any(|name| ANTHROPIC.contains(&name.as_str()))
 }
 
-fn anthropic(message: &Json) -> Result<Record, Fault> {
+/// Reads a message of Anthropic's Messages: one of the user becomes several of this group if it has
+/// results.
+fn anthropic(message: &Json, group: &str) -> Result<Vec<Record>, Fault> {
     let mut record = Record::new(Kind::Message);
     let (node, mut extra) = (&mut record.node, Extra::default());
     let mut source = Source::new(message.bytes());
@@ -102,12 +95,12 @@ fn anthropic(message: &Json) -> Result<Record, Fault> {
             source.unknown(key, &mut extra)?;
         }
     }
-    let role = node.json(Field::Role).is_some_and(|role| role.as_bytes().starts_with(b"\""));
-    if !role {
-        return whole(message.bytes(), Some("message"));
+    if !node.json(Field::Role).is_some_and(Json::is_string) {
+        return Ok(vec![whole(message.bytes(), Some("message"))?]);
     }
     extra.put(node);
-    Ok(record)
+    let is_user = node.is(Field::Role, "user");
+    Ok(if is_user { split(record, group) } else { vec![record] })
 }
 
 /// Reads a message of Chat Completions with what TRL and servers of models add to it. `from` is the

@@ -1,7 +1,8 @@
 //! Rows of conversations, as training programs and interfaces of models take them. They are only
 //! read: `copyist export` writes them.
 //!
-//! A file has a row on each line, or one list of rows. Each row becomes a session.
+//! A file has a row on each line, one list of rows, or session traces one behind the other. Each row
+//! or trace becomes a session.
 //!
 //! | row | canonical |
 //! |---|---|
@@ -12,7 +13,7 @@
 //! | `reasoning_content` and its other names | thoughts before the answer |
 //! | turn of ShareGPT | `message`; a call and its result get an identifier |
 //! | `prompt` and `completion` | the messages of both |
-//! | session trace of Hugging Face, a file for each session | the same |
+//! | session trace of Hugging Face | the same |
 //!
 //! Source: the request types of the packages openai 3.57 and anthropic 2.14, the chat templates of
 //! TRL 1.16, the converter of LLaMA-Factory 0.9.5, and Hugging Face's page on session traces.

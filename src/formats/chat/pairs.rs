@@ -3,10 +3,12 @@
 use crate::json::Json;
 use crate::record::{Field, Node, Record, Value, block};
 
-/// Calls of the last answer without an identifier, and how many there were so far.
+/// Calls of the last answer that had no identifier.
 #[derive(Debug, Default)]
 pub struct Pairs {
+    /// Number of identifiers made so far.
     made: u64,
+    /// Identifiers and names of those without a result, in their order.
     open: Vec<(Json, Option<Json>)>,
 }
 
@@ -14,11 +16,10 @@ impl Pairs {
     /// Gives the calls of a message identifiers, and its results those of the calls before them: of
     /// the first call of the same name, or else of the first one.
     pub fn look(&mut self, record: &mut Record) {
-        let is_answer = record.node.is(Field::Role, "assistant");
-        let Some(Value::Nodes(blocks)) = record.node.get_mut(Field::Content) else { return };
-        if is_answer {
+        if record.node.blocks_of(block::TOOL_CALL).next().is_some() {
             self.open.clear();
         }
+        let Some(Value::Nodes(blocks)) = record.node.get_mut(Field::Content) else { return };
         for node in blocks {
             if node.is(Field::Type, block::TOOL_CALL) && node.get(Field::Id).is_none() {
                 self.made += 1;
@@ -29,6 +30,11 @@ impl Pairs {
                 node.put(Field::Call, self.take(node));
             }
         }
+    }
+
+    /// Returns how many calls have no result yet.
+    pub fn open(&self) -> usize {
+        self.open.len()
     }
 
     fn take(&mut self, result: &Node) -> Option<Json> {

@@ -5,7 +5,7 @@ use super::row;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::document::{self, Items};
 use crate::error::{Error, Result};
-use crate::format::{Cx, Parts, Piece, Reader};
+use crate::format::{Cx, Options, Parts, Piece, Reader};
 use crate::framing::Chain;
 use crate::json::{Json, is_whole};
 use crate::lines::{BOM, Lines};
@@ -17,12 +17,13 @@ use std::io::Read;
 use std::ops::Range;
 
 /// Number and place of each row of a file: of the lines, of which the first may be broken, or of the
-/// values of a list. A session trace, and a row on several lines, is a file of its own.
+/// values of a list. A session trace has the lines up to the next one. A row on several lines is a
+/// file of its own.
 ///
 /// # Errors
 /// If the file cannot be read, or its list is broken.
 pub fn rows(parts: &mut dyn Parts) -> Result<Vec<(u64, Range<u64>)>> {
-    let limit = crate::format::Options::default().max_line;
+    let limit = Options::default().max_line;
     let mut first = Vec::new();
     let begin = parts.main()?.take(LOOK).read_to_end(&mut first);
     begin.map_err(|error| Error::io("cannot read", error))?;
@@ -32,18 +33,23 @@ pub fn rows(parts: &mut dyn Parts) -> Result<Vec<(u64, Range<u64>)>> {
     }
     let mut lines = Lines::new(parts.main()?, limit);
     lines.skip_bom()?;
-    let (mut rows, mut is_broken, mut has_rows) = (Vec::new(), false, false);
+    let mut rows: Vec<(u64, Range<u64>)> = Vec::new();
+    let (mut is_broken, mut has_rows, mut has_traces) = (false, false, false);
     while let Some(line) = lines.next()? {
-        let is_first = rows.is_empty() && !line.is_blank();
-        if is_first && row::is_trace(line.bytes) {
-            return Ok(Vec::new());
+        if line.is_blank() {
+            continue;
         }
-        is_broken |= is_first && !is_whole(line.bytes);
-        has_rows |= !is_first && is_broken && row::is_row(line.bytes);
-        if !line.is_blank() {
-            let end = line.at.byte + line.bytes.len() as u64;
-            rows.push((line.at.line, line.at.byte..end));
+        let end = line.at.byte + line.bytes.len() as u64;
+        let is_trace = row::is_trace(line.bytes);
+        match rows.last_mut() {
+            None => (is_broken, has_traces) = (!is_whole(line.bytes), is_trace),
+            Some((_, span)) if has_traces && !is_trace => {
+                span.end = end;
+                continue;
+            }
+            Some(_) => has_rows |= is_broken && row::is_row(line.bytes),
         }
+        rows.push((line.at.line, line.at.byte..end));
     }
     // The first line of an object on several lines is broken, too.
     if is_broken && !has_rows {
@@ -135,8 +141,8 @@ fn value(text: &Bytes, at: Position) -> Result<Json> {
 }
 
 fn several() -> Error {
-    let message = "there are several rows, which only a file with a name can have: write them into \
-                   one, and name it";
+    let message = "there are several rows: a file of them is read by its name, which ends in \
+                   .jsonl, .ndjson or .json, or with `-f chat`";
     Error::request(Code::ReadsOnly, message)
 }
 

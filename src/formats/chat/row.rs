@@ -4,7 +4,7 @@ use super::message::Shape;
 use crate::ids::uuid_of;
 use crate::json::{Json, member, text};
 use crate::mapping::Extra;
-use crate::record::{Field, Kind, Node, Record};
+use crate::record::{Field, Kind, Record};
 
 /// Members whose values are lists of messages, in the order of their messages, and the shape of
 /// these. A `prompt` or `completion` may be a text.
@@ -52,7 +52,8 @@ pub fn is_trace(object: &[u8]) -> bool {
 /// Returns the record of a row's session, and its messages with their shapes. The identifier follows
 /// from the row, for many rows of a file begin with the same question.
 pub fn read(row: &Json) -> (Record, Vec<(Json, Shape)>) {
-    let mut record = session(row);
+    let id = Json::string(&uuid_of(row.as_bytes()));
+    let mut record = session().with(Field::Id, id);
     let node = &mut record.node;
     let (mut extra, mut lists) = (Extra::default(), vec![Vec::new(); LISTS.len()]);
     let mut columns = Vec::new();
@@ -113,19 +114,14 @@ fn message_of(is_question: bool, text: &Json) -> Json {
     Json::trusted([begin.as_bytes(), text.as_bytes(), b"}"].concat().into())
 }
 
-fn session(row: &Json) -> Record {
-    let mut record = Record::new(Kind::Session);
-    record.node.set(Field::Source, Json::string(super::FORMAT.name));
-    record.node.set(Field::Id, Json::string(&uuid_of(row.as_bytes())));
-    record
+fn session() -> Record {
+    Record::new(Kind::Session).with(Field::Source, Json::string(super::FORMAT.name))
 }
 
 /// Returns the record of a session trace, by its first line.
 pub fn trace(line: &Json) -> Record {
-    let mut record = Record::new(Kind::Session);
-    let node: &mut Node = &mut record.node;
-    node.set(Field::Source, Json::string(super::FORMAT.name));
-    let mut extra = Extra::default();
+    let mut record = session();
+    let (node, mut extra) = (&mut record.node, Extra::default());
     for (key, value) in line.members() {
         let own = Json::trusted(line.bytes().slice_ref(value));
         match text::decode(key).as_deref() {
