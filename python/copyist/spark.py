@@ -54,13 +54,7 @@ def read_sessions(spark, paths, *, portion_bytes=PORTION_BYTES, depth=1):
     an object store."""
     if objects.is_uri(paths):
         return _read_objects(spark, paths, portion_bytes, depth)
-    request = _request("detect")
-    portions, _, _, reports, _ = _copyist.plan(
-        request, paths, [], portion_bytes, PORTION_SESSIONS
-    )
-    for report in reports:
-        if report["outcome"] == "failed":
-            raise OSError(f"{_shown(report['path'])}: {report['diagnostics'][-1]['message']}")
+    portions = _portions_of(paths, portion_bytes)
 
     def read(batches):
         import pyarrow
@@ -76,13 +70,7 @@ def read_rows(spark, paths, style, *, per="session", portion_bytes=PORTION_BYTES
     """Return a DataFrame of the rows for training of all sessions in files and folders, with the
     columns `ROWS`. A session that cannot be read is one row with an `error`. `style` and `per` are
     those of `copyist.read_rows`."""
-    request = _request("detect")
-    portions, _, _, reports, _ = _copyist.plan(
-        request, paths, [], portion_bytes, PORTION_SESSIONS
-    )
-    for report in reports:
-        if report["outcome"] == "failed":
-            raise OSError(f"{_shown(report['path'])}: {report['diagnostics'][-1]['message']}")
+    portions = _portions_of(paths, portion_bytes)
     names = [column.split()[0] for column in ROWS.split(",")]
 
     def read(batches):
@@ -95,6 +83,17 @@ def read_rows(spark, paths, style, *, per="session", portion_bytes=PORTION_BYTES
                 yield from pyarrow.Table.from_pylist(some, schema).to_batches()
 
     return _spread(spark, portions).mapInArrow(read, ROWS)
+
+
+def _portions_of(paths, portion_bytes):
+    """Portions of the sessions in files and folders. A path that cannot be read is an exception."""
+    portions, _, _, reports, _ = _copyist.plan(
+        _request("detect"), paths, [], portion_bytes, PORTION_SESSIONS
+    )
+    for report in reports:
+        if report["outcome"] == "failed":
+            raise OSError(f"{_shown(report['path'])}: {report['diagnostics'][-1]['message']}")
+    return portions
 
 
 def _signed(records):
